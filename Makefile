@@ -1,0 +1,52 @@
+# make demo    build the example site and show what came of it
+# make test    run the tests
+# make check   format, lint, types, direction of imports
+#
+# All of them install the package into .venv as a user would, and again when a source changed. To work on the
+# sources without that: .venv/bin/pip install -e '.[test,check]' once, then .venv/bin/pytest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup.py setup.cfg pyproject.toml README.md
+SITE := examples/newsroom/site
+
+.PHONY: demo test check clean
+
+demo: $(VENV)/installed
+	$(BIN)/adaptc build $(SITE) -o demo
+	@echo
+	@echo "Look at demo/report.html (what was saved, page by page), demo/full and demo/lossless (the trees),"
+	@echo "and ask why: $(BIN)/adaptc explain index.html -o demo"
+
+test: $(VENV)/tests-installed
+	$(BIN)/pytest -n 2
+
+check: $(VENV)/checks-installed
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) demo build dist adaptc.egg-info
+
+$(VENV)/installed: $(BIN)/python $(SOURCES)
+	$(PIP) .
+	@touch $@
+
+$(VENV)/tests-installed: $(VENV)/installed
+	$(PIP) '.[test]'
+	@touch $@
+
+$(VENV)/checks-installed: $(VENV)/installed
+	$(PIP) '.[test,check]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "adaptc needs Python 3.11 or newer; name one: make PYTHON=python3.13 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+	  { echo "Python cannot make virtual environments here. On Debian: apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)

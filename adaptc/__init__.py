@@ -1,0 +1,29 @@
+"""adaptc: a compiler for static sites (docs/architecture.md).
+
+>>> import adaptc
+>>> config = adaptc.load_config(overrides={"docroot": "site", "output": "opt"})  # doctest: +SKIP
+>>> result = adaptc.build(config)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from adaptc.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from adaptc.api import BuildResult, build, plan
+    from adaptc.config import Config, load_config
+
+__all__ = ["BuildResult", "Config", "__version__", "build", "load_config", "plan"]
+
+# Imported when asked for: a command that builds nothing starts without parsers and codecs.
+_HOMES = {"BuildResult": "api", "build": "api", "plan": "api", "Config": "config", "load_config": "config"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'adaptc' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"adaptc.{_HOMES[name]}"), name)

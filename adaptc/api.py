@@ -1,0 +1,165 @@
+"""The Python interface, which the command line uses: ``adaptc.build(config) -> BuildResult``."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.build.engine import Engine, Report
+from adaptc.build.lock import OutputBusy
+from adaptc.build.progress import Progress, Silent
+from adaptc.build.reasons import Reason
+from adaptc.build.state import State, Unit
+from adaptc.build.store import Store
+from adaptc.config import Config, relevelled
+from adaptc.diagnostics import Diagnostic, UsageError
+from adaptc.emit.collect import Collector, stored_diagnostics
+from adaptc.emit.figures import SiteFigures
+from adaptc.emit.manifest import manifest_chunks
+from adaptc.emit.remembered import diagnostic_figures, pack_build, unpack_build
+from adaptc.emit.report import stream_report
+from adaptc.fs import write_atomic
+from adaptc.media import HTML
+from adaptc.pipeline import KNOWN_PASSES
+from adaptc.rulebook import Level, choose_levels, load_levels
+from adaptc.version import VERSION
+
+__all__ = ["BuildResult", "OutputBusy", "Plan", "build", "configured_levels", "plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build did and what it found.
+
+    ``built`` tells for each unit (level, path) why it was built, in the order of paths: empty when everything was up to
+    date. ``removed`` counts units that lost their source. ``figures.pages`` is empty here: they are in the report.
+    """
+
+    output: Path
+    figures: SiteFigures
+    built: dict[Unit, Reason]
+    removed: int
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def report(self) -> Path:
+        """The report, a page to open in a browser."""
+        return self.output / "report.html"
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest, for programs."""
+        return self.output / "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a build would do: the units it would build and why, and how many it would remove."""
+
+    reasons: dict[Unit, Reason]
+    removed: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def configured_levels(config: Config) -> tuple[Level, ...]:
+    """Return the levels that ``config`` asks for, dearest first. Raises ``UsageError``."""
+    return choose_levels(config.build.levels, load_levels(config.levels, KNOWN_PASSES))
+
+
+def build(config: Config, progress: Progress | None = None) -> BuildResult:
+    """Bring ``config.output`` up to date with ``config.docroot`` and return what was done.
+
+    Raises ``UsageError`` for a wrong configuration, ``OutputBusy`` when another build is at work in the output, and
+    ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
+    """
+    engine = _engine(config, progress or Silent())
+    with engine.lock(), contextlib.closing(engine.open_state()) as state:
+        report = engine.run(state)
+        result = _result(engine, state, report)
+        if report.worked:
+            Store(engine.cache).collect(config.build.cache_size)
+    return result
+
+
+def plan(config: Config) -> Plan:
+    """Return what ``build`` would do, without writing anything. Raises ``UsageError``."""
+    engine = _engine(config, Silent())
+    path = engine.private / "state.sqlite"
+    with contextlib.closing(State(path) if path.exists() else State(Path(":memory:"))) as state:
+        report = engine.plan(state)
+        return Plan(report.reasons, report.removed, tuple(relevelled(report.loading, config)))
+
+
+def _engine(config: Config, progress: Progress) -> Engine:
+    levels = configured_levels(config)
+    if config.docroot is None:
+        raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
+    docroot, output = Path(os.path.realpath(config.docroot)), Path(os.path.realpath(config.output))
+    if not docroot.is_dir():
+        raise UsageError(f"docroot {config.docroot} is not a directory")
+    if output == docroot or docroot in output.parents:
+        raise UsageError(f"output {config.output} is inside the docroot {config.docroot}: choose another output")
+    if output in docroot.parents:
+        raise UsageError(f"docroot {config.docroot} is inside the output {config.output}: choose another output")
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"output {config.output} is not a directory")
+    _refuse_strangers(config, output)
+    return Engine(config, docroot, levels, progress)
+
+
+def _refuse_strangers(config: Config, output: Path) -> None:
+    """An output that holds files but was not made by ``adaptc`` may be something dear."""
+    if output.is_dir() and not (output / ".adaptc").is_dir() and any(output.iterdir()):
+        raise UsageError(f"output {config.output} is not empty and was not made by adaptc: choose another output")
+
+
+def _result(engine: Engine, state: State, report: Report) -> BuildResult:
+    emitted = (engine.output / "manifest.json", engine.output / "report.html")
+    remembered = None if report.worked or report.unread else state.meta("build")
+    if remembered is not None and all(path.exists() for path in emitted):
+        figures, stored = unpack_build(remembered)
+    else:
+        figures, stored = _emit(engine, state, report)
+    found = relevelled([*report.loading, *report.unread, *stored], engine.config)
+    return BuildResult(engine.output, figures, report.reasons, report.removed, tuple(found))
+
+
+def _emit(engine: Engine, state: State, report: Report) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
+    """Write manifest and report; return the figures and what was said of sources and units."""
+    config = engine.config
+    stored = tuple(stored_diagnostics(state))
+    said = tuple(relevelled([*report.loading, *report.unread, *stored], config))
+    figures = _figures(engine, Collector(state, report.resources, engine.levels), report, said)
+    chunks = manifest_chunks(
+        state, report.resources, engine.levels, engine.recipes, config.site.base_url, config.build.effort
+    )
+    write_atomic(os.fspath(engine.output / "manifest.json"), chunks)
+    write_atomic(os.fspath(engine.output / "report.html"), _encoded(stream_report(figures)))
+    state.set_meta("build", pack_build(figures, stored))
+    return dataclasses.replace(figures, pages=()), stored
+
+
+def _encoded(chunks: Iterator[str]) -> Iterator[bytes]:
+    return (chunk.encode("utf-8", "replace") for chunk in chunks)
+
+
+def _figures(engine: Engine, collector: Collector, report: Report, diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
+    cost = engine.config.cost
+    resources = report.resources.values()
+    return SiteFigures(
+        engine.config.site.base_url or engine.docroot.name,
+        len(report.resources),
+        sum(one.media_type == HTML for one in resources),
+        sum(one.size for one in resources),
+        collector.level_figures(cost.request_ms, cost.kilobyte_ms),
+        collector.pages(),
+        diagnostic_figures(diagnostics),
+        VERSION,
+        engine.config.build.effort,
+        cost.request_ms,
+        cost.kilobyte_ms,
+    )

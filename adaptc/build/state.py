@@ -1,0 +1,226 @@
+"""The state of an output directory: what was read, what was built of it, and what each unit depends on (SQLite).
+
+One process writes it, under the output's lock. A unit has a row only while its files in the tree are complete and
+true; a build that is killed leaves rows out, never wrong ones in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from adaptc.analyse.facts import Facts
+from adaptc.build.results import (
+    UnitResult,
+    pack_diagnostics,
+    pack_notes,
+    pack_outputs,
+    unpack_diagnostics,
+    unpack_result,
+)
+from adaptc.model import Resource
+from adaptc.site import Source
+
+# Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
+SCHEMA = 1
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE sources (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode INTEGER, media_type TEXT,
+                      alias_of BLOB, digest TEXT) WITHOUT ROWID;
+CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB) WITHOUT ROWID;
+CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT, PRIMARY KEY (level, path)) WITHOUT ROWID;
+CREATE TABLE dependencies (key BLOB, level TEXT, path BLOB, PRIMARY KEY (key, level, path)) WITHOUT ROWID;
+CREATE INDEX dependencies_of ON dependencies (level, path);
+CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
+CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+"""
+
+Unit = tuple[str, str]  # (level, path)
+
+
+class State:
+    """The state file of an output directory; made when missing, replaced when of another schema or damaged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.db = self._open()
+        except sqlite3.DatabaseError:
+            self._discard()
+            self.db = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, isolation_level=None)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        found = db.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, SCHEMA):
+            db.close()
+            raise sqlite3.DatabaseError(f"schema {found}")
+        if found == 0:
+            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        return db
+
+    def _discard(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.db.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Commit the transaction."""
+        self.db.execute("COMMIT")
+
+    # ---- meta
+
+    def meta(self, key: str) -> Any:
+        """Return a JSON value by key, or ``None``."""
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value; ``None`` removes it."""
+        if value is None:
+            self.db.execute("DELETE FROM meta WHERE key = ?", (key,))
+        else:
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+
+    # ---- sources and facts
+
+    def resources(self) -> dict[str, tuple[Resource, str]]:
+        """Return every source of the last build with its digest."""
+        rows = self.db.execute("SELECT path, size, mtime_ns, inode, media_type, alias_of, digest FROM sources")
+        found = {}
+        for path, size, mtime_ns, inode, media_type, alias_of, digest in rows:
+            name = os.fsdecode(path)
+            alias = None if alias_of is None else os.fsdecode(alias_of)
+            found[name] = (Resource(name, size, mtime_ns, inode, media_type, alias), digest)
+        return found
+
+    def set_source(self, resource: Resource, digest: str) -> None:
+        """Store a source."""
+        alias = None if resource.alias_of is None else os.fsencode(resource.alias_of)
+        row = (os.fsencode(resource.path), resource.size, resource.mtime_ns, resource.inode, resource.media_type, alias)
+        self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest))
+
+    def forget_source(self, path: str) -> None:
+        """Remove a source and its facts."""
+        for table in ("sources", "facts"):
+            self.db.execute(f"DELETE FROM {table} WHERE path = ?", (os.fsencode(path),))
+
+    def set_facts(self, path: str, facts: Facts) -> None:
+        """Store the facts of a source."""
+        values = {
+            "digest": facts.digest,
+            "embeds": facts.embeds,
+            "pinned": facts.pinned,
+            "transfer": facts.transfer,
+            "diagnostics": pack_diagnostics(facts.diagnostics),
+        }
+        targets = zlib.compress(_join(facts.targets), 1)
+        row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
+        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", row)
+
+    def facts(self) -> Iterator[tuple[str, Facts]]:
+        """Yield (path, facts) of every source in order of paths, one at a time; ``targets`` are left out."""
+        for path, packed in self.db.execute("SELECT path, facts FROM facts ORDER BY path"):
+            values = json.loads(zlib.decompress(packed))
+            yield os.fsdecode(path), Facts(
+                values["digest"],
+                tuple((role, target) for role, target in values["embeds"]),
+                tuple(values["pinned"]),
+                (),
+                values["transfer"],
+                unpack_diagnostics(values["diagnostics"]),
+            )
+
+    def affected_by_targets(self, affected: frozenset[str]) -> list[str]:
+        """Return the sources that refer to one of the URL paths ``affected``."""
+        wanted = {os.fsencode(target) for target in affected}
+        rows = self.db.execute("SELECT path, targets FROM facts")
+        return [os.fsdecode(path) for path, packed in rows if not wanted.isdisjoint(_split(packed))]
+
+    # ---- units
+
+    def set_unit(self, result: UnitResult, recipe: str) -> None:
+        """Store a unit whose files are in the tree."""
+        path = os.fsencode(result.path)
+        self.forget_unit((result.level, result.path))
+        outputs, notes = pack_outputs(result), pack_notes(result)
+        self.db.execute("INSERT INTO units VALUES (?, ?, ?, ?, ?)", (result.level, path, recipe, outputs, notes))
+        rows = [(os.fsencode(key), result.level, path) for key in result.dependencies]
+        self.db.executemany("INSERT OR IGNORE INTO dependencies VALUES (?, ?, ?)", rows)
+
+    def forget_unit(self, unit: Unit) -> None:
+        """Remove a unit."""
+        key = (unit[0], os.fsencode(unit[1]))
+        self.db.execute("DELETE FROM units WHERE level = ? AND path = ?", key)
+        self.db.execute("DELETE FROM dependencies WHERE level = ? AND path = ?", key)
+
+    def recipes(self) -> dict[Unit, str]:
+        """Return every stored unit with the recipe that it was built by."""
+        rows = self.db.execute("SELECT level, path, recipe FROM units")
+        return {(level, os.fsdecode(path)): recipe for level, path, recipe in rows}
+
+    def units_of(self, key: str) -> list[Unit]:
+        """Return the units that depend on ``key``."""
+        rows = self.db.execute("SELECT level, path FROM dependencies WHERE key = ?", (os.fsencode(key),))
+        return [(level, os.fsdecode(path)) for level, path in rows]
+
+    def results(self, path: str | None = None, *, notes: bool = True) -> Iterator[UnitResult]:
+        """Yield the stored results by path and level, or those of one path; without ``notes`` only the outputs."""
+        query = f"SELECT level, path, outputs{', notes' if notes else ''} FROM units"
+        if path is None:
+            rows = self.db.execute(f"{query} ORDER BY path, level")
+        else:
+            rows = self.db.execute(f"{query} WHERE path = ? ORDER BY level", (os.fsencode(path),))
+        for level, found, *packed in rows:
+            yield unpack_result(level, os.fsdecode(found), *packed)
+
+    # ---- decisions, directories
+
+    def decisions(self) -> dict[str, tuple[bool, str]]:
+        """Return the decisions of the last build, with the figures behind them, by dependency key."""
+        rows = self.db.execute("SELECT key, choice, figures FROM decisions")
+        return {os.fsdecode(key): (bool(choice), figures) for key, choice, figures in rows}
+
+    def set_decisions(self, decisions: Mapping[str, tuple[bool, str]]) -> None:
+        """Replace all decisions."""
+        self.db.execute("DELETE FROM decisions")
+        rows = [(os.fsencode(key), choice, figures) for key, (choice, figures) in decisions.items()]
+        self.db.executemany("INSERT INTO decisions VALUES (?, ?, ?)", rows)
+
+    def directories(self) -> dict[str, int]:
+        """Return the directories of the trees as the last complete build left them, with their mtimes."""
+        return {os.fsdecode(path): mtime for path, mtime in self.db.execute("SELECT path, mtime_ns FROM directories")}
+
+    def set_directories(self, directories: Iterable[tuple[str, int]]) -> None:
+        """Replace the directories; an empty list says that the trees are not known to be complete."""
+        self.db.execute("DELETE FROM directories")
+        rows = [(os.fsencode(path), mtime) for path, mtime in directories]
+        self.db.executemany("INSERT INTO directories VALUES (?, ?)", rows)
+
+
+def as_sources(resources: Iterable[tuple[Resource, str]]) -> dict[str, Source]:
+    """Return what passes see of resources and their digests."""
+    return {one.path: Source(digest, one.size, one.media_type, one.alias_of) for one, digest in resources}
+
+
+def _join(targets: Iterable[str]) -> bytes:
+    return b"\0".join(os.fsencode(target) for target in targets)
+
+
+def _split(packed: bytes) -> list[bytes]:
+    return zlib.decompress(packed).split(b"\0")

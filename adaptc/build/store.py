@@ -1,0 +1,102 @@
+"""The cache: a content-addressed store of artifacts, shared between levels, runs and machines.
+
+``objects/`` holds bytes, each under the key of what it is: the digest of its content, or the digest of a recipe and
+its input. Same key, same bytes. An empty object under a recipe's key says that the recipe does not pay. ``records/``
+holds small JSON values by key. Files appear by rename and are read-only: trees hold hard links to them. Writers need
+no lock: two that make the same key make the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from adaptc.digest import digest_bytes
+from adaptc.fs import READ_ONLY, write_atomic
+
+
+
+class Store:
+    """An artifact store in a directory, which is made when missing. Raises ``OSError`` when it cannot be written."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+
+    def object_path(self, key: str) -> str:
+        """Return where the object of ``key`` stands, or would stand."""
+        return f"{self.root}/objects/{key[:2]}/{key[2:]}"
+
+    def has(self, key: str) -> bool:
+        """Whether there is an object of this key."""
+        return os.path.exists(self.object_path(key))
+
+    def read(self, key: str) -> bytes | None:
+        """Return an object, or ``None``."""
+        try:
+            with open(self.object_path(key), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def put(self, content: bytes, key: str | None = None) -> str:
+        """Store ``content`` under ``key``, by default its digest; return the key."""
+        key = key or digest_bytes(content)
+        path = self.object_path(key)
+        if not os.path.exists(path):
+            _write(path, content, READ_ONLY)
+        return key
+
+    def record(self, key: str) -> Any:
+        """Return the record of ``key``, or ``None``."""
+        try:
+            with open(self._record_path(key), "rb") as file:
+                return json.load(file)
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def put_record(self, key: str, value: Any) -> None:
+        """Store a JSON value under ``key``."""
+        _write(self._record_path(key), json.dumps(value, separators=(",", ":")).encode("utf-8"), 0o644)
+
+    def _record_path(self, key: str) -> str:
+        return f"{self.root}/records/{key[:2]}/{key[2:]}"
+
+    def collect(self, limit: int) -> int:
+        """Remove the least recently used files that no tree links to, until ``limit`` bytes are left; return the bytes freed.
+
+        Files that a tree holds cost nothing here and stay. A record whose object went is a miss, nothing worse.
+        """
+        found = sorted(_files(Path(self.root)))
+        total = sum(size for _, size, _ in found)
+        freed = 0
+        for _, size, path in found:
+            if total - freed <= limit:
+                break
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+                freed += size
+        return freed
+
+
+def _files(root: Path) -> list[tuple[float, int, str]]:
+    """Return (time of last use, size, path) of the files that nothing else links to."""
+    found = []
+    for directory, _, names in os.walk(root):
+        for name in names:
+            path = f"{directory}/{name}"
+            with contextlib.suppress(FileNotFoundError):
+                status = os.lstat(path)
+                if status.st_nlink == 1:
+                    found.append((max(status.st_mtime, status.st_atime), status.st_size, path))
+    return found
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    try:
+        write_atomic(path, content, mode)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_atomic(path, content, mode)

@@ -1,0 +1,83 @@
+"""The site as the passes of one level see it, with a record of what was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from adaptc.analyse.placement import Placement
+from adaptc.digest import digest_bytes
+from adaptc.fs import ChangedWhileRead, Tree
+from adaptc.passes.view import Settings
+from adaptc.site import Found, Site
+from adaptc.urls import Reach
+
+# The prefix of dependencies that are no paths; no path of a docroot begins with a slash.
+PLACEMENT, PIN = "/placement/", "/pin/"
+
+NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions about the whole site: where assets live, and which have their bytes fixed by integrity attributes."""
+
+    placements: Mapping[str, Placement]
+    pinned: frozenset[str]
+
+
+class RecordingView:
+    """A ``passes.view.View``. ``build`` makes the level's version of an asset, given a view to record in."""
+
+    def __init__(
+        self,
+        site: Site,
+        tree: Tree,
+        decisions: Decisions,
+        settings: Settings,
+        build: Callable[[str, RecordingView], bytes],
+    ) -> None:
+        self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
+        self.build = build
+        self.dependencies: dict[str, None] = {}
+        self._artifacts: dict[str, bytes] = {}
+        self._found: dict[tuple[str, str], Found] = {}
+
+    def nested(self) -> RecordingView:
+        """Return a fresh view of the same level, to record another unit in."""
+        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.build)
+
+    def url_of(self, path: str) -> str:
+        return self.site.address.url_of(path)
+
+    def follow(self, base: str, reference: str) -> Found:
+        known = self._found.get((base, reference))
+        if known is None:
+            known = self._found[base, reference] = self.site.follow(base, reference)
+            if known.path is None and known.target.reach is Reach.LOCAL:
+                self.dependencies.update(dict.fromkeys(self.site.candidates(known.target.path)))
+        return known
+
+    def media_type(self, path: str) -> str:
+        return self.site.sources[path].media_type
+
+    def read(self, path: str) -> bytes:
+        self.dependencies[path] = None
+        content = self.tree.read(path)
+        if digest_bytes(content) != self.site.sources[path].digest:
+            raise ChangedWhileRead(path)
+        return content
+
+    def artifact(self, path: str) -> bytes:
+        content = self._artifacts.get(path)
+        if content is None:
+            content = self._artifacts[path] = self.build(path, self)
+        return content
+
+    def placement(self, path: str) -> Placement:
+        self.dependencies[PLACEMENT + path] = None
+        return self.decisions.placements.get(path, NOT_SHARED)
+
+    def is_pinned(self, path: str) -> bool:
+        self.dependencies[PIN + path] = None
+        return path in self.decisions.pinned

@@ -1,0 +1,136 @@
+"""``adaptc build``: builds the levels of a site."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.diagnostics import printable
+
+if TYPE_CHECKING:
+    from adaptc.api import BuildResult, Plan
+    from adaptc.build.reasons import Reason
+    from adaptc.config import Config
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@command("build")
+@click.argument("docroot", required=False, type=_FOLDER)
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]")
+@click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again.")
+@click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
+@click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published.")
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
+@click.option("--cache", type=_FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs.")
+@click.option("--explain", is_flag=True, help="Say why each file is built.")
+@click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
+def build(
+    frame: Frame,
+    docroot: Path | None,
+    output: Path | None,
+    levels: tuple[str, ...],
+    effort: str | None,
+    base_url: str | None,
+    jobs: int | None,
+    cache: Path | None,
+    explain: bool,
+    dry_run: bool,
+) -> ExitCode:
+    """Build the levels of the site in DOCROOT.
+
+    The trees go to opt/LEVEL/CODING/..., with opt/manifest.json for programs and opt/report.html for people.
+    Only what is new or stale is built; DOCROOT is never written to.
+    """
+    config = frame.load(
+        {
+            "docroot": docroot,
+            "output": output,
+            "build.levels": levels or None,
+            "build.effort": effort,
+            "site.base_url": base_url,
+            "build.jobs": jobs,
+            "build.cache": cache,
+        }
+    )
+    return _dry_run(frame, config) if dry_run else _build(frame, config, explain)
+
+
+def _build(frame: Frame, config: Config, explain: bool) -> ExitCode:
+    from adaptc.api import OutputBusy
+    from adaptc.api import build as run
+    from adaptc.cli.progress import watching
+
+    try:
+        with watching(frame) as progress:
+            result = run(config, progress)
+    except OutputBusy as busy:
+        click.echo(f"adaptc: {busy}", err=True)
+        return ExitCode.BUSY
+    if frame.format == "json":
+        print_json(_record(result))
+        return exit_code(result.diagnostics)
+    if explain:
+        _explain(frame, result.built)
+    print_diagnostics(result.diagnostics, frame)
+    _show(frame, result, config)
+    return exit_code(result.diagnostics)
+
+
+def _show(frame: Frame, result: BuildResult, config: Config) -> None:
+    from adaptc.emit.summary import render_summary
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    colored = frame.is_colored(click.get_text_stream("stdout"))
+    print_text(render_summary(result.figures, width, colored), frame)
+    done = f"built {len(result.built):,}, removed {result.removed:,}" if result.built or result.removed else "up to date"
+    print_text(f"{done}; look at {config.output / 'report.html'}", frame)
+
+
+def _dry_run(frame: Frame, config: Config) -> ExitCode:
+    from adaptc.api import plan
+
+    planned = plan(config)
+    if frame.format == "json":
+        print_json(_plan_record(planned))
+    else:
+        _explain(frame, planned.reasons)
+        print_text(f"would build {len(planned.reasons):,}, remove {planned.removed:,}; nothing was written", frame)
+    return exit_code(planned.diagnostics)
+
+
+def _explain(frame: Frame, reasons: dict[tuple[str, str], Reason]) -> None:
+    for (level, path), reason in reasons.items():
+        print_text(f"{level}/{printable(path)}: {reason}", frame)
+
+
+def _reason_records(reasons: dict[tuple[str, str], Reason]) -> list[dict[str, str]]:
+    return [
+        {"level": level, "path": path, "reason": type(reason).__name__, "because": str(reason)}
+        for (level, path), reason in reasons.items()
+    ]
+
+
+def _plan_record(planned: Plan) -> dict[str, Any]:
+    return {"dry_run": True, "built": _reason_records(planned.reasons), "removed": planned.removed}
+
+
+def _record(result: BuildResult) -> dict[str, Any]:
+    import dataclasses
+
+    figures = dataclasses.asdict(dataclasses.replace(result.figures, pages=(), diagnostics=()))
+    return {
+        "output": str(result.output),
+        "manifest": str(result.manifest),
+        "report": str(result.report),
+        "built": _reason_records(result.built),
+        "removed": result.removed,
+        "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics")},
+        "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
+    }

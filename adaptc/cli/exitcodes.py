@@ -1,0 +1,32 @@
+"""The exit codes of every command, in one table (documented in docs/exit-codes.md)."""
+
+from __future__ import annotations
+
+import errno
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the shell is told."""
+
+    DONE = 0
+    WITH_ERRORS = 1  # done, but something could not be built: there are diagnostics of severity error
+    USAGE = 2  # wrong option, path or configuration: nothing was done
+    INTERNAL = 3  # a bug, or the output cannot be written
+    BUSY = 4  # another build holds the output
+    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+
+# Errors of the system that are no bug: the disk, its quota, rights, or files open at once.
+SYSTEM_ERRORS = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EROFS,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENFILE,
+    }
+)

@@ -1,0 +1,121 @@
+"""What every command shares: the options of ``adaptc`` itself, and how a command is declared.
+
+The options may stand before or after the name of the command: ``adaptc --format json levels`` and
+``adaptc levels --format json`` are the same. A command is a function that takes a ``Frame`` first and
+returns an ``ExitCode`` or None::
+
+    @command("levels")
+    @click.argument("name", required=False)
+    def levels(frame: Frame, name: str | None) -> None: ...
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from adaptc.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The options of ``adaptc`` itself."""
+
+    config: Path | None = None
+    format: str = "text"
+    quiet: bool = False
+    verbose: bool = False
+    color: str = "auto"
+
+    def load(self, overrides: Mapping[str, Any] | None = None) -> Config:
+        """Return the configuration that ``--config`` names, or that of the working directory.
+
+        Raises ``UsageError`` as ``adaptc.config.load_config`` does.
+        """
+        from adaptc.config import load_config
+
+        return load_config(self.config, overrides)
+
+    def is_colored(self, stream: Any) -> bool:
+        """Tell whether text for ``stream`` is coloured: a terminal, and no NO_COLOR (https://no-color.org)."""
+        if self.color != "auto":
+            return self.color == "always"
+        return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@dataclass(slots=True)
+class FrameBox:
+    """The frame of this run, which options anywhere on the command line replace."""
+
+    frame: Frame = field(default_factory=Frame)
+
+
+def current_frame() -> Frame:
+    """Return the frame of the command that runs."""
+    return click.get_current_context().ensure_object(FrameBox).frame
+
+
+def _store(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    source = context.get_parameter_source(str(parameter.name))
+    if value is None or source is click.core.ParameterSource.DEFAULT:
+        return
+    box = context.ensure_object(FrameBox)
+    box.frame = replace(box.frame, **{str(parameter.name): value})
+
+
+def _change_directory(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
+    if value is not None:
+        os.chdir(value)
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
+
+# Flags and attributes of each; -C comes first, so that it holds for --config too.
+_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (
+        ("-C", "directory"),
+        {"type": _FOLDER, "metavar": "DIR", "callback": _change_directory, "help": "Work in DIR."},
+    ),
+    (("--config",), {"type": _FILE, "metavar": "FILE", "help": "Read FILE instead of ./adaptc.toml."}),
+    (
+        ("--format",),
+        {"type": click.Choice(["text", "json"]), "help": "What goes to standard output; json for programs."},
+    ),
+    (("--quiet", "-q"), {"is_flag": True, "help": "Print errors only."}),
+    (("--verbose", "-v"), {"is_flag": True, "help": "Print every diagnostic, and tracebacks of bugs."}),
+    (
+        ("--color",),
+        {"type": click.Choice(["auto", "always", "never"]), "help": "Colour; auto: on a terminal."},
+    ),
+)
+
+
+def frame_options(function: Callable[..., Any], hidden: bool = False) -> Callable[..., Any]:
+    """Add the options of ``adaptc`` itself to a click command."""
+    for flags, attributes in reversed(_OPTIONS):
+        given = {"callback": _store, "expose_value": False, "is_eager": True, "hidden": hidden, **attributes}
+        function = click.option(*flags, **given)(function)
+    return function
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command: ``function`` gets the frame and then its own parameters by name."""
+
+    def declare(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def run(**parameters: Any) -> Any:
+            return function(current_frame(), **parameters)
+
+        epilog = "The options of adaptc itself (see adaptc --help) may stand here too."
+        made: click.Command = click.command(name, epilog=epilog)(frame_options(run, hidden=True))
+        return made
+
+    return declare

@@ -1,0 +1,76 @@
+"""``adaptc init``: writes an ``adaptc.toml`` in which every key stands with its default and a comment."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text
+from adaptc.diagnostics import UsageError
+
+# Where generators put a site; the first that holds a page is taken.
+_USUAL_DOCROOTS = ("public", "_site", "dist", "site", "htdocs", "www", "html", "build", "output")
+
+
+@command("init")
+@click.option(
+    "--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page."
+)
+@click.option("--output", metavar="DIR", default="opt", show_default=True, help="Where builds go.")
+def init(frame: Frame, docroot: str | None, output: str) -> None:
+    """Write a commented adaptc.toml.
+
+    It stands in the working directory, or where --config says. A file that is there already is never
+    overwritten.
+    """
+    path = frame.config or Path("adaptc.toml")
+    found = docroot or usual_docroot(path.parent)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(starting_text(found, output))
+    except FileExistsError as error:
+        raise UsageError(f"{path} is there already; it is left as it is") from error
+    except FileNotFoundError as error:
+        raise UsageError(f"{path.parent} is no directory") from error
+    if frame.format == "json":
+        print_json({"file": str(path), "docroot": found, "output": output})
+    else:
+        print_text(f"wrote {path}; next: adaptc build" + ("" if found else " DOCROOT"), frame)
+
+
+def usual_docroot(base: Path) -> str | None:
+    """Return the first of the usual folders below ``base`` that holds an index page, or None."""
+    return next((name for name in _USUAL_DOCROOTS if (base / name / "index.html").is_file()), None)
+
+
+def starting_text(docroot: str | None, output: str) -> str:
+    """Return the text of an ``adaptc.toml`` whose comments explain every key."""
+    from jinja2 import Environment, StrictUndefined
+
+    from adaptc.config import Config
+
+    source = resources.files("adaptc.templates").joinpath("adaptc.toml.j2").read_text("utf-8")
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment.filters["toml"] = toml_value
+    return environment.from_string(source).render(docroot=docroot, output=output, default=Config())
+
+
+def toml_value(value: Any) -> str:
+    """Return a setting as TOML: texts in basic strings, tuples as arrays."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:_}" if isinstance(value, int) and value >= 100_000 else repr(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return f'"{"".join(map(_escaped, str(value)))}"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\u{ord(character):04x}"

@@ -1,0 +1,76 @@
+"""``adaptc levels``: the ladder of levels, or the passes of one level with their options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
+from adaptc.tomlsource import shown
+
+if TYPE_CHECKING:
+    from adaptc.config import Config
+    from adaptc.rulebook import Level
+
+
+@command("levels")
+@click.argument("name", required=False)
+def levels(frame: Frame, name: str | None) -> None:
+    """Show the levels, or the passes of one.
+
+    Without NAME: each level with its number (the highest is the full site), whether the configuration
+    builds it, and what it promises. With NAME: the passes of that level in the order in which they run, and
+    their options.
+    """
+    from adaptc.rulebook import choose_levels
+
+    config = frame.load()
+    known = _known_levels(config)
+    if name is not None:
+        _show_level(choose_levels([name], known)[0], frame)
+    else:
+        _show_levels(known, config.build.levels, frame)
+
+
+def _known_levels(config: Config) -> Mapping[str, Level]:
+    from adaptc.pipeline import KNOWN_PASSES
+    from adaptc.rulebook import load_levels
+
+    return load_levels(config.levels, KNOWN_PASSES)
+
+
+def _show_levels(known: Mapping[str, Level], built: tuple[str, ...], frame: Frame) -> None:
+    if frame.format == "json":
+        print_json([{**level_record(level), "built": level.name in built} for level in known.values()])
+        return
+    rows = [["level", "number", "built", "promise", "title"]]
+    for level in known.values():
+        is_built = "yes" if level.name in built else "no"
+        rows.append([level.name, str(level.number), is_built, level.promise, level.title])
+    print_text(table(rows, right=(1,)), frame)
+
+
+def _show_level(level: Level, frame: Frame) -> None:
+    if frame.format == "json":
+        print_json(level_record(level))
+        return
+    lines = [f"{level.name} ({level.number}): {level.title}", f"promise: {level.promise}", ""]
+    rows = [
+        [use.name, ", ".join(f"{key} = {shown(value)}" for key, value in use.options)] for use in level.passes
+    ]
+    print_text("\n".join(lines) + (table(rows) if rows else "no passes: the files stay as they are"), frame)
+
+
+def level_record(level: Level) -> dict[str, Any]:
+    """Return a level for JSON: name, number, title, promise, and passes with their options."""
+    passes = [{"name": use.name, "options": dict(use.options)} for use in level.passes]
+    return {
+        "name": level.name,
+        "number": level.number,
+        "title": level.title,
+        "promise": level.promise,
+        "passes": passes,
+    }

@@ -1,0 +1,132 @@
+"""The command ``adaptc``: finds the command, runs it, turns what went wrong into a line and an exit code.
+
+A command's module is imported when the command is used: ``adaptc --help`` reads the table below and nothing
+else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import click
+
+from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
+from adaptc.cli.frame import FrameBox, frame_options
+from adaptc.diagnostics import UsageError, printable
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: ``module:attribute`` of its click command, and its summary (the first line of its help)."""
+
+    target: str
+    summary: str
+
+
+# In the order that --help shows them.
+COMMANDS: dict[str, Entry] = {
+    "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
+    "build": Entry("adaptc.cli.build:build", "Build the levels of a site."),
+    "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a file, and why."),
+    "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
+    "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
+    "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is used."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Return the names in the order of ``COMMANDS``."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; None for a name that is none."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.target.partition(":")
+        found: click.Command = getattr(importlib.import_module(module), attribute)
+        return found
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    from adaptc.version import VERSION
+
+    if value and not context.resilient_parsing:
+        click.echo(f"adaptc {VERSION}")
+        context.exit()
+
+
+@click.group("adaptc", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@frame_options
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it."
+)
+def cli() -> None:
+    """Build cheaper representations of a static site and the server rules that pick them."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code (entry point of the package)."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Run the command line and return its exit code."""
+    box = FrameBox()
+    try:
+        return _run_expecting_mistakes(arguments, box)
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted", ExitCode.INTERRUPTED)
+    except OSError as error:
+        if error.errno not in SYSTEM_ERRORS:
+            return _report_bug(error, box)
+        return _complain(system_sentence(error), ExitCode.INTERNAL)
+    except Exception as error:  # the outermost frame: a bug becomes a line, not a page of traceback
+        return _report_bug(error, box)
+
+
+def _run_expecting_mistakes(arguments: Sequence[str], box: FrameBox) -> ExitCode:
+    """Run the command line; a mistake of the user becomes a line."""
+    try:
+        return ExitCode(cli.main(list(arguments), prog_name="adaptc", standalone_mode=False, obj=box) or 0)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except UsageError as error:
+        return _complain(str(error), ExitCode.USAGE)
+
+
+def system_sentence(error: OSError) -> str:
+    """Return what the system refused, with the file's name: ``opt/full: No space left on device``."""
+    place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    return f"{place}{error.strerror}"
+
+
+def _complain(sentences: str, code: ExitCode) -> ExitCode:
+    for sentence in sentences.splitlines():
+        click.echo(f"adaptc: {printable(sentence)}", err=True)
+    return code
+
+
+def _report_bug(error: Exception, box: FrameBox) -> ExitCode:
+    if box.frame.verbose or os.environ.get("ADAPTC_DEBUG"):
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        hint = ""
+    else:
+        hint = "; run it again with --verbose for the traceback"
+    sentence = f"this is a bug of adaptc, please report it: {type(error).__name__}: {error}"
+    return _complain(" ".join(sentence.split()) + hint, ExitCode.INTERNAL)

@@ -1,0 +1,55 @@
+"""A progress bar on a terminal: what is done, bytes saved, time to go. Silent in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from adaptc.build.progress import Progress, Silent
+from adaptc.cli.frame import Frame
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+
+@contextmanager
+def watching(frame: Frame) -> Iterator[Progress]:
+    """Give a progress for a build: a bar when standard error is a terminal, else silence."""
+    if frame.quiet or frame.format == "json" or not sys.stderr.isatty():
+        yield Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description:>8}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[saved]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True, no_color=frame.color == "never"), transient=True) as bar:
+        yield _Shown(bar)
+
+
+class _Shown:
+    def __init__(self, bar: Bar) -> None:
+        self.bar, self.saved = bar, 0
+        self.task = bar.add_task("", total=None, saved="")
+
+    def begin(self, phase: str, units: int, size: int) -> None:
+        self.saved = 0
+        self.bar.reset(self.task, description=phase, total=units, saved="")
+
+    def advance(self, units: int, size: int, saved: int) -> None:
+        from adaptc.emit.quantities import written_bytes
+
+        self.saved += saved
+        shown = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""
+        self.bar.update(self.task, advance=units, saved=shown)
+
+    def end(self) -> None:
+        self.bar.refresh()

@@ -1,0 +1,51 @@
+"""``adaptc version``: the versions that a bug report needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import re
+
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
+from adaptc.version import VERSION
+
+
+@command("version")
+def version(frame: Frame) -> None:
+    """Print the versions of adaptc and its libraries.
+
+    The bytes that a build writes depend on them, and a bug report needs them.
+    """
+    libraries = library_versions()
+    if frame.format == "json":
+        print_json({"adaptc": VERSION, "python": platform.python_version(), "libraries": libraries})
+        return
+    rows = [["adaptc", VERSION], ["Python", platform.python_version()], *map(list, libraries.items())]
+    print_text(table(rows), frame)
+
+
+def library_versions() -> dict[str, str]:
+    """Return the version of each library that adaptc requires, by name; "missing" if it is not installed."""
+    return {name: _installed(name) for name in sorted(_required(), key=str.lower)}
+
+
+def _required() -> list[str]:
+    """Return the required distributions, extras left out; none if adaptc runs without being installed."""
+    try:
+        requirements = importlib.metadata.requires("adaptc") or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    return [_distribution(line) for line in requirements if "extra ==" not in line]
+
+
+def _distribution(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return found[0] if found else requirement
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"

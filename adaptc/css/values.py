@@ -1,0 +1,239 @@
+"""Canonical forms of CSS values: two spellings that mean the same have the same form.
+
+Only respellings that hold for every browser are known here (numbers, zero lengths, colours, quotes of
+URLs, strings and family names, four-sided shorthands, a few keywords). What is not known stays as it is
+written, so an unknown respelling makes two values differ: the check errs on the side of refusing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import Any
+
+from tinycss2.ast import FunctionBlock
+from tinycss2.color3 import parse_color
+
+Entry = tuple[Any, ...]
+
+_BLANK = frozenset({"whitespace", "comment"})
+_LENGTHS = frozenset({
+    "px", "em", "rem", "ex", "ch", "vw", "vh", "vmin", "vmax", "cm", "mm", "in", "pt", "pc", "q",
+    "lh", "rlh", "svw", "svh", "lvw", "lvh", "dvw", "dvh", "cqw", "cqh",
+})  # fmt: skip
+_MATH = frozenset({
+    "calc", "min", "max", "clamp", "-webkit-calc", "-moz-calc", "round", "mod", "rem", "abs",
+    "sign", "hypot", "pow", "sqrt", "log", "exp",
+})  # fmt: skip
+_COLOUR_FUNCTIONS = frozenset({"rgb", "rgba", "hsl", "hsla"})
+# A family name that is not quoted must not be taken for one of these.
+_FAMILY_KEYWORDS = frozenset({
+    "serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "ui-serif",
+    "ui-sans-serif", "ui-monospace", "ui-rounded", "math", "emoji", "fangsong", "inherit",
+    "initial", "unset", "revert", "revert-layer", "default",
+})  # fmt: skip
+_FAMILY = re.compile(
+    r"-?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*(?: -?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*)*"
+)
+# Properties in which a name may look like a colour.
+_NAMING = re.compile(
+    r"font|animation|grid|counter|content|transition|will-change|list-style|quotes|view-|container|--"
+)
+# Properties that take a number and no length: "0px" is invalid in them, "0" is not.
+_NUMBERS = frozenset({
+    "opacity", "z-index", "order", "flex-grow", "flex-shrink", "orphans", "widows", "font-weight",
+    "scale", "zoom", "column-count", "line-height", "tab-size", "animation-iteration-count",
+    "stroke-miterlimit", "fill-opacity", "stroke-opacity", "aspect-ratio",
+})  # fmt: skip
+_SIDES = ("top", "right", "bottom", "left")
+_FOUR_SIDED = {
+    "margin": "margin-%s",
+    "padding": "padding-%s",
+    "border-width": "border-%s-width",
+    "border-style": "border-%s-style",
+    "border-color": "border-%s-color",
+}
+INDEPENDENT = frozenset(form % side for form in _FOUR_SIDED.values() for side in _SIDES)
+
+
+def canonical_declaration(node: Any) -> Iterator[Entry]:
+    """Yield the entries of a declaration: name, value and ``!important``; a four-sided shorthand has four."""
+    if node.name.startswith("--"):
+        yield (node.name, exact_tokens(node.value), node.important)
+        return
+    name = node.lower_name
+    value = canonical_tokens(node.value, name)
+    if name in _FOUR_SIDED and 0 < len(value) <= 4 and all(_is_plain(token) for token in value):
+        for side, token in zip(_SIDES, _sides(value), strict=True):
+            yield (_FOUR_SIDED[name] % side, (token,), node.important)
+    else:
+        yield (name, _KEYWORDS.get((name, value), value), node.important)
+
+
+def _sides(value: Entry) -> Entry:
+    top, right, bottom, left = {1: (0, 0, 0, 0), 2: (0, 1, 0, 1), 3: (0, 1, 2, 1), 4: (0, 1, 2, 3)}[
+        len(value)
+    ]
+    return (value[top], value[right], value[bottom], value[left])
+
+
+def _is_plain(token: Any) -> bool:
+    return (
+        token[0] in ("number", "dimension", "percentage", "ident", "colour")
+        and token[1] not in _FAMILY_KEYWORDS
+    )
+
+
+def canonical_tokens(tokens: list[Any], name: str = "") -> Entry:
+    """Return the canonical form of component values of the property ``name`` (empty: of a prelude)."""
+    if "font-family" in name or name == "font":
+        read = [_token(token, name) for token in tokens if token.type not in _BLANK]
+        return tuple(_joined_families(_without_normal(read) if name == "font" else read))
+    return tuple(_token(token, name) for token in tokens if token.type not in _BLANK)
+
+
+def exact_tokens(tokens: list[Any]) -> str:
+    """Return the text of a custom property, of which white space and comments at the ends do not count."""
+    kept = list(tokens)
+    for end in (0, -1):
+        while kept and kept[end].type in _BLANK:
+            kept.pop(end)
+    return "".join(token.serialize() for token in kept)
+
+
+def _token(token: Any, name: str) -> Entry:
+    return _READ.get(token.type, _other)(token, name)
+
+
+def _other(token: Any, _name: str) -> Entry:
+    return (token.type, token.serialize())
+
+
+def _number(token: Any, _name: str) -> Entry:
+    return ("number", float(token.value))
+
+
+def _percentage(token: Any, _name: str) -> Entry:
+    return ("percentage", float(token.value))
+
+
+def _dimension(token: Any, name: str) -> Entry:
+    unit = token.lower_unit
+    if token.value == 0 and unit in _LENGTHS and name not in _NUMBERS and "(" not in name:
+        return ("number", 0.0)
+    if unit == "ms":
+        return ("dimension", round(token.value / 1000, 9), "s")
+    return ("dimension", float(token.value), unit)
+
+
+def _ident(token: Any, name: str) -> Entry:
+    if name and not _NAMING.match(name):
+        colour = parse_color(token) if token.lower_value != "currentcolor" else None
+        if colour is not None:
+            return _colour(colour)
+    return ("ident", token.value)
+
+
+def _hash(token: Any, name: str) -> Entry:
+    colour = parse_color(token) if name else None
+    return _colour(colour) if colour is not None else ("hash", token.value.lower() if name else token.value)
+
+
+def _colour(colour: Any) -> Entry:
+    return ("colour", *(round(part * 255) for part in colour[:3]), round(colour[3] * 255))
+
+
+def _parsed_colour(token: Any) -> Any:
+    """Parse ``rgb()`` and ``rgba()`` as the aliases that they are (CSS Color 4, section 5.1); so
+    ``hsl()``."""
+    name = token.lower_name.rstrip("a") + ("a" if sum(part == "," for part in token.arguments) == 3 else "")
+    return parse_color(FunctionBlock(token.source_line, token.source_column, name, token.arguments))
+
+
+def _function(token: Any, name: str) -> Entry:
+    if name and token.lower_name in _COLOUR_FUNCTIONS and (colour := _parsed_colour(token)) is not None:
+        return _colour(colour)
+    inner = name + "(" if token.lower_name in _MATH or "(" in name else name
+    arguments = canonical_tokens(token.arguments, inner)
+    if token.lower_name == "url" and len(arguments) == 1 and arguments[0][0] == "string":
+        return ("url", arguments[0][1])
+    if token.lower_name == "local" and arguments and arguments[0][0] == "string":
+        return ("function", "local", tuple(("ident", word) for word in arguments[0][1].split(" ")))
+    return ("function", "rgb" if token.lower_name == "rgba" else token.lower_name, arguments)
+
+
+def _block(token: Any, name: str) -> Entry:
+    return (token.type, canonical_tokens(token.content, name))
+
+
+def _string(token: Any, _name: str) -> Entry:
+    return ("string", token.value)
+
+
+def _url(token: Any, _name: str) -> Entry:
+    return ("url", token.value)
+
+
+_READ: dict[str, Callable[[Any, str], Entry]] = {
+    "number": _number,
+    "percentage": _percentage,
+    "dimension": _dimension,
+    "ident": _ident,
+    "hash": _hash,
+    "function": _function,
+    "string": _string,
+    "url": _url,
+    "() block": _block,
+    "[] block": _block,
+    "{} block": _block,
+}
+
+
+def _without_normal(tokens: list[Entry]) -> list[Entry]:
+    """Return a ``font`` shorthand without what is its initial value anyway, before the size."""
+    words = list(takewhile(lambda token: token[0] == "ident", tokens))
+    if len(words) == len(tokens):  # one keyword: inherit, or a system font
+        return tokens
+    read = [_FONT_WEIGHTS.get(word[1].lower(), word) for word in words if word[1].lower() != "normal"]
+    return read + tokens[len(words) :]
+
+
+_FONT_WEIGHTS: dict[str, Entry] = {"bold": ("number", 700.0)}
+
+
+def _joined_families(tokens: list[Entry]) -> Iterator[Entry]:
+    """Join the words of a family name; a quoted name that could stand unquoted is the same, in any case."""
+    words: list[str] = []
+    for token in tokens:
+        if token[0] == "ident":
+            words.append(token[1].lower())
+            continue
+        if words:
+            yield ("family", " ".join(words))
+            words = []
+        yield _unquoted_family(token)
+    if words:
+        yield ("family", " ".join(words))
+
+
+def _unquoted_family(token: Entry) -> Entry:
+    if token[0] != "string":
+        return token
+    folded = token[1].lower()
+    is_free = _FAMILY.fullmatch(folded) and not _FAMILY_KEYWORDS.intersection(folded.split(" "))
+    return ("family", folded) if is_free else token
+
+
+def _words(*words: str | int) -> Entry:
+    return tuple(("ident", word) if isinstance(word, str) else ("number", float(word)) for word in words)
+
+
+_KEYWORDS: dict[tuple[str, Entry], Entry] = {
+    ("font-weight", _words("bold")): _words(700),
+    ("font-weight", _words("normal")): _words(400),
+    ("background", _words("none")): _words(0, 0),
+    ("background", (("colour", 0, 0, 0, 0),)): _words(0, 0),
+    ("flex", _words(0, 0, "auto")): _words("none"),
+    ("flex", _words(1, 1, "auto")): _words("auto"),
+}

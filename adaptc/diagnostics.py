@@ -1,0 +1,138 @@
+"""Diagnostics: what was found wrong with the site, as values.
+
+A diagnostic has a stable id, a severity, a place and a sentence. It is stored with the artifact it belongs to and
+replayed when the artifact is reused, so a second run says the same as the first. Only a user's mistake before
+work starts (``UsageError``) and a bug raise.
+
+``KINDS`` is the one list of ids; ``docs/diagnostics.md`` explains each (a test holds the two together).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class UsageError(Exception):
+    """A mistake of the user that stops the run before work starts: wrong option, path or configuration."""
+
+
+class Severity(Enum):
+    """How much a diagnostic matters. An error means that something could not be done at all."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a source: a path relative to the docroot, a line and a column, both counted from 1."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = [printable(self.path)]
+        place += [str(number) for number in (self.line, self.column) if number is not None]
+        return ":".join(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``id`` is a key of ``KINDS`` and stable between versions."""
+
+    id: str
+    severity: Severity
+    message: str
+    location: Location | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.severity.value}: {self.message} [{self.id}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of diagnostic: its severity and the sentence it says, with ``{fields}`` to fill in."""
+
+    severity: Severity
+    message: str
+
+
+E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+KINDS: dict[str, Kind] = {
+    # loading a docroot
+    "unreadable-file": Kind(E, "cannot be read ({reason}); it is left out, the server goes on with the original"),
+    "unreadable-directory": Kind(E, "cannot be listed ({reason}); nothing below it is built"),
+    "special-file": Kind(W, "is a {kind}, not a file; it is left out"),
+    "symlink-broken": Kind(W, "is a symbolic link to {target}, which does not exist; it is left out"),
+    "symlink-outside": Kind(W, "is a symbolic link that leaves the docroot ({target}); it is refused"),
+    "symlink-loop": Kind(W, "is a symbolic link that leads back to itself or above itself; it is left out"),
+    "case-collision": Kind(W, "differs from {other} in letter case only; a case-insensitive disk holds one of them"),
+    "changed-while-read": Kind(W, "changed while it was read; it is left out until the next build"),
+    "file-too-large": Kind(W, "is larger than the limit ({size} bytes, limit {limit}); it is not rewritten"),
+    # references
+    "missing-target": Kind(W, "{where} points to {url}, but there is no such file"),
+    "outside-docroot": Kind(N, "{where} points to {url}, above the docroot"),
+    "bad-url": Kind(W, "{where} is not a URL: {url}"),
+    # pages
+    "encoding-unreversible": Kind(
+        W, "does not survive decoding and encoding as {encoding}; the page is not rewritten"
+    ),
+    "page-not-html": Kind(N, "is {media_type}; pages of this type are not rewritten"),
+    "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
+    "edit-serialised": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
+    "pass-dearer": Kind(N, "pass {name} was dropped for this page: it made it dearer ({reason})"),
+    "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
+    "pass-failed": Kind(E, "pass {name} failed ({reason}); the original is kept. Please report this as a bug"),
+    "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),
+    # style sheets
+    "css-malformed": Kind(W, "{problem}; the style sheet is not rewritten"),
+    "css-import-cycle": Kind(W, "@import of {url} closes a cycle; it is ended there, as browsers do"),
+    "css-import-kept": Kind(N, "@import of {url} is kept: {reason}"),
+    "css-not-minified": Kind(N, "is not minified: {reason}"),
+    # scripts
+    "script-malformed": Kind(N, "cannot be parsed as a script ({problem}); it is not minified"),
+    "script-kept": Kind(N, "script {url} is not inlined: {reason}"),
+    # images
+    "image-broken": Kind(W, "is not a readable {media_type} image ({problem}); it is copied as it is"),
+    "image-bomb": Kind(W, "would need {pixels} pixels decoded, more than the limit of {limit}; it is copied as it is"),
+    "image-wrong-extension": Kind(N, "is called {extension} but holds {media_type}; it is copied as it is"),
+    "image-left": Kind(N, "is copied as it is: {reason}"),
+    "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
+    "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
+    "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # publishing
+    "write-failed": Kind(E, "cannot be written ({reason})"),
+    "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
+}
+
+
+def diagnose(kind: str, location: Location | None = None, /, **fields: Any) -> Diagnostic:
+    """Make a diagnostic of a kind of ``KINDS``; ``fields`` fill its sentence in.
+
+    Raises ``KeyError`` for an unknown kind or a missing field: both are bugs of the caller.
+    """
+    described = KINDS[kind]
+    shown = {name: printable(str(value)) for name, value in fields.items()}
+    return Diagnostic(kind, described.severity, described.message.format(**shown), location)
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` fit for one line of a terminal: control bytes and undecodable ones as ``\n``, ``\xff``."""
+    if text.isprintable():
+        return text
+    return "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as os.fsdecode keeps it (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -1,0 +1,24 @@
+"""Content digests (SHA-256, FIPS 180-4), the names of artifacts in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def digest_bytes(content: bytes) -> str:
+    """Return the SHA-256 of ``content`` as 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_parts(*parts: str | bytes) -> str:
+    """Return the SHA-256 of a sequence of parts.
+
+    Each part is preceded by its length, so that ``("ab", "c")`` and ``("a", "bc")`` differ. Text is taken as
+    UTF-8 with lone surrogates kept (file names of any bytes).
+    """
+    total = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        total.update(b"%d:" % len(content))
+        total.update(content)
+    return total.hexdigest()

@@ -1,0 +1,196 @@
+"""Collect the figures of a build from its state."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adaptc import media
+from adaptc.build.results import UnitResult
+from adaptc.build.state import State
+from adaptc.diagnostics import Diagnostic
+from adaptc.emit.figures import (
+    GROUPS,
+    CodingFigures,
+    LevelFigures,
+    PageFigures,
+    TypeFigures,
+    capacity_factor,
+)
+from adaptc.model import EMBEDDED, IDENTITY, Resource
+from adaptc.rulebook import Level
+
+_EMBEDDED = frozenset(role.value for role in EMBEDDED)
+
+
+def group_of(media_type: str) -> str:
+    """Return the group of ``figures.GROUPS`` that a media type belongs to."""
+    if media_type in (media.HTML, media.XHTML):
+        return "pages"
+    if media_type in (media.CSS, media.JS):
+        return "styles" if media_type == media.CSS else "scripts"
+    kind = media_type.partition("/")[0]
+    return {"image": "images", "font": "fonts"}.get(kind, "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """Bytes of a resource at a level: as they are, and in the best coding."""
+
+    identity: int
+    transfer: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What adds up over the files of a level."""
+
+    files: int = 0
+    codings: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    groups: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0, 0]))
+    requests: int = 0
+    identity: int = 0
+    transfer: int = 0
+
+    def add(self, result: UnitResult, before: int, weight: Weight) -> None:
+        self.files += 1
+        for output in result.outputs:
+            self.codings[output.coding][0] += 1
+            self.codings[output.coding][1] += output.size
+        group = self.groups[group_of(result.media_type)]
+        for place, amount in enumerate((1, before, weight.identity, weight.transfer)):
+            group[place] += amount
+
+
+class Collector:
+    """Figures of the levels, of the pages, and of the diagnostics; memory grows with files, not with what they hold."""
+
+    def __init__(self, state: State, resources: Mapping[str, Resource], levels: Sequence[Level]) -> None:
+        self.state, self.resources = state, resources
+        self.levels = {level.name: level for level in levels}
+        self.weights: dict[str, dict[str, Weight]] = {name: {} for name in self.levels}
+        self.imports: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.levels}
+        self.embeds = self._embeds()
+        self.tallies = {name: _Tally() for name in self.levels}
+        for result in state.results(notes=False):
+            if result.level in self.levels and result.path in resources:
+                self._add(result)
+
+    def _embeds(self) -> dict[str, tuple[str, ...]]:
+        """Return what the markup of each source embeds, sheets by @import included."""
+        found = {}
+        for path, facts in self.state.facts():
+            targets = tuple(dict.fromkeys(target for role, target in facts.embeds if role in _EMBEDDED))
+            if targets:
+                found[path] = targets
+        return found
+
+    def _add(self, result: UnitResult) -> None:
+        before = self.resources[result.path].size
+        sizes = {output.coding: output.size for output in result.outputs}
+        identity = sizes.get(IDENTITY, before)
+        weight = Weight(identity, min((*sizes.values(), identity)))
+        self.weights[result.level][result.path] = weight
+        if result.embeds is not None and result.media_type == media.CSS:
+            self.imports[result.level][result.path] = result.embeds
+        self.tallies[result.level].add(result, before, weight)
+
+    # ---- pages
+
+    def pages(self) -> Iterator[PageFigures]:
+        """Yield the figures of every page at every level, by path."""
+        for result in self.state.results():
+            if result.level in self.levels and self._is_page(result):
+                yield self._page(result)
+
+    def _is_page(self, result: UnitResult) -> bool:
+        return result.media_type == media.HTML and result.path in self.resources
+
+    def _page(self, result: UnitResult) -> PageFigures:
+        objects = self._objects(result)
+        own = self.weights[result.level][result.path]
+        weights = [self._weight(result.level, path) for path in objects]
+        return PageFigures(
+            result.path,
+            result.level,
+            1 + len(objects),
+            own.identity + sum(weight.identity for weight in weights),
+            own.transfer + sum(weight.transfer for weight in weights),
+            own.identity,
+            own.transfer,
+            result.actions,
+            result.demoted,
+        )
+
+    def _weight(self, level: str, path: str) -> Weight:
+        found = self.weights[level].get(path)
+        if found is None:
+            size = self.resources[path].size if path in self.resources else 0
+            found = Weight(size, size)
+        return found
+
+    def _objects(self, result: UnitResult) -> set[str]:
+        """Return the embedded objects of a page, each once, with the sheets that its sheets import."""
+        pending = list(result.embeds if result.embeds is not None else self.embeds.get(result.path, ()))
+        imports = self.imports[result.level]
+        objects: set[str] = set()
+        while pending:
+            path = pending.pop()
+            if path not in objects and path != result.path:
+                objects.add(path)
+                pending.extend(imports.get(path, ()))
+        return objects
+
+    # ---- levels
+
+    def level_figures(self, request_ms: float, kilobyte_ms: float) -> tuple[LevelFigures, ...]:
+        """Return the figures of each level, dearest first."""
+        pages: Counter[str] = Counter()
+        for result in self.state.results(notes=False):
+            if result.level in self.levels and self._is_page(result):
+                pages[result.level] += 1
+                page = self._page(result)
+                tally = self.tallies[result.level]
+                tally.requests += page.requests
+                tally.identity += page.identity_bytes
+                tally.transfer += page.transfer_bytes
+        first: tuple[float, float] | None = None
+        found = []
+        for name, level in self.levels.items():
+            count = max(pages[name], 1)
+            tally = self.tallies[name]
+            mean = (tally.requests / count, tally.transfer / count)
+            first = first or mean
+            factor = capacity_factor(*mean, *first, request_ms=request_ms, kilobyte_ms=kilobyte_ms)
+            found.append(_level_figures(level, tally, count, factor))
+        return tuple(found)
+
+
+def _level_figures(level: Level, tally: _Tally, pages: int, factor: float) -> LevelFigures:
+    return LevelFigures(
+        level.name,
+        level.number,
+        tally.files,
+        sum(group[2] for group in tally.groups.values()),
+        tuple(CodingFigures(name, *tally.codings[name]) for name in sorted(tally.codings)),
+        tuple(TypeFigures(name, *tally.groups[name]) for name in GROUPS if name in tally.groups),
+        tally.requests / pages,
+        tally.identity / pages,
+        tally.transfer / pages,
+        factor,
+    )
+
+
+def stored_diagnostics(state: State) -> Iterator[Diagnostic]:
+    """Yield what was said about sources and units, each once: levels often say the same of a file."""
+    for _, facts in state.facts():
+        yield from facts.diagnostics
+    path, said = "", set[Diagnostic]()
+    for result in state.results():
+        if result.path != path:
+            path, said = result.path, set()
+        for one in result.diagnostics:
+            if one not in said:
+                said.add(one)
+                yield one

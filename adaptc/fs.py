@@ -1,0 +1,210 @@
+"""The one door to files.
+
+Reading: a docroot is a ``Tree`` (on disk, or in memory for tests). Writing: outputs appear by rename, complete or
+not at all, and never through a symbolic link that someone else put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class ChangedWhileRead(Exception):
+    """The file was written to between the first and the last byte that were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name in a directory: what ``lstat`` says, and where a symbolic link leads as it is written."""
+
+    path: str
+    kind: str  # "file", "directory", "symlink", or the word for a special file: "socket", "fifo", "device"
+    size: int = 0
+    mtime_ns: int = 0
+    inode: int = 0
+    link: str = ""
+
+
+class Tree(Protocol):
+    """A docroot to read from. Paths are relative to it, ``/`` between segments."""
+
+    def list_directory(self, path: str) -> list[Entry]:
+        """Return the entries of a directory by name; "" is the root. Raises ``OSError``."""
+
+    def status(self, path: str) -> Entry:
+        """Return the entry behind a path, symbolic links followed. Raises ``OSError``."""
+
+    def real_path(self, path: str) -> str | None:
+        """Return the path that symbolic links lead to, or ``None`` when it leaves the root. Raises ``OSError``."""
+
+    def read(self, path: str) -> bytes:
+        """Return a file's content. Raises ``OSError``, or ``ChangedWhileRead``."""
+
+    def read_start(self, path: str, size: int) -> bytes:
+        """Return the first ``size`` bytes of a file. Raises ``OSError``."""
+
+
+_SPECIAL = ((stat.S_ISSOCK, "socket"), (stat.S_ISFIFO, "fifo"), (stat.S_ISBLK, "device"), (stat.S_ISCHR, "device"))
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "directory"
+    if stat.S_ISLNK(mode):
+        return "symlink"
+    return next((word for is_kind, word in _SPECIAL if is_kind(mode)), "special file")
+
+
+class DiskTree:
+    """A docroot on disk."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = os.path.realpath(root)
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else self.root
+
+    def list_directory(self, path: str) -> list[Entry]:
+        prefix = path + "/" if path else ""
+        entries = []
+        with os.scandir(self._full(path)) as found:
+            for item in found:
+                link = os.readlink(item.path) if item.is_symlink() else ""
+                entries.append(_entry(prefix + item.name, item.stat(follow_symlinks=False), link))
+        entries.sort(key=lambda entry: entry.path)
+        return entries
+
+    def status(self, path: str) -> Entry:
+        return _entry(path, os.stat(self._full(path)))
+
+    def real_path(self, path: str) -> str | None:
+        real = os.path.realpath(self._full(path), strict=True)
+        if real == self.root:
+            return ""
+        return real[len(self.root) + 1 :] if real.startswith(self.root + "/") else None
+
+    def read(self, path: str) -> bytes:
+        with open(self._full(path), "rb") as file:
+            before = os.fstat(file.fileno())
+            content = file.read()
+            after = os.fstat(file.fileno())
+        if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size) or after.st_size != len(content):
+            raise ChangedWhileRead(path)
+        return content
+
+    def read_start(self, path: str, size: int) -> bytes:
+        with open(self._full(path), "rb") as file:
+            return file.read(size)
+
+
+def _entry(path: str, found: os.stat_result, link: str = "") -> Entry:
+    return Entry(path, _kind(found.st_mode), found.st_size, found.st_mtime_ns, found.st_ino, link)
+
+
+class MemoryTree:
+    """A docroot in memory, for tests: path -> content. ``Tick`` it by assigning to ``files``."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = dict(files)
+
+    def list_directory(self, path: str) -> list[Entry]:
+        prefix = path + "/" if path else ""
+        names: dict[str, Entry] = {}
+        for name, content in self.files.items():
+            if name.startswith(prefix):
+                child, _, rest = name[len(prefix) :].partition("/")
+                kind = "directory" if rest else "file"
+                names[child] = Entry(prefix + child, kind, 0 if rest else len(content))
+        return [names[name] for name in sorted(names)]
+
+    def status(self, path: str) -> Entry:
+        if path not in self.files:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return Entry(path, "file", len(self.files[path]))
+
+    def real_path(self, path: str) -> str | None:
+        return self.status(path).path
+
+    def read(self, path: str) -> bytes:
+        self.status(path)
+        return self.files[path]
+
+    def read_start(self, path: str, size: int) -> bytes:
+        return self.read(path)[:size]
+
+
+READ_ONLY = 0o444  # an artifact is shared between trees by hard links: a write in place would change them all
+
+
+def write_atomic(path: str, chunks: Iterator[bytes] | bytes, mode: int = 0o644) -> None:
+    """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
+
+    The temporary file stands beside the target, under a short name of its own, and is removed on failure.
+    """
+    temporary = f"{os.path.dirname(path)}/.adaptc-{os.getpid()}-{os.urandom(6).hex()}"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        with open(descriptor, "wb") as file:
+            for chunk in (chunks,) if isinstance(chunks, bytes) else chunks:
+                file.write(chunk)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def place(source: str, target: str, temporary: str) -> None:
+    """Put the complete file ``source`` at ``target`` by a hard link and a rename; copy where links are not possible.
+
+    ``temporary`` is a name of the caller's own on the target's file system. Raises ``OSError``.
+    """
+    try:
+        os.link(source, temporary)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EMLINK, errno.EPERM, errno.ENOTSUP, errno.EACCES):
+            raise
+        _copy(source, temporary)
+    os.replace(temporary, target)
+    # rename() of two links of one file does nothing and leaves both (POSIX)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temporary)
+
+
+def place_link(written: str, target: str, temporary: str) -> None:
+    """Put a symbolic link to ``written`` at ``target``. Raises ``OSError``."""
+    os.symlink(written, temporary)
+    os.replace(temporary, target)
+
+
+def _copy(source: str, target: str) -> None:
+    with open(source, "rb") as reader, open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, READ_ONLY), "wb") as writer:
+        while block := reader.read(1 << 20):
+            writer.write(block)
+
+
+def remove(path: str) -> bool:
+    """Remove a file or link; return whether there was one. Raises ``OSError`` for other reasons."""
+    try:
+        os.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def remove_empty_directories(path: str, stop: str) -> None:
+    """Remove ``path`` and what it stands in, as long as they are empty, up to ``stop``, which stays."""
+    while path.startswith(stop + "/"):
+        try:
+            os.rmdir(path)
+        except OSError:
+            return
+        path = os.path.dirname(path)

@@ -1,0 +1,190 @@
+"""What a visitor gets from a page, so that it can be compared before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from turbohtml import Document, Element
+
+from adaptc.html.quirks import is_limited_quirks, is_quirks
+
+_UNSEEN = ("script", "style", "template", "noscript", "title", "noframes", "iframe", "noembed")
+_VISIBLE_TEXT = f"//text()[not({' or '.join(f'ancestor::{tag}' for tag in _UNSEEN)})]"
+_CONTROLS = "input, select, textarea, button, output, object[name]"
+_SHOWN = 5  # items a sentence names
+_CONTEXT = 30  # characters shown of a text that changed
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a form sends, and where. ``controls`` hold (name, type, value), for a select its options."""
+
+    method: str
+    action: str
+    controls: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a page promises a visitor whose browser runs scripts.
+
+    ``text`` is the text of the body with whitespace folded to single spaces, without scripts, styles,
+    templates and noscript; ``links`` are the raw ``href`` of a and area in order; controls outside of any
+    form make up a form of their own without method and action.
+    """
+
+    text: str
+    ids: frozenset[str]
+    anchors: frozenset[str]
+    links: tuple[str, ...]
+    forms: tuple[Form, ...]
+    title: str
+    lang: str
+    dir: str
+    quirks: bool
+    limited_quirks: bool
+
+
+def promise(tree: Document) -> Promise:
+    """Return what the page promises."""
+    root = tree.root
+    unseen = set(tree.select("template *, noscript *"))
+    title = tree.select_one("head > title")
+    return Promise(
+        text=visible_text(tree),
+        ids=_attributes(tree, "id", "[id]", unseen),
+        anchors=_attributes(tree, "name", "a[name]", unseen),
+        links=tuple(each.attr("href") or "" for each in _seen(tree, "a[href], area[href]", unseen)),
+        forms=_forms(tree, unseen),
+        title=_folded(title.text) if title else "",
+        lang=(root.attr("lang") or "") if root else "",
+        dir=(root.attr("dir") or "") if root else "",
+        quirks=is_quirks(tree),
+        limited_quirks=is_limited_quirks(tree),
+    )
+
+
+def visible_text(tree: Document) -> str:
+    """Return the text that a browser with scripting may show, whitespace folded."""
+    found = tree.xpath(_VISIBLE_TEXT)
+    assert isinstance(found, list)  # the expression is a node set; turbohtml gives text nodes as strings
+    return _folded("".join(text for text in found if isinstance(text, str)))
+
+
+def broken(before: Promise, after: Promise) -> list[str]:
+    """Return what the page no longer keeps, as sentences; ``[]`` when all is kept. Additions are no harm."""
+    sentences = [*_lost(before, after), *_changed_text(before, after)]
+    for name in ("title", "lang", "dir"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            sentences.append(f"{name} was {old!r} and is {new!r}")
+    if (before.quirks, before.limited_quirks) != (after.quirks, after.limited_quirks):
+        sentences.append(f"the page changes from {_mode(before)} to {_mode(after)} mode")
+    return sentences
+
+
+_LISTS: Sequence[tuple[str, str, Callable[[Promise], Iterable[object]]]] = (
+    ("id", "ids", lambda p: p.ids),
+    ("anchor", "anchors", lambda p: p.anchors),
+    ("link", "links", lambda p: p.links),
+    ("form", "forms", lambda p: ((form.method, form.action) for form in p.forms)),
+    ("control", "controls", lambda p: (control for form in p.forms for control in form.controls)),
+)
+
+
+def _lost(before: Promise, after: Promise) -> list[str]:
+    sentences = []
+    for one, many, items in _LISTS:
+        gone = Counter(items(before)) - Counter(items(after))
+        if gone:
+            sentences.append(_gone(sorted(map(_in_words, gone.elements())), one, many))
+    return sentences
+
+
+def _gone(items: list[str], one: str, many: str) -> str:
+    shown = ", ".join(items[:_SHOWN]) + (", ..." if len(items) > _SHOWN else "")
+    return f"1 {one} is gone: {shown}" if len(items) == 1 else f"{len(items)} {many} are gone: {shown}"
+
+
+def _in_words(item: object) -> str:
+    return " ".join(filter(None, map(str, item))) if isinstance(item, tuple) else str(item)
+
+
+def _changed_text(before: Promise, after: Promise) -> list[str]:
+    if before.text == after.text:
+        return []
+    pairs = zip(before.text, after.text, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    start = max(0, same - _CONTEXT // 2)
+    old, new = (text[start : start + _CONTEXT] for text in (before.text, after.text))
+    return [f"the visible text changes: {old!r} becomes {new!r}"]
+
+
+def _mode(page: Promise) -> str:
+    if page.quirks:
+        return "quirks"
+    return "limited-quirks" if page.limited_quirks else "standards"
+
+
+_CSS_SPACE = str.maketrans("\t\n\r\f", "    ")
+
+
+def _folded(text: str) -> str:
+    """Fold the whitespace that CSS folds; a no-break space is a character like any other."""
+    return " ".join(filter(None, text.translate(_CSS_SPACE).split(" ")))
+
+
+def _seen(tree: Document, selector: str, unseen: set[Element]) -> list[Element]:
+    """Select elements that exist in the page as a browser with scripting builds it."""
+    found = tree.select(selector)
+    return [element for element in found if element not in unseen] if unseen else found
+
+
+def _attributes(tree: Document, name: str, selector: str, unseen: set[Element]) -> frozenset[str]:
+    return frozenset(each.attr(name) or "" for each in _seen(tree, selector, unseen))
+
+
+def _forms(tree: Document, unseen: set[Element]) -> tuple[Form, ...]:
+    by_owner: dict[Element | None, list[Element]] = {}
+    for control in _seen(tree, _CONTROLS, unseen):
+        by_owner.setdefault(_owner(control, tree), []).append(control)
+    forms = [_form(form, by_owner.get(form, [])) for form in _seen(tree, "form", unseen)]
+    loose = by_owner.get(None, [])
+    return (*forms, Form("", "", _described(loose))) if loose else tuple(forms)
+
+
+def _owner(control: Element, tree: Document) -> Element | None:
+    """Return the form of a control: by its ``form`` attribute, else the one it stands in."""
+    named = control.attr("form")
+    if named is None:
+        return control.closest("form")
+    return tree.find("form", attrs={"id": named})
+
+
+def _form(form: Element, controls: list[Element]) -> Form:
+    return Form((form.attr("method") or "get").lower(), form.attr("action") or "", _described(controls))
+
+
+def _described(controls: list[Element]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((each.attr("name") or "", _type(each), _value(each)) for each in controls)
+
+
+def _type(control: Element) -> str:
+    default = {"input": "text", "button": "submit"}.get(control.tag, control.tag)
+    return (control.attr("type") or default).lower()
+
+
+def _value(control: Element) -> str:
+    if control.tag == "textarea":
+        return control.text
+    if control.tag == "select":
+        return "|".join(map(_option_value, control.select("option")))
+    return control.attr("value") or ""
+
+
+def _option_value(option: Element) -> str:
+    value = option.attr("value")
+    return _folded(option.text) if value is None else value

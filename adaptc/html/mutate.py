@@ -1,0 +1,163 @@
+"""Edits as values, and their meaning: a mutation of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text, parse_fragment
+
+
+class Impossible(Exception):  # noqa: N818  a reason to refuse, turned into EditRefused
+    """The tree has no place for this edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Marks an attribute as removed."""
+
+
+REMOVED: Final = Removed()
+
+
+@dataclass(slots=True)
+class ElementEdits:
+    """What is to be done to one element; markup inserted at one place stands in the order of the calls.
+
+    ``replacement`` takes the place of the element with its content; ``raw`` that of its content alone.
+    """
+
+    attributes: dict[str, str | Removed | None] = field(default_factory=dict)
+    raw: str | None = None
+    replacement: str | None = None
+    before: str = ""
+    after: str = ""
+    prepended: str = ""
+    appended: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be done."""
+        texts = (self.before, self.after, self.prepended, self.appended)
+        return not (self.attributes or any(texts)) and self.raw is None and self.replacement is None
+
+
+Edits = dict[Element, ElementEdits]
+
+
+def effective(edits: Edits) -> Edits:
+    """Drop edits that do nothing, and those inside of an element that goes away or gets other content."""
+    gone = {
+        element for element, edit in edits.items() if edit.replacement is not None or edit.raw is not None
+    }
+    return {
+        element: edit
+        for element, edit in edits.items()
+        if not edit.is_empty and not (gone and any(ancestor in gone for ancestor in element.ancestors))
+    }
+
+
+def mutate(edits: Edits, counterpart: Callable[[Element], Element | None], *, scripting: bool) -> None:
+    """Apply edits to the tree of the elements that ``counterpart`` returns; ``None`` leaves an edit out.
+
+    Raises ``Impossible``.
+    """
+    targets = [(counterpart(element), edit) for element, edit in edits.items()]
+    for target, edit in targets:
+        if target is not None:
+            _mutate_element(target, edit, scripting)
+
+
+def _mutate_element(target: Element, edit: ElementEdits, scripting: bool) -> None:
+    _mutate_content(target, edit, scripting)
+    parent = target.parent
+    outer = edit.before or edit.after or edit.replacement is not None
+    if not outer:
+        return
+    if parent is None or isinstance(parent, Document):
+        raise Impossible("nothing can be put beside the root element")
+    _insert(parent, edit.before, target.insert_before, scripting)
+    if edit.replacement is not None:
+        _insert(parent, edit.replacement, target.insert_before, scripting)
+    _insert(parent, edit.after, target.insert_after, scripting)
+    if edit.replacement is not None:
+        target.decompose()
+    merge_texts(parent)
+
+
+def _mutate_content(target: Element, edit: ElementEdits, scripting: bool) -> None:
+    for name, value in edit.attributes.items():
+        if isinstance(value, Removed):
+            target.attrs.pop(name, None)
+        else:
+            target.attrs[name] = value or ""
+    if edit.raw is not None:
+        target.clear()
+        if edit.raw:
+            target.append(Text(edit.raw))
+        return
+    if edit.prepended or edit.appended:
+        _extend(target, edit, scripting)
+
+
+def content_of(element: Element) -> Element | DocumentFragment:
+    """Return the node that holds an element's content: for a template its fragment."""
+    first = element.children[0] if element.tag == "template" and element.children else None
+    return first if isinstance(first, DocumentFragment) else element
+
+
+def _extend(target: Element, edit: ElementEdits, scripting: bool) -> None:
+    inside = content_of(target)
+    first = next(iter(inside.children), None)
+    for node in _nodes(edit.prepended, inside, scripting):
+        first.insert_before(node) if first is not None else inside.append(node)
+    for node in _nodes(edit.appended, inside, scripting):
+        inside.append(node)
+    merge_texts(inside)
+
+
+def _insert(parent: Node, html: str, put: Callable[..., None], scripting: bool) -> None:
+    if html:
+        put(*_nodes(html, parent, scripting))
+
+
+def _nodes(html: str, context: Node, scripting: bool) -> list[Node]:
+    """Parse markup as the content of ``context`` and return its nodes, detached."""
+    if not html:
+        return []
+    if isinstance(context, Element) and context.namespace is not Namespace.HTML:
+        return _foreign_nodes(html, context)
+    tag = context.tag if isinstance(context, Element) else "template"
+    holder = parse_fragment(html, tag, scripting=scripting, allow_declarative_shadow_roots=False)
+    return _detached(holder.children)
+
+
+def _foreign_nodes(html: str, context: Element) -> list[Node]:
+    """Parse in an SVG or MathML element: ``foreignObject`` and its kin take HTML, others their own names."""
+    root = "svg" if context.namespace is Namespace.SVG else "math"
+    markup = f"<{root}>" if context.tag == root else f"<{root}><{context.tag}>"
+    holder = parse_fragment(markup).children[0]
+    if context.tag != root:
+        holder = holder.children[0]
+    assert isinstance(holder, Element)  # nothing else comes of these two start tags
+    holder.insert_adjacent_html("beforeend", html)
+    return _detached(holder.children)
+
+
+def _detached(nodes: Iterable[Node]) -> list[Node]:
+    return [node.extract() for node in list(nodes)]
+
+
+def merge_texts(parent: Node) -> None:
+    """Join neighbouring text nodes, as the parser would have made them, and drop empty ones."""
+    previous: Text | None = None
+    for child in list(parent.children):
+        if not isinstance(child, Text):
+            previous = None
+        elif previous is not None or not child.data:
+            if previous is not None:
+                previous.data += child.data
+            child.decompose()
+        else:
+            previous = child

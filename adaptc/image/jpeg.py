@@ -1,0 +1,89 @@
+"""JPEG marker segments (ITU-T T.81, annex B): what is read without decoding coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SOI, EOI, SOS = 0xD8, 0xD9, 0xDA
+APP0, APP1, APP2, APP14 = 0xE0, 0xE1, 0xE2, 0xEE
+# Baseline, extended sequential and progressive with Huffman coding: what browsers decode (T.81, table B.1).
+_HUFFMAN_FRAMES = frozenset({0xC0, 0xC1, 0xC2})
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+
+_EXIF, _ICC, _MPF = b"Exif\x00\x00", b"ICC_PROFILE\x00", b"MPF\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One marker segment before the first scan: its marker (second byte) and its content, without the length."""
+
+    marker: int
+    content: bytes
+
+    def encoded(self) -> bytes:
+        """Return the segment as bytes, with marker and length."""
+        return bytes((0xFF, self.marker)) + (len(self.content) + 2).to_bytes(2, "big") + self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The frame header: whether Huffman coded, bits a sample, number of components."""
+
+    huffman: bool
+    precision: int
+    components: int
+
+
+def segments(content: bytes) -> Iterator[Segment]:
+    """Yield the segments from SOI to the first scan, or to the place where the file breaks."""
+    position = 2
+    while position + 4 <= len(content) and content[position] == 0xFF:
+        marker = content[position + 1]
+        if marker == 0xFF:  # fill byte (B.1.1.2)
+            position += 1
+            continue
+        length = int.from_bytes(content[position + 2 : position + 4], "big")
+        if marker in (SOS, EOI) or length < 2 or position + 2 + length > len(content):
+            return
+        yield Segment(marker, content[position + 4 : position + 2 + length])
+        position += 2 + length
+
+
+def frame(content: bytes) -> Frame | None:
+    """Return the frame header, or ``None`` if there is none before the first scan."""
+    for segment in segments(content):
+        if segment.marker in _FRAMES and len(segment.content) >= 6:
+            return Frame(segment.marker in _HUFFMAN_FRAMES, segment.content[0], segment.content[5])
+    return None
+
+
+def exif(content: bytes) -> Segment | None:
+    """Return the first EXIF segment."""
+    return next((s for s in segments(content) if s.marker == APP1 and s.content.startswith(_EXIF)), None)
+
+
+def icc_profile(content: bytes) -> bytes:
+    """Return the parts of the ICC profile (ICC.1, B.4) as they are stored, joined; empty if there is none."""
+    return b"".join(s.content for s in segments(content) if s.marker == APP2 and s.content.startswith(_ICC))
+
+
+def holds_second_image(content: bytes) -> bool:
+    """Whether there is a multi-picture index (CIPA DC-007): a gain map, a stereo pair, a large preview.
+
+    The index holds offsets into the file, and a browser may show the second image (HDR gain maps do).
+    """
+    return any(s.marker == APP2 and s.content.startswith(_MPF) for s in segments(content))
+
+
+def insert_after_start(content: bytes, segment: Segment) -> bytes:
+    """Return ``content`` with ``segment`` behind SOI and, if there is one, behind the JFIF header."""
+    first = next(segments(content), None)
+    at = 2 + (len(first.encoded()) if first is not None and first.marker == APP0 else 0)
+    return content[:at] + segment.encoded() + content[at:]
+
+
+def frame_shape(content: bytes) -> tuple[int, int] | None:
+    """Return bits a sample and number of components."""
+    found = frame(content)
+    return None if found is None else (found.precision, found.components)

@@ -1,0 +1,82 @@
+"""PNG chunks (Portable Network Graphics, third edition, section 5): what is read without decoding pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+# Chunks that change the colours or the size that a browser shows (sections 11.3.2 and 11.3.4; eXIf turns the image).
+# sBIT, bKGD, hIST, sPLT and pHYs are read by no browser; tRNS belongs to the pixels.
+COLOUR_CHUNKS = ("cICP", "iCCP", "sRGB", "gAMA", "cHRM", "mDCV", "cLLI", "eXIf")
+_COLOUR_NAMES = frozenset(name.encode() for name in COLOUR_CHUNKS)
+
+# gAMA and cHRM (in 100,000ths) that say no more than sRGB does (table 17 of the specification).
+SRGB_GAMMA = (45455).to_bytes(4, "big")
+SRGB_PRIMARIES = b"".join(
+    n.to_bytes(4, "big") for n in (31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One chunk: its four-letter name and its content, without length and CRC."""
+
+    name: bytes
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """IHDR: size in pixels, bits a sample (1, 2, 4, 8, 16), colour type (0, 2, 3, 4, 6), interlaced or not."""
+
+    width: int
+    height: int
+    depth: int
+    colour_type: int
+    interlaced: bool
+
+
+def chunks(content: bytes) -> Iterator[Chunk]:
+    """Yield the chunks up to IEND or to the place where the file breaks off. CRCs are left to the decoder."""
+    position = len(SIGNATURE)
+    while position + 12 <= len(content):
+        length = int.from_bytes(content[position : position + 4], "big")
+        name = content[position + 4 : position + 8]
+        end = position + 8 + length
+        if end + 4 > len(content):
+            return
+        yield Chunk(name, content[position + 8 : end])
+        if name == b"IEND":
+            return
+        position = end + 4
+
+
+def header(content: bytes) -> Header | None:
+    """Return IHDR, or ``None`` if the file does not start with one."""
+    first = next(chunks(content), None) if content.startswith(SIGNATURE) else None
+    if first is None or first.name != b"IHDR" or len(first.content) != 13:
+        return None
+    width, height = int.from_bytes(first.content[:4], "big"), int.from_bytes(first.content[4:8], "big")
+    return Header(width, height, first.content[8], first.content[9], first.content[12] != 0)
+
+
+def names(content: bytes) -> frozenset[bytes]:
+    """Return the names of all chunks."""
+    return frozenset(chunk.name for chunk in chunks(content))
+
+
+def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
+    """Return the chunks that change what a browser shows, in order of name."""
+    found = [chunk for chunk in chunks(content) if chunk.name in _COLOUR_NAMES]
+    return tuple(sorted(found, key=lambda chunk: chunk.name))
+
+
+def is_plain_srgb(content: bytes) -> bool:
+    """Whether the colours are sRGB, so that they stay the same without any colour chunk (EXIF aside)."""
+    for chunk in colour_chunks(content):
+        plain = {b"sRGB": chunk.content, b"gAMA": SRGB_GAMMA, b"cHRM": SRGB_PRIMARIES, b"eXIf": chunk.content}
+        if plain.get(chunk.name) != chunk.content:
+            return False
+    return True

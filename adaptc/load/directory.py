@@ -1,0 +1,152 @@
+"""Load a docroot: every file that a server would publish, with its media type, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adaptc import media
+from adaptc.diagnostics import Diagnostic, Location, diagnose
+from adaptc.fs import Entry, Tree
+from adaptc.model import Resource
+
+# RFC 8615: the one hidden name that servers publish
+_PUBLISHED_HIDDEN = ".well-known"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which names of a docroot are part of the site.
+
+    ``exclude`` are shell patterns; one with a ``/`` is matched against the path, one without against every name.
+    """
+
+    exclude: tuple[str, ...] = ()
+    include_hidden: bool = False
+
+    def matcher(self) -> re.Pattern[str]:
+        """Return one pattern for all: it matches the path of what is left out."""
+        parts = [_translated(pattern) for pattern in self.exclude]
+        if not self.include_hidden:
+            parts.append(rf"(?:.*/)?\.(?!{re.escape(_PUBLISHED_HIDDEN[1:])}(?:/|$))[^/]*")
+        return re.compile("|".join(parts) or r"(?!)", re.DOTALL)
+
+
+def _translated(pattern: str) -> str:
+    place = "" if "/" in pattern else "(?:.*/)?"
+    return f"{place}{fnmatch.translate(pattern.strip('/'))}"
+
+
+@dataclass(slots=True)
+class Docroot:
+    """A loaded docroot: resources by path, in order of their paths, and the diagnostics of loading."""
+
+    resources: dict[str, Resource] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def load_directory(tree: Tree, selection: Selection | None = None) -> Docroot:
+    """Walk ``tree`` and return what is published.
+
+    Symbolic links that stay inside are followed once: the files behind them become aliases. Links that leave, are
+    broken or loop, special files and what cannot be read are left out with a diagnostic.
+    """
+    found = _Walk(tree, (selection or Selection()).matcher())
+    found.run()
+    resources = {path: found.docroot.resources[path] for path in sorted(found.docroot.resources)}
+    found.docroot.resources = resources
+    found.docroot.diagnostics.extend(_case_collisions(resources))
+    return found.docroot
+
+
+class _Walk:
+    def __init__(self, tree: Tree, excluded: re.Pattern[str]) -> None:
+        self.tree = tree
+        self.excluded = excluded
+        self.docroot = Docroot()
+        # (path, where it is without links, the real directories that links were followed to); a list, since a
+        # tree may be deeper than Python's stack
+        self.pending: list[tuple[str, str, tuple[str, ...]]] = [("", "", ())]
+
+    def run(self) -> None:
+        while self.pending:
+            self._directory(*self.pending.pop())
+
+    def _directory(self, path: str, real: str, links: tuple[str, ...]) -> None:
+        try:
+            entries = self.tree.list_directory(real)
+        except OSError as error:
+            self._report("unreadable-directory", path or ".", reason=error.strerror)
+            return
+        for entry in entries:
+            name = entry.path.rpartition("/")[2]
+            place = f"{path}/{name}" if path else name
+            if not self.excluded.fullmatch(place):
+                self._entry(place, entry, links)
+
+    def _entry(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
+        if entry.kind == "directory":
+            self.pending.append((place, entry.path, links))
+        elif entry.kind == "file":
+            self._file(place, entry)
+        elif entry.kind == "symlink":
+            self._symlink(place, entry, links)
+        else:
+            self._report("special-file", place, kind=entry.kind)
+
+    def _symlink(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
+        try:
+            real = self.tree.real_path(entry.path)
+            behind = self.tree.status(entry.path)
+        except OSError as error:
+            kind = "symlink-loop" if error.errno == errno.ELOOP else "symlink-broken"
+            self._report(kind, place, target=entry.link)
+            return
+        if real is None:
+            self._report("symlink-outside", place, target=entry.link)
+        elif self.excluded.fullmatch(real):
+            self._report("symlink-outside", place, target=entry.link)
+        elif behind.kind == "directory":
+            self._linked_directory(place, real, links)
+        elif behind.kind == "file":
+            self._file(place, Entry(real, "file", behind.size, behind.mtime_ns, behind.inode))
+        else:
+            self._report("special-file", place, kind=behind.kind)
+
+    def _linked_directory(self, place: str, real: str, links: tuple[str, ...]) -> None:
+        leads_back = not real or f"{place}/".startswith(real + "/") or any(_contains(real, seen) for seen in links)
+        if leads_back:
+            self._report("symlink-loop", place)
+        else:
+            self.pending.append((place, real, (*links, real)))
+
+    def _file(self, place: str, entry: Entry) -> None:
+        media_type = media.by_name(place)
+        if media_type is None:
+            try:
+                media_type = media.by_content(self.tree.read_start(entry.path, media.SNIFF_BYTES)) or media.BINARY
+            except OSError as error:
+                self._report("unreadable-file", place, reason=error.strerror)
+                return
+        alias_of = entry.path if entry.path != place else None
+        self.docroot.resources[place] = Resource(
+            place, entry.size, entry.mtime_ns, entry.inode, media_type, alias_of
+        )
+
+    def _report(self, kind: str, place: str, /, **fields: object) -> None:
+        self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))
+
+
+def _contains(outer: str, inner: str) -> bool:
+    return inner == outer or inner.startswith(outer + "/")
+
+
+def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
+    seen: dict[str, str] = {}
+    for path in resources:
+        other = seen.setdefault(path.casefold(), path)
+        if other != path:
+            yield diagnose("case-collision", Location(path), other=other)

@@ -1,0 +1,86 @@
+"""The words of the house: resources, references, representations.
+
+A *resource* is a file of the docroot. A *level* is a step of the ladder (``full``, ``lossless``, ...). A
+*representation* is one version of one resource: a level and a content coding (RFC 9110, section 8.4) or image
+format. Paths are relative to the docroot, with ``/`` between segments, and may hold any byte except NUL: what is
+no UTF-8 is kept as ``os.fsdecode`` does (PEP 383).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Role(Enum):
+    """What a reference is for."""
+
+    STYLESHEET = "stylesheet"
+    SCRIPT = "script"
+    MODULE = "module"
+    IMAGE = "image"
+    FONT = "font"
+    MEDIA = "media"  # video, audio, track
+    FRAME = "frame"
+    OBJECT = "object"  # object, embed, applet
+    ICON = "icon"
+    PRELOAD = "preload"  # preload, modulepreload, prefetch
+    MANIFEST = "manifest"
+    IMPORT = "import"  # CSS @import
+    CSS_URL = "css-url"  # url(), src(), image-set() in CSS
+    LAZY = "lazy"  # data-src and its kin: loaded by a script, later
+    LINK = "link"  # followed by a person: a, area, form, meta refresh, cite
+    META = "meta"  # read by other programs: og:image, canonical
+
+
+# What a browser loads by itself from the markup; the unit of the papers' "embedded objects".
+EMBEDDED = frozenset(
+    {Role.STYLESHEET, Role.SCRIPT, Role.MODULE, Role.IMAGE, Role.MEDIA, Role.FRAME, Role.OBJECT, Role.ICON, Role.IMPORT}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One URL written in a source.
+
+    ``url`` is as written, with character references and CSS escapes resolved and nothing else changed;
+    ``where`` names the place in words ("img src", "style @import"); ``line`` and ``column`` count from 1.
+    """
+
+    role: Role
+    url: str
+    where: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A file of the docroot as it was found: size in bytes, mtime in nanoseconds.
+
+    ``alias_of`` is the path of the file that a symbolic link inside the docroot leads to.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+    media_type: str
+    alias_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a pass did, or left alone, on a resource, and why. ``count`` equal ones are one action."""
+
+    pass_name: str
+    verb: str  # "inlined", "flattened", "recompressed", "kept", "dropped", ...
+    subject: str  # what it was done to: mostly a path or a URL
+    reason: str = ""
+    count: int = 1
+
+
+# Content codings in the order a server prefers them, and the directory each has in a level's tree. "id" is the
+# identity coding: the bytes themselves.
+IDENTITY = "id"
+CODINGS = ("br", "zst", "gz")

@@ -1,0 +1,60 @@
+"""embedded: minify what stands inside a page in other languages: style elements, scripts, JSON."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.css.inline import for_style_element
+from adaptc.css.minify import minify_sheet
+from adaptc.html.edit import Editor
+from adaptc.model import Action
+from adaptc.passes.page import PageContext, Report, stands_apart
+from adaptc.passes.view import Options, View
+from adaptc.script import for_script_element, introspects, is_javascript_type, minify_json, minify_script
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+_JSON_TYPES = frozenset({"application/json", "application/ld+json", "importmap", "speculationrules"})
+
+
+def minify_embedded(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Minify style and script elements; not under a policy, which may hold their hashes."""
+    report = Report()
+    if page.has_policy or not options["minify"]:
+        return report
+    for element in editor.tree.iter_elements(("style", "script")):
+        text = element.text
+        shorter = _shorter(element, text) if text and not stands_apart(element) else None
+        if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
+            editor.set_raw_text(element, shorter)
+            report.actions.append(
+                Action("embedded", "minified", f"<{element.tag}>", f"{len(text)} to {len(shorter)} characters")
+            )
+    return report
+
+
+def _shorter(element: Element, text: str) -> str | None:
+    if element.tag == "style":
+        return _minified_style(text)
+    if element.attr("src") is not None:
+        return None
+    kind = (element.attr("type") or "").strip().lower()
+    if kind in _JSON_TYPES:
+        return minify_json(text)
+    return _minified_script(text) if is_javascript_type(element.attr("type"), element.attr("language")) else None
+
+
+@lru_cache(maxsize=256)
+def _minified_style(text: str) -> str | None:
+    shorter = minify_sheet(text)
+    return None if shorter is None else for_style_element(shorter)
+
+
+@lru_cache(maxsize=256)
+def _minified_script(text: str) -> str | None:
+    if introspects(text) is not None or "<!--" in text:
+        return None
+    shorter = minify_script(text)
+    return None if shorter is None else for_script_element(shorter)

@@ -1,0 +1,74 @@
+"""inline-scripts: put small or rarely shared classic scripts into the page, each in an element of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adaptc import media
+from adaptc.html.edit import Editor
+from adaptc.model import Action
+from adaptc.passes.page import INLINED, SHARED, PageContext, Report, stands_apart
+from adaptc.passes.view import Options, View
+from adaptc.script import for_script_element, introspects, is_javascript_type
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+# defer, async, type=module and nomodule change when a script runs; event attributes and handles know the element.
+_ALLOWED = frozenset({"src", "type", "language", "charset", "integrity", "crossorigin", "referrerpolicy"})
+
+
+def inline_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Give a parser-blocking ``<script src>`` its text in place: it runs at the same moment, in the same order."""
+    report = Report()
+    for element in editor.tree.iter_elements("script"):
+        source = element.attr("src")
+        if source is not None:
+            _consider(element, source, editor, page, view, report)
+    return report
+
+
+def _consider(element: Element, source: str, editor: Editor, page: PageContext, view: View, report: Report) -> None:
+    path = view.follow(page.base, source).path
+    if path is None:
+        return
+    reason = _reason_against(element, path, page, view)
+    text = None if reason else _text(path, page, view)
+    if text is None:
+        reason = reason or "its text cannot stand in the page"
+        report.actions.append(Action("inline-scripts", "kept", path, reason))
+        return
+    editor.replace_element(element, f"<script{_kept_type(element)}>{text}</script>")
+    report.inlined.append((path, len(view.artifact(path))))
+    report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
+
+
+def _kept_type(element: Element) -> str:
+    language = element.attr("language")
+    return f' language="{language}"' if language and element.attr("type") is None and language.isalnum() else ""
+
+
+def _reason_against(element: Element, path: str, page: PageContext, view: View) -> str | None:
+    unusual = set(element.attrs) - _ALLOWED
+    if unusual:
+        return f"the script element has the attribute {min(unusual)}"
+    if not is_javascript_type(element.attr("type"), element.attr("language")) or view.media_type(path) != media.JS:
+        return "it is not a classic script"
+    if page.has_policy:
+        return "the page has a Content-Security-Policy"
+    if stands_apart(element):
+        return "it stands in a noscript, template or foreign element"
+    if not view.placement(path).inline:
+        return SHARED
+    return page.introspection() or introspects(view.read(path).decode("utf-8", "replace"))
+
+
+def _text(path: str, page: PageContext, view: View) -> str | None:
+    try:
+        text = view.artifact(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if not text.isascii() and page.page.encoding.lower() != "utf-8":
+        return None  # without a charset the browser reads the file in the page's encoding
+    safe = for_script_element(text)
+    return safe if safe is not None and page.can_hold(safe) else None

@@ -1,0 +1,75 @@
+"""What a pass sees and what it returns.
+
+A pass is a pure function of one unit and a read-only ``View`` of the site, which records what was looked at, misses
+included: that record is the unit's list of dependencies. A pass returns values and touches no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from adaptc.analyse.placement import Placement
+from adaptc.diagnostics import Diagnostic
+from adaptc.model import Action
+from adaptc.site import Found
+
+Effort = Literal["fast", "default", "max"]
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that is not a page, at some level: its path, media type and content."""
+
+    path: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an asset pass made. ``content`` is ``None`` when the asset stays as it is."""
+
+    content: bytes | None
+    actions: tuple[Action, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What passes know of the configuration. ``csp`` is the Content-Security-Policy header that the server sends."""
+
+    effort: Effort = "fast"
+    limit_pixels: int = 100_000_000
+    csp: str | None = None
+    data_uri_budget: int = 8192
+    data_uri_max: int = 2048
+
+
+class View(Protocol):
+    """The site as the passes of one level see it. Everything that is asked is recorded."""
+
+    settings: Settings
+
+    def url_of(self, path: str) -> str:
+        """Return the absolute URL of a path."""
+
+    def follow(self, base: str, reference: str) -> Found:
+        """Resolve a reference against the absolute URL ``base`` and look for the file."""
+
+    def media_type(self, path: str) -> str:
+        """Return the media type of an existing file."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of an existing file of the docroot."""
+
+    def artifact(self, path: str) -> bytes:
+        """Return the content of an existing asset at this level."""
+
+    def placement(self, path: str) -> Placement:
+        """Return where a shared style sheet or script should live."""
+
+    def is_pinned(self, path: str) -> bool:
+        """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""

@@ -1,0 +1,109 @@
+"""The pipeline: every pass there is, in one list, and what a level makes of it.
+
+A pass is declared here and nowhere else. ``version`` goes up whenever the pass makes other bytes of the same input:
+name, version and options are part of the recipe, and so of every cache key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adaptc import media
+from adaptc.digest import digest_parts
+from adaptc.passes.dimensions import add_dimensions
+from adaptc.passes.embedded import minify_embedded
+from adaptc.passes.images import MEDIA_TYPES as IMAGES
+from adaptc.passes.images import recompress_image
+from adaptc.passes.inline_images import inline_images
+from adaptc.passes.inline_scripts import inline_scripts
+from adaptc.passes.inline_styles import inline_styles
+from adaptc.passes.markup import shorten_markup
+from adaptc.passes.page import PagePass
+from adaptc.passes.scripts import rewrite_json, rewrite_script
+from adaptc.passes.styles import rewrite_sheet
+from adaptc.passes.svg import clean_svg_file
+from adaptc.passes.view import Asset, Options, Outcome, View
+from adaptc.rulebook import Level, Option
+from adaptc.version import VERSION
+
+AssetPass = Callable[[Asset, View, Options], Outcome]
+# A text pass works on the finished text of a page, after all edits.
+TextPass = Callable[..., "str | None"]
+
+_JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
+_PAGES = frozenset({media.HTML})
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
+
+    Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
+    nothing but the content, so that its result is shared by equal files wherever they are.
+    """
+
+    name: str
+    version: int
+    media_types: frozenset[str]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    asset: AssetPass | None = None
+    edit: PagePass | None = None
+    text: TextPass | None = None
+    content_only: bool = False
+
+
+_MINIFY = {"minify": Option(True)}
+_COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
+
+PASSES: tuple[Pass, ...] = (
+    Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
+    Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
+    Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
+    Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
+    Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
+    Pass("inline-styles", 1, _PAGES, edit=inline_styles),
+    Pass("inline-scripts", 1, _PAGES, edit=inline_scripts),
+    Pass("inline-images", 1, _PAGES, edit=inline_images),
+    Pass("dimensions", 1, _PAGES, edit=add_dimensions),
+    Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded),
+    Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),
+)
+
+BY_NAME: Mapping[str, Pass] = {one.name: one for one in PASSES}
+KNOWN_PASSES: Mapping[str, Mapping[str, Option]] = {one.name: one.options for one in PASSES}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A pass with the options that a level gives it."""
+
+    of: Pass
+    options: Mapping[str, Any]
+
+    def recipe(self) -> str:
+        """Return the text that stands for what this step does."""
+        chosen = ",".join(f"{name}={value!r}" for name, value in sorted(self.options.items()))
+        return f"{self.of.name}/{self.of.version}({chosen})"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A level, ready to run: its steps in order."""
+
+    level: Level
+    steps: tuple[Step, ...]
+
+    def steps_for(self, media_type: str) -> tuple[Step, ...]:
+        """Return the steps that work on a media type, in order."""
+        return tuple(step for step in self.steps if media_type in step.of.media_types)
+
+    def recipe(self, settings: str) -> str:
+        """Return the digest of everything but the site that decides the level's bytes."""
+        return digest_parts(VERSION, settings, self.level.promise, *(step.recipe() for step in self.steps))
+
+
+def plan_level(level: Level) -> Plan:
+    """Return the plan of a level whose passes were checked against ``KNOWN_PASSES``."""
+    return Plan(level, tuple(Step(BY_NAME[use.name], dict(use.options)) for use in level.passes))

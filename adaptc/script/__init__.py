@@ -1,0 +1,25 @@
+"""JavaScript and JSON: minify, put into a script element, and find out what a script looks at.
+
+Nothing here runs a script or changes a name in it. Where a construct is not understood, the answer is
+``None`` or the cautious one, and the original stays.
+"""
+
+from __future__ import annotations
+
+from adaptc.script.element import for_script_element
+from adaptc.script.introspection import introspects
+from adaptc.script.javascript_type import is_javascript_type, is_module_type
+from adaptc.script.json_text import minify_json
+from adaptc.script.minify import is_module, minify_script
+from adaptc.script.sources import touches_sources
+
+__all__ = [
+    "for_script_element",
+    "introspects",
+    "is_javascript_type",
+    "is_module",
+    "is_module_type",
+    "minify_json",
+    "minify_script",
+    "touches_sources",
+]

@@ -1,0 +1,204 @@
+"""A lexer for JavaScript source text (ECMA-262 chapter 12 and Annex B.1.1, the comments like HTML's).
+
+It answers what the rest of this package asks: which characters are comment, string, template, regular
+expression or code. It builds no tree. Whether ``/`` starts a regular expression depends on the grammar; here
+on the token before it and, for ``)`` and ``}``, on what opened them. The one case known to be taken wrongly
+is division of a function expression (``function(){} / 2``), which nobody writes.
+
+A text that does not lex yields ``None``, never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+
+class Kind(Enum):
+    """What a token is. A template is several tokens: each piece of text between ``${`` and ``}`` is one."""
+
+    COMMENT = "comment"
+    STRING = "string"
+    TEMPLATE = "template"
+    REGEX = "regex"
+    WORD = "word"
+    NUMBER = "number"
+    PUNCTUATOR = "punctuator"
+
+
+class Token(NamedTuple):
+    """A token and its place: ``text`` stands at ``start`` (code points)."""
+
+    kind: Kind
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The offset behind the token."""
+        return self.start + len(self.text)
+
+
+_LINE_END = "\n\r\u2028\u2029"
+_SPACE = re.compile(r"[\s\ufeff]+")
+_COMMENT = re.compile(rf"(?://|<!--)[^{_LINE_END}]*|/\*[\s\S]*?\*/")
+_AT_LINE_START = re.compile(rf"-->[^{_LINE_END}]*")
+_HASHBANG = re.compile(rf"#![^{_LINE_END}]*")
+_STRING = re.compile(
+    r""" "(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*" | '(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*' """, re.VERBOSE
+)
+_TEMPLATE_PIECE = re.compile(r"[`}](?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)")
+_REGEX = re.compile(
+    rf"/(?![*/])(?:[^/\\\[{_LINE_END}]|\\[^{_LINE_END}]|\[(?:[^\]\\{_LINE_END}]|\\[^{_LINE_END}])*\])+/[\w$]*"
+)
+_NUMBER = re.compile(
+    r"0[xXbBoO][\da-fA-F_]+n? | (?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?n?", re.VERBOSE
+)
+_WORD = re.compile(r"#?(?:[\w$\u200c\u200d]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})+")
+_PUNCTUATOR = re.compile(
+    r"(?!/\*)(?:\.\.\.|=>|\?\.(?!\d)|\+\+|--|>>>=?|<<=?|>>=?|\*\*=?|[=!]==?|&&=?|\|\|=?|\?\?=?|[-+*/%&|^<>]=?|[^\w\s])"
+)
+
+# Behind these words an expression starts, so a slash starts a regular expression and a brace an object.
+OPERATOR_WORDS = frozenset(
+    [
+        "return",
+        "typeof",
+        "instanceof",
+        "in",
+        "of",
+        "new",
+        "delete",
+        "void",
+        "throw",
+        "case",
+        "yield",
+        "await",
+        "extends",
+    ]
+)
+_STATEMENT_WORDS = frozenset(["do", "else"])
+_CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
+_CLOSERS = {")": "(", "]": "[", "}": "{"}
+
+# How an open bracket is remembered: the bracket itself, or what a brace or parenthesis stands for.
+_CONDITION, _BLOCK, _OBJECT, _SUBSTITUTION = "(condition", "{block", "{object", "${"
+
+
+def tokenize(text: str) -> list[Token] | None:
+    """Return the tokens of a script, comments included, white space not; ``None`` if it does not lex."""
+    return _Scanner(text).scan()
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.tokens: list[Token] = []
+        self.open: list[str] = []
+        self.before: Token | None = None  # the last token that is no comment
+        self.before_that: Token | None = None
+        self.closed = ""  # what the bracket closed by ``before`` was opened as
+        self.line_start = True
+
+    def scan(self) -> list[Token] | None:
+        self._take(Kind.COMMENT, _HASHBANG)
+        while self._skip_space() < len(self.text):
+            if not self._token():
+                return None
+        return None if self.open else self.tokens
+
+    def _skip_space(self) -> int:
+        if space := _SPACE.match(self.text, self.at):
+            self.line_start = self.line_start or any(mark in space[0] for mark in _LINE_END)
+            self.at = space.end()
+        return self.at
+
+    def _token(self) -> bool:
+        if self._take(Kind.COMMENT, _COMMENT) or (
+            self.line_start and self._take(Kind.COMMENT, _AT_LINE_START)
+        ):
+            return True
+        self.line_start = False
+        first = self.text[self.at]
+        if first in "\"'":
+            return self._take(Kind.STRING, _STRING)
+        if first == "`" or (first == "}" and self.open and self.open[-1] == _SUBSTITUTION):
+            return self._template()
+        if first == "/" and self._operand_expected() and self._take(Kind.REGEX, _REGEX):
+            return True
+        return (
+            self._take(Kind.NUMBER, _NUMBER) or self._take(Kind.WORD, _WORD) or self._punctuator()
+        )  # numbers first: \w holds digits
+
+    def _take(self, kind: Kind, pattern: re.Pattern[str]) -> bool:
+        found = pattern.match(self.text, self.at)
+        if not found:
+            return False
+        token = Token(kind, found[0], self.at)
+        self.tokens.append(token)
+        self.at = found.end()
+        if kind is not Kind.COMMENT:
+            self.before_that, self.before = self.before, token
+        elif any(mark in found[0] for mark in _LINE_END):
+            self.line_start = True
+        return True
+
+    def _template(self) -> bool:
+        if self.text[self.at] == "}":
+            self.open.pop()
+        if not self._take(Kind.TEMPLATE, _TEMPLATE_PIECE):
+            return False
+        if self.tokens[-1].text.endswith("${"):
+            self.open.append(_SUBSTITUTION)
+        return True
+
+    def _punctuator(self) -> bool:
+        bracket = self.text[self.at]
+        opened = self._opens(bracket) if bracket in "([{" else ""
+        if bracket in _CLOSERS and not self._close(bracket):
+            return False
+        if opened:
+            self.open.append(opened)
+        return self._take(Kind.PUNCTUATOR, _PUNCTUATOR)
+
+    def _opens(self, bracket: str) -> str:
+        if bracket == "{":
+            return _OBJECT if self._object_expected() else _BLOCK
+        if bracket == "(" and self._follows_word(_CONDITION_WORDS):
+            return _CONDITION
+        return bracket
+
+    def _close(self, bracket: str) -> bool:
+        self.closed = self.open.pop() if self.open else ""
+        return self.closed.startswith(_CLOSERS[bracket])
+
+    def _follows_word(self, words: frozenset[str]) -> bool:
+        if self.before is None or self.before.kind is not Kind.WORD or self.before.text not in words:
+            return False
+        return self.before_that is None or self.before_that.text not in (".", "?.")
+
+    def _operand_expected(self) -> bool:
+        before = self.before
+        if before is None:
+            return True
+        if before.kind is Kind.WORD:
+            return self._follows_word(OPERATOR_WORDS | _STATEMENT_WORDS)
+        if before.kind is Kind.TEMPLATE:
+            return before.text.endswith("${")
+        if before.kind is not Kind.PUNCTUATOR:
+            return False
+        if before.text in _CLOSERS:
+            return self.closed in (_CONDITION, _BLOCK)
+        return before.text not in ("++", "--")
+
+    def _object_expected(self) -> bool:
+        before = self.before
+        if before is None or before.text in (";", "{", "}", ")", "=>"):
+            return False
+        if before.kind is Kind.WORD:
+            return self._follows_word(OPERATOR_WORDS)
+        if before.text == ":":  # a property's value, or a statement behind a label or ``case``
+            return bool(self.open) and self.open[-1] != _BLOCK
+        return self._operand_expected()

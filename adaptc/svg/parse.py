@@ -1,0 +1,66 @@
+"""Parsing SVG as XML without loading, resolving or expanding anything from outside the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SVG_NAMESPACE = "http://www.w3.org/2000/svg"
+XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
+XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+
+# Declarations of a DTD that change what the document says. In a comment they are harmless, and refused all the same.
+_DECLARATIONS = (b"<!ENTITY", b"<!ATTLIST", b"<!ELEMENT", b"<!NOTATION")
+# Drawing programs write the DTD of SVG 1.0 or 1.1 into each file; no browser loads it and it declares no entity.
+_KNOWN_DTD = "http://www.w3.org/"
+
+
+class SvgMalformedError(ValueError):
+    """The content is not well-formed XML; the message is the parser's."""
+
+
+def parse_svg(content: bytes, *, recover: bool = False) -> Any:
+    """Return the root element (lxml). Raises ``SvgMalformedError``; with ``recover`` only if nothing can be read.
+
+    Entities are not expanded, no DTD is loaded, nothing is fetched, and libxml2's limits on depth, length and
+    amplification stay on.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        attribute_defaults=False,
+        dtd_validation=False,
+        recover=recover,
+        strip_cdata=False,
+    )
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise SvgMalformedError(error.msg or "empty") from None
+    if root is None:
+        raise SvgMalformedError("no element")
+    return root
+
+
+def declares_markup(content: bytes) -> bool:
+    """Whether there may be entity or default-attribute declarations; asked before anything is parsed."""
+    return any(declaration in content for declaration in _DECLARATIONS)
+
+
+def has_foreign_dtd(root: Any) -> bool:
+    """Whether the DOCTYPE names an external DTD other than those of SVG itself."""
+    url = root.getroottree().docinfo.system_url
+    return bool(url) and not url.startswith(_KNOWN_DTD)
+
+
+def local_name(tag: str) -> str:
+    """Return a tag without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def namespace(tag: str) -> str:
+    """Return the namespace of a tag or an attribute, empty if it has none."""
+    return tag[1:].partition("}")[0] if tag.startswith("{") else ""

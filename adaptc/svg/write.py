@@ -1,0 +1,57 @@
+"""Writing a parsed SVG without what draws nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adaptc.svg.kinds import EDITOR_NAMESPACES, VERBATIM, draws
+from adaptc.svg.parse import namespace
+from adaptc.svg.path import shorten_path
+
+
+def write_smaller(root: Any) -> bytes:
+    """Return the document as UTF-8 without XML declaration and DOCTYPE; ``root`` (lxml) is consumed."""
+    from lxml import etree
+
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        _clean_attributes(node)
+        if node.tag not in VERBATIM:
+            _clean_children(node)
+        stack += [child for child in node if isinstance(child.tag, str)]
+    etree.cleanup_namespaces(root)
+    text = etree.tostring(root, encoding="unicode", with_tail=False)
+    return text.encode()  # type: ignore[no-any-return]
+
+
+def _clean_attributes(node: Any) -> None:
+    for name in [name for name in node.attrib if namespace(name) in EDITOR_NAMESPACES]:
+        del node.attrib[name]
+    if "d" in node.attrib:
+        node.set("d", shorten_path(node.get("d")))
+
+
+def _clean_children(node: Any) -> None:
+    """Remove the children that do not draw and the white space between the others; other text stays."""
+    node.text = _text(node.text)
+    previous = None
+    for child in list(node):
+        child.tail = _text(child.tail)
+        if draws(child):
+            previous = child
+        else:
+            _remove(node, previous, child)
+
+
+def _remove(parent: Any, previous: Any, child: Any) -> None:
+    """Remove ``child``; text behind it moves to the end of what is before it (lxml keeps text with its element)."""
+    if child.tail and previous is not None:
+        previous.tail = (previous.tail or "") + child.tail
+    elif child.tail:
+        parent.text = (parent.text or "") + child.tail
+    parent.remove(child)
+
+
+def _text(text: str | None) -> str | None:
+    return text if text and text.strip(" \t\r\n") else None

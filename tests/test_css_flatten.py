@@ -1,0 +1,149 @@
+"""Flattening of @import: the cascade stays exact, or the import stays."""
+
+import posixpath
+
+import pytest
+
+from adaptc.css.flatten import Flattened, Imported, flatten
+
+
+def flat(files, root="a.css") -> Flattened:
+    def load(sheet, url):
+        if "//" in url:
+            return "it is external"
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(sheet), url))
+        return Imported(path, files[path]) if path in files else "there is no such file"
+
+    def rebase(url, from_sheet, to_sheet):
+        if "//" in url:
+            return url
+        absolute = posixpath.join(posixpath.dirname(from_sheet), url)
+        return posixpath.relpath(absolute, posixpath.dirname(to_sheet) or ".")
+
+    return flatten(root, files[root], load, rebase)
+
+
+def reasons(result):
+    return [str(found).partition(": ")[2] for found in result.diagnostics]
+
+
+def test_conditions_become_blocks():
+    importer = (
+        '@charset "koi8-r";@import "b.css" layer(x.y) supports(display:grid) print, (min-width:1px);a{}'
+    )
+    result = flat({"a.css": importer, "b.css": "b{}"})
+    expected = "@media print, (min-width:1px){@supports (display:grid){@layer x.y{b{}}}}\na{}"
+    assert result == Flattened(expected, ("b.css",), ())
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ("", "b{}"),
+        ("layer", "@layer{b{}}"),
+        ("LAYER screen", "@media screen{@layer{b{}}}"),
+        ("layer(x)", "@layer x{b{}}"),
+        ("supports((a:b) or (c:d))", "@supports ((a:b) or (c:d)){b{}}"),
+        ("/**/print/**/", "@media print{b{}}"),
+        ("not all and (color)", "@media not all and (color){b{}}"),
+    ],
+)
+def test_each_condition(conditions, expected):
+    assert flat({"a.css": f'@import "b.css" {conditions};', "b.css": "b{}"}).text == expected
+
+
+def test_order_and_layer_statements():
+    files = {
+        "a.css": "@layer p,q;@import url(b.css);@layer r;@import 'c.css' layer(q);a{}",
+        "b.css": "b{}",
+        "c.css": "",
+    }
+    assert flat(files).text == "@layer p,q;\nb{}\n@layer r;\n@layer q{}\na{}"
+
+
+def test_imported_urls_are_rebased():
+    files = {
+        "a.css": "@import 'd/b.css';a{b:url(own.png)}",
+        "d/b.css": "b{c:url(i.png) url(#f) url(data:,x)}",
+    }
+    assert flat(files).text == "b{c:url(d/i.png) url(#f) url(data:,x)}\na{b:url(own.png)}"
+
+
+def test_same_sheet_twice_counts_twice():
+    files = {"a.css": "@import 'b.css';@import 'c.css';@import 'b.css';", "b.css": "b{}", "c.css": "c{}"}
+    assert flat(files) == Flattened("b{}\nc{}\nb{}", ("b.css", "c.css"), ())
+
+
+def test_cycle_ends_as_in_browsers():
+    result = flat({"a.css": "@import 'b.css';a{}", "b.css": "@import 'a.css';b{}"})
+    assert (result.text, result.imported) == ("b{}\na{}", ("b.css",))
+    assert [str(found) for found in result.diagnostics] == [
+        "b.css:1:1: warning: @import of a.css closes a cycle; it is ended there, as browsers do "
+        "[css-import-cycle]"
+    ]
+
+
+def test_imports_before_a_kept_one_are_kept():
+    files = {"a.css": "@import 'b.css';@import '//x/';@import 'c.css';a{}", "b.css": "b{}", "c.css": "c{}"}
+    result = flat(files)
+    assert (result.text, result.imported) == ("@import 'b.css';\n@import '//x/';\nc{}\na{}", ("c.css",))
+    assert reasons(result) == [
+        "note: @import of b.css is kept: an @import behind it is kept, and no rule may precede that "
+        "[css-import-kept]",
+        "note: @import of //x/ is kept: it is external [css-import-kept]",
+    ]
+
+
+def test_kept_import_of_an_import_comes_first_or_keeps_it():
+    files = {
+        "a.css": "@import 'd/b.css';a{}",
+        "d/b.css": "@import 'c.css';@import '//x/';b{}",
+        "d/c.css": "c{}",
+    }
+    assert flat(files).text == "@import \"d/c.css\";\n@import '//x/';\nb{}\na{}"
+    assert flat(files | {"a.css": "@import 'd/b.css' print;"}).text == "@import 'd/b.css' print;"
+    assert flat(files | {"a.css": "@import 'd/c.css';@import 'd/b.css';"}).text.startswith(
+        "@import 'd/c.css'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "reason"),
+    [
+        ("@import 'b.css';", "b{", "malformed"),
+        ("@import 'b.css';", "b{}}", "malformed"),
+        ("@import 'b.css';", "b{} c", "malformed"),
+        ("@import 'b.css';", "b{};", "malformed"),
+        ("@import 'b.css';", "b{}/*", "malformed"),
+        ("@import 'b.css';", "b{}@layer x", "malformed"),
+        ("@import 'b.css';", "@namespace 'x';b{}", "the sheet declares a namespace"),
+        ("@import 'b.css' print;", "<!-- b{}", "HTML comment mark"),
+        ("@import 'b.css' scope(x);", "b{}", "not understood"),
+        ("@import 'b.css' layer(a b);", "b{}", "not understood"),
+        ("@import 'b.css' layer();", "b{}", "not understood"),
+        ("@import 'b.css';@namespace 'x';", "b{}", "namespace is declared behind"),
+        ("@import 'b.css';a{}@import 'c.css';", "b{}", "behind a rule"),
+        ("@import 'c.css';", "b{}", "there is no such file"),
+    ],
+)
+def test_when_unsure_the_import_is_kept(importer, imported, reason):
+    result = flat({"a.css": importer, "b.css": imported})
+    assert result.text == importer
+    assert len(result.diagnostics) == 1
+    assert result.diagnostics[0].id == "css-import-kept"
+    assert reason in result.diagnostics[0].message
+
+
+def test_deep_and_doubling_imports_end():
+    chain = {f"{index}.css": f"@import '{index + 1}.css';a{{}}" for index in range(100)} | {"100.css": ""}
+    assert "32 imports deep" in reasons(flat(chain, "0.css"))[0]
+    doubling = {f"{index}.css": f"@import '{index + 1}.css';" * 2 + "a{}" for index in range(30)} | {
+        "30.css": "a{}"
+    }
+    assert flat(doubling, "22.css").text.count("a{}") == 2**9 - 1
+    assert any("more than 2000 imports" in reason for reason in reasons(flat(doubling, "0.css")))
+
+
+def test_sheet_without_imports_is_returned_as_it_is():
+    text = '@charset "utf-8";\r\n@layer a;b{c:d'
+    assert flat({"a.css": text}) == Flattened(text, (), ())

@@ -1,0 +1,122 @@
+"""Minification is taken only when it is proven to say the same."""
+
+import pytest
+
+from adaptc.css import minify
+from adaptc.css.minify import families, minify_declarations, minify_sheet
+from adaptc.css.outline import outline
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a { color : #ff0000 ; margin : 0px 0px }", "a{color:red;margin:0}"),
+        ("a { display : -webkit-box ; display : flex }", "a{display:-webkit-box;display:flex}"),
+        ("/* x */ /*! keep */ a { b : c }", "/*! keep */a{b:c}"),
+        ("/* @license MIT */ a { b : c }", "/*! @license MIT */a{b:c}"),
+        ("a { --x:  1px  2px ; c : var( --x ) }", None),
+        (
+            "@layer a , b;\n@layer { c { d : e } }\n@layer { f { g : h } }",
+            "@layer a,b;@layer{c{d:e}}@layer{f{g:h}}",
+        ),
+        ("@property --x { syntax : '<color>' ; inherits : false }", None),
+        ("a { & b { c : d } }", "a{& b{c:d}}"),
+        ("a:has( > b ) { c : d }", "a:has(>b ){c:d}"),
+        ("a{b:c}", None),
+        ("", None),
+        ("( " * 1000, None),
+    ],
+)
+def test_minified_sheet(text, expected):
+    result = minify_sheet(text)
+    if expected is None:
+        assert result is None or families(outline(result)) == families(outline(text))
+    else:
+        assert result == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("a{b:c}d{e:f}", "a{b:c}"),
+        ("a{color:red}b{color:blue}", "b{color:blue}a{color:red}"),
+        ("a{display:-webkit-box;display:flex}", "a{display:flex}"),
+        ("a{color:red;color:blue}", "a{color:blue;color:red}"),
+        ("a{margin:1px}b{margin-top:2px}", "b{margin-top:2px}a{margin:1px}"),
+        ("a{border:0}b{border-left:1px}", "b{border-left:1px}a{border:0}"),
+        ("a{b:c!important}", "a{b:c}"),
+        ("a b{c:d}", "a>b{c:d}"),
+        ("a b{c:d}", "ab{c:d}"),
+        (".a .b{c:d}", ".a.b{c:d}"),
+        ("a :hover{c:d}", "a:hover{c:d}"),
+        (".A{b:c}", ".a{b:c}"),
+        ("a{b:url(x)}", "a{b:url(X)}"),
+        ("a{content:'x '}", "a{content:'x'}"),
+        ("a{--x:a  b}", "a{--x:a b}"),
+        ("a{--x:red}", "a{--x:#f00}"),
+        ("a{opacity:0px}", "a{opacity:0}"),
+        ("a{width:calc(0px + 1%)}", "a{width:calc(0 + 1%)}"),
+        ("a{width:calc(1px + -2px)}", "a{width:calc(1px - 2px)}"),
+        ("a{font-family:'serif'}", "a{font-family:serif}"),
+        ("a{animation-name:red}", "a{animation-name:#f00}"),
+        ("@media print{a{b:c}}", "@media screen{a{b:c}}"),
+        ("@media print{a{b:c}}d{b:e}", "d{b:e}@media print{a{b:c}}"),
+        ("@media (a) and (b){c{d:e}}", "@media (a) and(b){c{d:e}}"),
+        ("@supports (a:b){c{d:e}}", "c{d:e}"),
+        ("@layer a{}b{c:d}", "b{c:d}"),
+        ("@layer{a{b:c}}@layer{d{b:f}}", "@layer{a{b:c}d{b:f}}"),
+        ("@keyframes x{from{a:b}}", "@keyframes x{to{a:b}}"),
+        ("@keyframes x{from{a:b}}@keyframes x{to{a:c}}", "@keyframes x{from{a:b}to{a:c}}"),
+        ("@font-face{a:b}@font-face{a:c}", "@font-face{a:b;a:c}"),
+        ("a{b:c}d:-moz-x{b:c}", "a,d:-moz-x{b:c}"),
+        ("a{b:c;all:unset}", "a{all:unset;b:c}"),
+    ],
+)
+def test_unfaithful_results_are_seen_through(text, changed, monkeypatch):
+    assert families(outline(text)) != families(outline(changed))
+    monkeypatch.setattr("turbohtml.clean.minify_css", lambda _: changed)
+    result = minify_sheet(text + " " * 100)
+    assert result is not None and families(outline(result)) == families(outline(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a{b:c}d{b:c}", "a,d{b:c}"),
+        ("a{color:red}b{x:y}a{color:blue}", "a{color:red;color:blue}b{x:y}"),
+        ("a::before{color:RGBA(255,0,0,1)}", "a:before{color:red}"),
+        ("*:hover{b:url('x')}", ":hover{b:url(x)}"),
+        ("a{margin-top:1px;margin-left:2px;margin-right:3px;margin-bottom:4px}", "a{margin:1px 3px 4px 2px}"),
+        ("a{b:.50s;c:100ms;d:+1.0px}", "a{b:.5s;c:.1s;d:1px}"),
+        ("a{font-family:'Open Sans',x}", "a{font-family:open sans,x}"),
+        ("@media print{}a{}", ""),
+        ("a [b='c'] > d{e:f}", "a [b=c]>d{e:f}"),
+        ("@keyframes x{from{a:b}100%{a:c}}", "@keyframes x{0%{a:b}to{a:c}}"),
+    ],
+)
+def test_respellings_have_one_outline(text, same):
+    assert families(outline(text)) == families(outline(same))
+
+
+def test_an_ignored_import_does_not_come_to_life():
+    assert minify_sheet("a { }\n@import 'x' ;\nb { c : d }") == "a{}@import 'x';b{c : d}"
+
+
+def test_licence_inside_a_rule_is_kept():
+    assert "/*! keep */" in (minify_sheet("a {  b : c ; /*! keep */ d : e  }") or "")
+
+
+def test_one_rule_that_cannot_be_proven_costs_that_rule_only(monkeypatch):
+    real = minify.outline
+    monkeypatch.setattr(
+        minify, "outline", lambda text: [*real(text), *([] if "odd" not in text else [len(text)])]
+    )
+    monkeypatch.setattr(minify, "families", lambda entries: {"": entries})
+    assert minify_sheet("a { b : c }  .odd { d : e }  f { g : h }") == "a{b:c}  .odd { d : e }f{g:h}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("color : red ; margin : 0px", "color:red;margin:0"), ("a:b", None), ("", None)]
+)
+def test_declarations(text, expected):
+    assert minify_declarations(text) == expected

@@ -1,0 +1,73 @@
+"""What a visitor gets, compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.html.contract import Form, broken, promise
+from adaptc.html.document import parse
+
+PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><style>p{}</style></head>
+<body><p id=a>Text&nbsp;one <b>two</b>
+ three<a name=b href=c>four</a><script>x()</script><template><p id=t>no</p></template>
+<noscript>no<a href=no>no</a></noscript>
+<form method=POST action=send><input name=q value=v><input type=checkbox name=w><button name=go>Go</button>
+<select name=s><option value=1>One<option>Two</select><textarea name=t>long</textarea></form>
+<input name=loose><map><area href=d></map></body></html>"""
+
+
+def test_promise() -> None:
+    found = promise(parse(PAGE))
+    assert found.text == "Text\xa0one two threefour Go OneTwolong"
+    assert (found.ids, found.anchors, found.links) == ({"a"}, {"b"}, ("c", "d"))
+    controls = (
+        ("q", "text", "v"),
+        ("w", "checkbox", ""),
+        ("go", "submit", ""),
+        ("s", "select", "1|Two"),
+        ("t", "textarea", "long"),
+    )
+    assert found.forms == (Form("post", "send", controls), Form("", "", (("loose", "text", ""),)))
+    assert (found.title, found.lang, found.dir) == ("A page", "en", "ltr")
+    assert not found.quirks and not found.limited_quirks
+
+
+def test_a_control_belongs_to_the_form_it_names() -> None:
+    found = promise(parse("<form id=f></form><input form=f name=a>"))
+    assert found.forms == (Form("get", "", (("a", "text", ""),)),)
+
+
+def test_nothing_is_broken_by_additions_and_decoration() -> None:
+    after = PAGE.replace("<p id=a>", "<p id=a class=x><span id=new></span><img src=x>").replace("\n ", " ")
+    assert broken(promise(parse(PAGE)), promise(parse(after))) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("id=a", "", "1 id is gone: a"),
+        ("name=b", "", "1 anchor is gone: b"),
+        ("href=c", "href=e", "1 link is gone: c"),
+        ("action=send", "action=other", "1 form is gone: post send"),
+        ("<input name=q value=v>", "", "1 control is gone: q text v"),
+        ("A  page", "B", "title was 'A page' and is 'B'"),
+        ("lang=en", "", "lang was 'en' and is ''"),
+        ("dir=ltr", "dir=rtl", "dir was 'ltr' and is 'rtl'"),
+        ("<!DOCTYPE html>", "", "the page changes from standards to quirks mode"),
+        ("two", "2",
+         "the visible text changes: 'Text\\xa0one two threefour Go OneT' "
+         "becomes 'Text\\xa0one 2 threefour Go OneTwo'"),
+    ],
+)  # fmt: skip
+def test_what_is_broken_is_said(old: str, new: str, sentence: str) -> None:
+    assert broken(promise(parse(PAGE)), promise(parse(PAGE.replace(old, new)))) == [sentence]
+
+
+def test_many_losses_are_shortened() -> None:
+    before = promise(parse("".join(f"<p id=i{n}>" for n in range(8))))
+    assert broken(before, promise(parse("")))[0] == "8 ids are gone: i0, i1, i2, i3, i4, ..."
+
+
+def test_a_link_that_stands_twice_must_stay_twice() -> None:
+    twice, once = promise(parse("<a href=a></a><a href=a></a>")), promise(parse("<a href=a></a>"))
+    assert broken(twice, once) == ["1 link is gone: a"]

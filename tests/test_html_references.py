@@ -1,0 +1,197 @@
+"""The references of a page."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptc.html.document import parse
+from adaptc.html.references import base_href, references
+from adaptc.html.refresh import Refresh, parse_refresh
+from adaptc.html.srcset import Candidate, parse_srcset, serialise_srcset
+from adaptc.model import Reference, Role
+
+
+def found(html: str) -> list[tuple[Role, str, str]]:
+    return [(each.role, each.url, each.where) for each in references(parse(html))]
+
+
+CASES = [
+    ("<a href=u>", Role.LINK, "a href"),
+    ("<map><area href=u></map>", Role.LINK, "area href"),
+    ("<form action=u></form>", Role.LINK, "form action"),
+    ("<button formaction=u></button>", Role.LINK, "button formaction"),
+    ("<blockquote cite=u></blockquote>", Role.LINK, "blockquote cite"),
+    ("<img longdesc=u>", Role.LINK, "img longdesc"),
+    ("<meta http-equiv=Refresh content='5; URL=u'>", Role.LINK, "meta refresh"),
+    ("<link rel=stylesheet href=u>", Role.STYLESHEET, "link rel=stylesheet"),
+    ("<link rel='Alternate StyleSheet' href=u>", Role.STYLESHEET, "link rel=alternate stylesheet"),
+    ("<link rel='shortcut icon' href=u>", Role.ICON, "link rel=shortcut icon"),
+    ("<link rel=apple-touch-icon href=u>", Role.ICON, "link rel=apple-touch-icon"),
+    ("<link rel=preload as=image href=u>", Role.PRELOAD, "link rel=preload"),
+    ("<link rel=modulepreload href=u>", Role.PRELOAD, "link rel=modulepreload"),
+    ("<link rel=preload as=image imagesrcset='u 2x'>", Role.PRELOAD, "link imagesrcset"),
+    ("<link rel=manifest href=u>", Role.MANIFEST, "link rel=manifest"),
+    ("<link rel=canonical href=u>", Role.META, "link rel=canonical"),
+    ("<link href=u>", Role.META, "link"),
+    ("<meta property=og:image content=u>", Role.META, "meta og:image"),
+    ("<meta name=twitter:image content=u>", Role.META, "meta twitter:image"),
+    ("<meta name=msapplication-TileImage content=u>", Role.META, "meta msapplication-tileimage"),
+    ("<script src=u></script>", Role.SCRIPT, "script src"),
+    ("<script type='Text/JavaScript ' src=u></script>", Role.SCRIPT, "script src"),
+    ("<script language=JavaScript1.2 src=u></script>", Role.SCRIPT, "script src"),
+    ("<script type=module src=u></script>", Role.MODULE, "script src"),
+    ("<script type=text/template src=u></script>", Role.LAZY, "script src"),
+    ("<img src=u>", Role.IMAGE, "img src"),
+    ("<img srcset='u 2x'>", Role.IMAGE, "img srcset"),
+    ("<picture><source srcset=u></picture>", Role.IMAGE, "source srcset"),
+    ("<input type=image src=u>", Role.IMAGE, "input src"),
+    ("<body background=u>", Role.IMAGE, "body background"),
+    ("<table><td background=u>", Role.IMAGE, "td background"),
+    ("<video poster=u></video>", Role.IMAGE, "video poster"),
+    ("<video src=u></video>", Role.MEDIA, "video src"),
+    ("<audio><source src=u></audio>", Role.MEDIA, "source src"),
+    ("<video><track src=u></video>", Role.MEDIA, "track src"),
+    ("<iframe src=u></iframe>", Role.FRAME, "iframe src"),
+    ("<frameset><frame src=u></frameset>", Role.FRAME, "frame src"),
+    ("<object data=u></object>", Role.OBJECT, "object data"),
+    ("<object><param name=movie value=u></object>", Role.OBJECT, "param value"),
+    ("<embed src=u>", Role.OBJECT, "embed src"),
+    ("<svg><image href=u /></svg>", Role.IMAGE, "image href"),
+    ("<svg><use xlink:href=u /></svg>", Role.IMAGE, "use xlink:href"),
+    ("<svg><feimage href=u /></svg>", Role.IMAGE, "feImage href"),
+    ("<svg><a xlink:href=u></a></svg>", Role.LINK, "a xlink:href"),
+    ("<svg><script href=u></script></svg>", Role.SCRIPT, "script href"),
+    ("<svg><rect fill='url(u)'/></svg>", Role.CSS_URL, "rect fill"),
+    ("<p style='background:url(u)'>", Role.CSS_URL, "p style"),
+    ("<style>p{background:url(u)}</style>", Role.CSS_URL, "style url()"),
+    ("<style>@import 'u';</style>", Role.IMPORT, "style @import"),
+    ("<html manifest=u>", Role.MANIFEST, "html manifest"),
+    ("<template><img src=u></template>", Role.IMAGE, "img src"),
+    ("<noscript><img src=u></noscript>", Role.IMAGE, "img src"),
+    ("<iframe srcdoc='<img src=u>'></iframe>", Role.IMAGE, "iframe srcdoc, img src"),
+]
+
+
+@pytest.mark.parametrize(("html", "role", "where"), CASES)
+def test_each_place(html: str, role: Role, where: str) -> None:
+    assert found(html) == [(role, "u", where)]
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ["data-src", "data-original", "data-lazy-src", "data-bg", "data-background-image", "data-setbg"],
+)
+def test_lazy_loading(attribute: str) -> None:
+    assert found(f"<div {attribute}='a/b.png'></div>") == [(Role.LAZY, "a/b.png", f"div {attribute}")]
+
+
+def test_a_lazy_srcset_is_a_srcset() -> None:
+    assert [url for _, url, _ in found("<img data-srcset='a.png 1x, b.png 2x'>")] == ["a.png", "b.png"]
+
+
+def test_a_lazy_css_url() -> None:
+    assert found("<div data-bg='url(a.png)'></div>") == [(Role.LAZY, "a.png", "div data-bg")]
+
+
+@pytest.mark.parametrize("value", ["dark", "#fff", "", '{"a": 1.5}', "a. b"])
+def test_an_option_is_no_url(value: str) -> None:
+    assert found(f"<div data-bg='{value}' data-image='{value}'></div>") == []
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>x</p>",
+        "<meta name=description content=u>",
+        "<param name=wmode value=u>",
+        "<p src=u href=u data=u action=u poster=u content=u>",
+        "<script>var a = '<img src=u>'</script>",
+        "<!-- <img src=u> -->",
+        "<textarea><img src=u></textarea>",
+    ],
+)
+def test_what_is_no_reference(html: str) -> None:
+    assert found(html) == []
+
+
+def test_character_references_are_resolved() -> None:
+    assert found("<a href='?a=1&amp;b=&#x32;'>") == [(Role.LINK, "?a=1&b=2", "a href")]
+
+
+def test_places() -> None:
+    html = "<p>x\n  <img src=a><style>\n\n b{c:url(d)}</style><style>p{c:url(e)}</style>"
+    assert list(references(parse(html))) == [
+        Reference(Role.IMAGE, "a", "img src", 2, 3),
+        Reference(Role.CSS_URL, "d", "style url()", 4, 6),
+        Reference(Role.CSS_URL, "e", "style url()", 4, 32),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("html", "href"),
+    [
+        ("<p>", None),
+        ("<base target=_top><base href=a/><base href=b/>", "a/"),
+        ("<template><base href=a/></template>", None),
+        ("<body><base href=''>", ""),
+    ],
+)
+def test_base(html: str, href: str | None) -> None:
+    assert base_href(parse(html)) == href
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("", []),
+        ("a", [Candidate("a")]),
+        (" a.png ,b.png 2x", [Candidate("a.png"), Candidate("b.png", ("2x",))]),
+        ("a.png, b.png", [Candidate("a.png"), Candidate("b.png")]),
+        ("a,b 1x", [Candidate("a,b", ("1x",))]),
+        ("data:a;base64,AA== 1x, b 2x", [Candidate("data:a;base64,AA==", ("1x",)), Candidate("b", ("2x",))]),
+        ("a 100w, b 200w 50h", [Candidate("a", ("100w",)), Candidate("b", ("200w", "50h"))]),
+        ("a 1.5e1x", [Candidate("a", ("1.5e1x",))]),
+        ("a 1x 2x, b -1x, c 0w, d 1q, e 50h, f 1w 1x, g 3x", [Candidate("g", ("3x",))]),
+        ("a foo(1, 2), b", [Candidate("b")]),
+        (",,a ,, b,,", [Candidate("a"), Candidate("b")]),
+    ],
+)  # fmt: skip
+def test_srcset(value: str, expected: list[Candidate]) -> None:
+    assert parse_srcset(value) == expected
+
+
+@given(
+    st.lists(
+        st.builds(
+            Candidate,
+            st.text("ab,%/:; ()\t", min_size=1).filter(lambda url: url.strip(" \t")),
+            st.sampled_from([(), ("2x",), ("100w",), ("100w", "50h")]),
+        )
+    )
+)
+def test_srcset_round_trip(candidates: list[Candidate]) -> None:
+    again = parse_srcset(serialise_srcset(candidates))
+    assert [each.descriptors for each in again] == [each.descriptors for each in candidates]
+    assert parse_srcset(serialise_srcset(again)) == again
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("5", Refresh(5, None, 1, 1)),
+        ("5; url=a.html", Refresh(5, "a.html", 7, 13)),
+        ("0;URL='a b'c", Refresh(0, "a b", 7, 10)),
+        ('0;url = "a', Refresh(0, "a", 9, 10)),
+        ("1.5, a", Refresh(1, "a", 5, 6)),
+        (".5 a", Refresh(0, "a", 3, 4)),
+        ("3;", Refresh(3, None, 2, 2)),
+        ("3; urn:x", Refresh(3, "urn:x", 3, 8)),
+        ("x", None),
+        ("", None),
+        ("5x", None),
+    ],
+)
+def test_refresh(content: str, expected: Refresh | None) -> None:
+    assert parse_refresh(content) == expected
