@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.build.engine import Engine, Report
-from adaptc.build.lock import OutputBusy
-from adaptc.build.progress import Progress, Silent
-from adaptc.build.reasons import Reason
-from adaptc.build.state import State, Unit
-from adaptc.build.store import Store
+from adaptc.engine.builder import Builder, Report
+from adaptc.engine.lock import OutputBusy
+from adaptc.engine.progress import Progress, Silent
+from adaptc.engine.reasons import Reason
+from adaptc.engine.state import State, Unit
+from adaptc.engine.store import Store
 from adaptc.config import Config, relevelled
 from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.emit.collect import Collector, stored_diagnostics
@@ -94,7 +94,7 @@ def plan(config: Config) -> Plan:
         return Plan(report.reasons, report.removed, tuple(relevelled(report.loading, config)))
 
 
-def _engine(config: Config, progress: Progress) -> Engine:
+def _engine(config: Config, progress: Progress) -> Builder:
     levels = configured_levels(config)
     if config.docroot is None:
         raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
@@ -108,7 +108,7 @@ def _engine(config: Config, progress: Progress) -> Engine:
     if output.exists() and not output.is_dir():
         raise UsageError(f"output {config.output} is not a directory")
     _refuse_strangers(config, output)
-    return Engine(config, docroot, levels, progress)
+    return Builder(config, docroot, levels, progress)
 
 
 def _refuse_strangers(config: Config, output: Path) -> None:
@@ -117,7 +117,7 @@ def _refuse_strangers(config: Config, output: Path) -> None:
         raise UsageError(f"output {config.output} is not empty and was not made by adaptc: choose another output")
 
 
-def _result(engine: Engine, state: State, report: Report) -> BuildResult:
+def _result(engine: Builder, state: State, report: Report) -> BuildResult:
     emitted = (engine.output / "manifest.json", engine.output / "report.html")
     remembered = None if report.worked or report.unread else state.meta("build")
     if remembered is not None and all(path.exists() for path in emitted):
@@ -128,7 +128,7 @@ def _result(engine: Engine, state: State, report: Report) -> BuildResult:
     return BuildResult(engine.output, figures, report.reasons, report.removed, tuple(found))
 
 
-def _emit(engine: Engine, state: State, report: Report) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
+def _emit(engine: Builder, state: State, report: Report) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
     """Write manifest and report; return the figures and what was said of sources and units."""
     config = engine.config
     stored = tuple(stored_diagnostics(state))
@@ -147,7 +147,7 @@ def _encoded(chunks: Iterator[str]) -> Iterator[bytes]:
     return (chunk.encode("utf-8", "replace") for chunk in chunks)
 
 
-def _figures(engine: Engine, collector: Collector, report: Report, diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
+def _figures(engine: Builder, collector: Collector, report: Report, diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
     cost = engine.config.cost
     resources = report.resources.values()
     return SiteFigures(

@@ -6,10 +6,10 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.build.publish import PRIVATE
-from adaptc.build.results import UnitResult
-from adaptc.build.state import State, as_sources
-from adaptc.build.view import PIN, PLACEMENT
+from adaptc.engine.publish import PRIVATE
+from adaptc.engine.results import UnitResult
+from adaptc.engine.state import State, as_sources
+from adaptc.engine.view import PIN, PLACEMENT
 from adaptc.config import Config
 from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.site import Site, Source

@@ -41,7 +41,8 @@ class Pass:
     """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
 
     Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
-    nothing but the content, so that its result is shared by equal files wherever they are.
+    nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
+    edit pass must see what the edit passes before it made of the page, where others may run on the same text.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Pass:
     edit: PagePass | None = None
     text: TextPass | None = None
     content_only: bool = False
+    after_edits: bool = False
 
 
 _MINIFY = {"minify": Option(True)}

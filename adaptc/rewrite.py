@@ -6,30 +6,28 @@ contract or makes the page dearer, is dropped for this page (demoted) with a dia
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import deflate
+
 from adaptc import media
-from adaptc.css.decode import decode_sheet
-from adaptc.css.references import css_references
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.html import contract
 from adaptc.html.document import Irreversible, Page, encode_page, parse, read_page
 from adaptc.html.edit import EditRefused, Editor
-from adaptc.html.references import references
-from adaptc.model import EMBEDDED, Action
+from adaptc.html.references import embedded_references
+from adaptc.model import Action
 from adaptc.passes.page import PageContext, Report, page_context
 from adaptc.passes.view import View
 from adaptc.pipeline import Step
-from adaptc.urls import Reach
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
-# zlib's middle level: transfer sizes are compared, not reported
+# libdeflate's middle level, 100 MB/s: transfer sizes are compared, not reported
 _LEVEL = 6
 _TEMPLATE_MARKS = ("<?php", "<?=", "<%", "{% extends", "{% block", "{% include")
 
@@ -69,15 +67,22 @@ class _Made:
     """What a run of steps made of a page, with the report of each."""
 
     text: str
-    reports: dict[str, Report]
-    refused: dict[str, Diagnostic]
+    reports: dict[str, Report] = field(default_factory=dict)
+    refused: dict[str, Diagnostic] = field(default_factory=dict)
+    _tree: tuple[str, Document] | None = None
+
+    def tree(self) -> Document:
+        """Return the tree of the text, parsed once."""
+        if self._tree is None or self._tree[0] is not self.text:
+            self._tree = (self.text, parse(self.text))
+        return self._tree[1]
 
 
 class _Rewrite:
     def __init__(self, path: str, page: Page, content: bytes, view: View) -> None:
         self.path, self.page, self.content, self.view = path, page, content, view
-        self.tree = parse(page.text)
-        self.context = page_context(path, page, self.tree, view)
+        self.editor = Editor(page.text)
+        self.context = page_context(path, page, self.editor.tree, view)
 
     def run(self, steps: tuple[Step, ...]) -> Rewritten:
         """Run the steps; while the result fails, drop the pass that is to blame and run the others again."""
@@ -106,20 +111,19 @@ class _Rewrite:
         if not _inlined(made):
             return None
         follow = partial(self.view.follow, self.context.base)
-        embedded = (reference.url for reference in references(parse(made.text)) if reference.role in EMBEDDED)
-        return tuple(dict.fromkeys(path for url in embedded if (path := follow(url).path) is not None))
+        urls = (reference.url for reference in embedded_references(made.tree()))
+        return tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
 
-    def _apply(self, steps: Iterable[Step]) -> _Made:
-        made = _Made(self.page.text, {}, {})
-        editor: Editor | None = None
-        for step in steps:
-            if step.of.text is not None:
-                self._run_text(step, made)
-                editor = None
-                continue
-            editor = editor or Editor(made.text)
-            if self._run_edit(step, editor, made):
-                editor = None
+    def _apply(self, steps: list[Step]) -> _Made:
+        """Run the steps in rounds: passes that edit the same text together, then those that take its result."""
+        made = _Made(self.page.text)
+        editor: Editor | None = self.editor
+        for together in _rounds(steps):
+            if together[0].of.text is not None:
+                self._run_text(together[0], made)
+            else:
+                self._run_edits(together, editor or Editor(made.text), made)
+            editor = None
         return made
 
     def _run_text(self, step: Step, made: _Made) -> None:
@@ -130,21 +134,30 @@ class _Rewrite:
             made.reports[step.of.name] = Report([saved])
             made.text = shorter
 
-    def _run_edit(self, step: Step, editor: Editor, made: _Made) -> bool:
-        """Run a pass on the editor's page; return whether the editor is used up."""
-        assert step.of.edit is not None
-        name = step.of.name
-        report = step.of.edit(editor, self.context, self.view, step.options)
+    def _run_edits(self, steps: list[Step], editor: Editor, made: _Made) -> None:
+        """Run a round; where its edits do not go together, run each pass by itself to see which to drop."""
+        reports = {step.of.name: self._edit(step, editor) for step in steps}
         try:
             edited = editor.apply()
         except EditRefused as refused:
+            if len(steps) > 1:
+                for step in steps:
+                    self._run_edits([step], Editor(made.text), made)
+                return
+            name = steps[0].of.name
             made.refused[name] = diagnose("edit-refused", Location(self.path), name=name, reason=refused)
-            return True
+            return
         if edited.method == "serialised":
-            report.diagnostics.append(diagnose("edit-serialised", Location(self.path), name=name))
-        made.reports[name] = report
+            names = ", ".join(name for name, report in reports.items() if report.actions)
+            reports[steps[0].of.name].diagnostics.append(
+                diagnose("edit-serialised", Location(self.path), name=names)
+            )
+        made.reports.update(reports)
         made.text = edited.text
-        return edited.method != "unchanged"
+
+    def _edit(self, step: Step, editor: Editor) -> Report:
+        assert step.of.edit is not None
+        return step.of.edit(editor, self.context, self.view, step.options)
 
     def _failure(self, made: _Made, encoded: bytes | None) -> tuple[str, Diagnostic] | None:
         """Return the pass to drop and why, or ``None`` when the page keeps its promise."""
@@ -177,39 +190,23 @@ class _Rewrite:
         return _transfer(content) if media.is_compressible(self.view.media_type(path)) else len(content)
 
     def _broken(self, made: _Made) -> list[str]:
-        after = parse(made.text)
-        broken = contract.broken(contract.promise(self.tree), contract.promise(after))
-        if _inlined(made):
-            broken.extend(self._unresolved(after, made))
-        return broken
-
-    def _unresolved(self, after: Document, made: _Made) -> Iterator[str]:
-        """Every URL that the page did not have before must lead to a file, or have led nowhere in its sheet."""
-        known = {reference.url for reference in references(self.tree)}
-        excused: frozenset[str] | None = None
-        for reference in references(after):
-            if reference.url in known:
-                continue
-            found = self.view.follow(self.context.base, reference.url)
-            if found.target.reach is not Reach.LOCAL or found.path is not None:
-                continue
-            excused = self._sheet_targets(made) if excused is None else excused
-            if found.target.path not in excused:
-                yield f"{reference.where} points to {reference.url}, which does not exist"
-
-    def _sheet_targets(self, made: _Made) -> frozenset[str]:
-        """Return where the URLs of the inlined style sheets led."""
-        targets: set[str] = set()
-        for path in _inlined(made):
-            if self.view.media_type(path) == media.CSS:
-                sheet = decode_sheet(self.view.artifact(path), "utf-8").text
-                base = self.view.url_of(path)
-                targets.update(self.view.follow(base, one.url).target.path for one in css_references(sheet))
-        return frozenset(targets)
+        return contract.broken(contract.promise(self.editor.tree), contract.promise(made.tree()))
 
 
 def _inlined(made: _Made) -> set[str]:
     return {path for report in made.reports.values() for path, _ in report.inlined}
+
+
+def _rounds(steps: list[Step]) -> Iterator[list[Step]]:
+    """Group consecutive edit passes that do not need each other's result."""
+    together: list[Step] = []
+    for step in steps:
+        if together and (step.of.text is not None or together[0].of.text is not None or step.of.after_edits):
+            yield together
+            together = []
+        together.append(step)
+    if together:
+        yield together
 
 
 def _last(active: list[str], made: _Made) -> str:
@@ -217,7 +214,7 @@ def _last(active: list[str], made: _Made) -> str:
 
 
 def _transfer(content: bytes) -> int:
-    return len(zlib.compress(content, _LEVEL))
+    return len(deflate.zlib_compress(content, _LEVEL))
 
 
 def _grouped(actions: list[Action]) -> Iterator[Action]:

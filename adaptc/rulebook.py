@@ -242,7 +242,7 @@ def _by_dependency(user: TomlSource, drafts: Mapping[str, _Draft], shop: _Worksh
     waiting = {name: table for name, table in user.values.items() if _is_sound(name, table, drafts, shop)}
     made = set(drafts) - set(waiting)
     while waiting:
-        ready = [name for name, table in waiting.items() if _base(name, table, drafts) in {*made, name}]
+        ready = [name for name, table in waiting.items() if _base(name, table, drafts) in {*made, None}]
         if not ready:
             _refuse_bases(waiting, {*made, *waiting}, shop)
             return
@@ -252,9 +252,9 @@ def _by_dependency(user: TomlSource, drafts: Mapping[str, _Draft], shop: _Worksh
             yield name
 
 
-def _base(name: str, table: Mapping[str, Any], drafts: Mapping[str, _Draft]) -> str:
-    """Return the level a table starts from: itself if it ships or extends nothing."""
-    return name if name in drafts else str(table.get("extends", "") or name)
+def _base(name: str, table: Mapping[str, Any], drafts: Mapping[str, _Draft]) -> str | None:
+    """Return the other level that a table starts from; None if it ships or starts from nothing."""
+    return None if name in drafts else table.get("extends") or None
 
 
 def _refuse_bases(waiting: Mapping[str, Mapping[str, Any]], known: Iterable[str], shop: _Workshop) -> None:
@@ -296,7 +296,7 @@ def _table_problems(name: str, table: Any, drafts: Mapping[str, _Draft]) -> Iter
 
 def _user_draft(name: str, drafts: Mapping[str, _Draft], shop: _Workshop) -> _Draft:
     table = shop.user.values[name]
-    base = drafts.get(_base(name, table, drafts), _Draft(name))
+    base = drafts.get(_base(name, table, drafts) or name, _Draft(name))
     passes = _options_over(name, table, _chosen_passes(name, table, base, shop), shop)
     title = base.title if name == base.name else f"{base.title} (changed)"
     return _Draft(

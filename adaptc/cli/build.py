@@ -15,7 +15,7 @@ from adaptc.diagnostics import printable
 
 if TYPE_CHECKING:
     from adaptc.api import BuildResult, Plan
-    from adaptc.build.reasons import Reason
+    from adaptc.engine.reasons import Reason
     from adaptc.config import Config
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)

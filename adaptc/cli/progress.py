@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from adaptc.build.progress import Progress, Silent
+from adaptc.engine.progress import Progress, Silent
 from adaptc.cli.frame import Frame
 
 if TYPE_CHECKING:

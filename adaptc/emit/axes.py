@@ -36,7 +36,7 @@ class Axis:
 
 
 def log_axis(amounts: Iterable[float], start: float, end: float, write: Callable[[float], str]) -> Axis:
-    """Return an axis that holds all ``amounts`` (those below 1 as 1), with round ticks that ``write`` labels."""
+    """Return an axis that holds all ``amounts`` (those below 1 as 1), with ticks that ``write`` labels."""
     present = {max(amount, 1) for amount in amounts} or {1}
     low, high = min(present), max(present)
     if high < 4 * low:  # one page, or pages all alike: an axis still, not a point
@@ -47,7 +47,7 @@ def log_axis(amounts: Iterable[float], start: float, end: float, write: Callable
 
 
 def _round_between(low: float, high: float) -> list[float]:
-    """Return round amounts in a range: 1, 2, 5, 10, ...; or powers of ten only, or every second one of them."""
+    """Return round amounts in a range: 1, 2, 5, 10, ...; or powers of ten, or every second one of them."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     fine = [mantissa * 10.0**exponent for exponent in exponents for mantissa in ROUND]
     coarse = [10.0**exponent for exponent in exponents]

@@ -1,7 +1,7 @@
 """The geometry of the report's charts: plain numbers that the template draws as SVG.
 
-A chart is 360 units wide: a column of a large screen, and the whole width of a small one, so that its lettering
-has about one size everywhere. All levels share their axes, so that charts can be compared by eye. Pages are
+A chart is 360 units wide: a column of a large screen, and the whole width of a small one, so that its letters
+have about one size everywhere. All levels share their axes, so that charts can be compared by eye. Pages are
 binned: a scatter of 32,000 dots a level would be most of the file, and the shade of a cell says more.
 """
 
@@ -40,7 +40,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the pages of one level lie. ``histogram`` is an SVG path, ``shades`` one a shade, the lightest first."""
+    """How the pages of a level lie. ``histogram`` and ``shades`` are SVG paths, the lightest shade first."""
 
     pages: int
     histogram: str

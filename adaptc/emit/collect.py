@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adaptc import media
-from adaptc.build.results import UnitResult
-from adaptc.build.state import State
+from adaptc.engine.results import UnitResult
+from adaptc.engine.state import State
 from adaptc.diagnostics import Diagnostic
 from adaptc.emit.figures import (
     GROUPS,

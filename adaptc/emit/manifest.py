@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from adaptc.build.results import UnitResult
-from adaptc.build.state import State
+from adaptc.engine.results import UnitResult
+from adaptc.engine.state import State
 from adaptc.model import Resource
 from adaptc.rulebook import Level
 from adaptc.version import VERSION
@@ -66,12 +66,22 @@ def _head(levels: Sequence[Level], recipes: Mapping[str, str], base_url: str | N
         {"name": level.name, "number": level.number, "title": level.title, "recipe": recipes[level.name]}
         for level in levels
     ]
-    head = {"schema": SCHEMA, "tool": f"adaptc {VERSION}", "base_url": base_url, "effort": effort, "levels": described}
+    head = {
+        "schema": SCHEMA,
+        "tool": f"adaptc {VERSION}",
+        "base_url": base_url,
+        "effort": effort,
+        "levels": described,
+    }
     return _json(head)[:-1] + b',"resources":['
 
 
 def _row(
-    resource: Resource, digest: str | None, units: list[UnitResult], embeds: list[str], numbers: Mapping[str, int]
+    resource: Resource,
+    digest: str | None,
+    units: list[UnitResult],
+    embeds: list[str],
+    numbers: Mapping[str, int],
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         "path": resource.path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from adaptc.build.results import pack_diagnostics, unpack_diagnostics
+from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.diagnostics import Diagnostic, Severity
 from adaptc.emit.figures import (
     SAMPLES,

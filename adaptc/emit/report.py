@@ -1,8 +1,8 @@
 """The report of a build: one HTML file that needs nothing else, to be looked at and passed on.
 
-It is made from plain values and nothing of the machine or the moment is in it, so equal figures give an equal file.
-Names of files come from strangers: what cannot be printed is escaped (``printable``), markup by the template
-engine, and the page's own policy (CSP Level 3) allows its one script by hash, and no request to anywhere.
+It is made from plain values, and nothing of the machine or the moment is in it: equal figures give an equal
+file. Names of files come from strangers: what cannot be printed is escaped (``printable``), markup by the
+template engine, and the page's own policy (CSP Level 3) allows its one script by hash, and no request to anywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.diagnostics import Severity, printable
 from adaptc.emit import quantities
 from adaptc.emit.charts import bars_by_type, plot_pages, shade_labels
-from adaptc.emit.figures import CodingFigures, DiagnosticFigures, LevelFigures, SiteFigures, TypeFigures
+from adaptc.emit.figures import DiagnosticFigures, LevelFigures, SiteFigures, TypeFigures
 from adaptc.emit.tally import Cost, Costs, Tally, heaviest, tally_pages
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ def _environment(templates: Path | None) -> Environment:
         saving=quantities.written_saving,
         type_totals=type_totals,
         severity_counts=severity_counts,
-        identity_files=identity_files,
     )
     return environment
 
@@ -129,7 +128,7 @@ def _csp_hash(script: str) -> str:
 
 
 def _json(value: object) -> Any:
-    """Return JSON fit for a script element: ``<`` is escaped, so that no end tag or comment can begin in it."""
+    """Return JSON fit for a script element: ``<`` is escaped, so no end tag or comment can begin in it."""
     from markupsafe import Markup
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -186,11 +185,6 @@ def type_totals(level: LevelFigures) -> TypeFigures:
         sum(kind.bytes_after for kind in kinds),
         sum(kind.transfer_after for kind in kinds),
     )
-
-
-def identity_files(level: LevelFigures) -> CodingFigures | None:
-    """Return what a level's tree holds in the identity coding."""
-    return next((coding for coding in level.bytes_by_coding if coding.coding == "id"), None)
 
 
 def severity_counts(diagnostics: Iterable[DiagnosticFigures]) -> list[tuple[str, int]]:

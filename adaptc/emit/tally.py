@@ -1,8 +1,8 @@
 """The pages of a build gathered for the report: a row a page, and tables of what rows have in common.
 
-Sites of 32,000 pages at four levels have 128,000 sets of figures and millions of actions, most of them alike since
-the pages come from a few templates. So pages are read once, numbers are kept as tuples, and passes, subjects,
-reasons, actions and whole lists of actions are interned: each distinct one is stored and sent once.
+Sites of 32,000 pages at four levels have 128,000 sets of figures and millions of actions, most of them alike,
+since the pages come from a few templates. So pages are read once, numbers are kept as tuples, and passes,
+subjects, reasons, actions and whole lists of actions are interned: each distinct one is kept once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from adaptc.diagnostics import printable
 from adaptc.emit.figures import PageFigures
 from adaptc.model import Action
 
-# What a report holds at most; the rest is counted and said. At the limits the actions take some 12 MB of the file.
+# What a report holds at most; the rest is counted and said.
 ACTIONS_A_PAGE = 200
 DISTINCT_ACTIONS = 100_000
 LISTED_ACTIONS = 600_000
@@ -50,9 +50,7 @@ class Cost(NamedTuple):
     unlisted: int  # actions beyond the limits
 
 
-Costs = list[
-    Cost | None
-]  # one a level, in the order of the levels; None where the level does not have the page
+Costs = list[Cost | None]  # one a level, in their order; None where a level lacks the page
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,9 +59,9 @@ def promise(tree: Document) -> Promise:
         anchors=_attributes(tree, "name", "a[name]", unseen),
         links=tuple(each.attr("href") or "" for each in _seen(tree, "a[href], area[href]", unseen)),
         forms=_forms(tree, unseen),
-        title=_folded(title.text) if title else "",
-        lang=(root.attr("lang") or "") if root else "",
-        dir=(root.attr("dir") or "") if root else "",
+        title=_folded(title.text) if title is not None else "",
+        lang=(root.attr("lang") or "") if root is not None else "",
+        dir=(root.attr("dir") or "") if root is not None else "",
         quirks=is_quirks(tree),
         limited_quirks=is_limited_quirks(tree),
     )
@@ -129,12 +129,10 @@ def _mode(page: Promise) -> str:
     return "limited-quirks" if page.limited_quirks else "standards"
 
 
-_CSS_SPACE = str.maketrans("\t\n\r\f", "    ")
-
-
 def _folded(text: str) -> str:
     """Fold the whitespace that CSS folds; a no-break space is a character like any other."""
-    return " ".join(filter(None, text.translate(_CSS_SPACE).split(" ")))
+    spaced = text.replace("\n", " ").replace("\t", " ").replace("\r", " ").replace("\f", " ")
+    return " ".join(filter(None, spaced.split(" ")))
 
 
 def _seen(tree: Document, selector: str, unseen: set[Element]) -> list[Element]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,16 +64,21 @@ def mutate(edits: Edits, counterpart: Callable[[Element], Element | None], *, sc
     Raises ``Impossible``.
     """
     targets = [(counterpart(element), edit) for element, edit in edits.items()]
-    for target, edit in targets:
-        if target is not None:
-            _mutate_element(target, edit, scripting)
+    changed = [
+        parent
+        for target, edit in targets
+        if target is not None
+        for parent in _mutate_element(target, edit, scripting)
+    ]
+    for parent in dict.fromkeys(changed):  # once each: a list may lose a thousand items
+        merge_texts(parent)
 
 
-def _mutate_element(target: Element, edit: ElementEdits, scripting: bool) -> None:
-    _mutate_content(target, edit, scripting)
+def _mutate_element(target: Element, edit: ElementEdits, scripting: bool) -> Iterator[Node]:
+    """Do the edits of one element; yield the nodes whose children changed."""
+    yield from _mutate_content(target, edit, scripting)
     parent = target.parent
-    outer = edit.before or edit.after or edit.replacement is not None
-    if not outer:
+    if not (edit.before or edit.after or edit.replacement is not None):
         return
     if parent is None or isinstance(parent, Document):
         raise Impossible("nothing can be put beside the root element")
@@ -83,10 +88,10 @@ def _mutate_element(target: Element, edit: ElementEdits, scripting: bool) -> Non
     _insert(parent, edit.after, target.insert_after, scripting)
     if edit.replacement is not None:
         target.decompose()
-    merge_texts(parent)
+    yield parent
 
 
-def _mutate_content(target: Element, edit: ElementEdits, scripting: bool) -> None:
+def _mutate_content(target: Element, edit: ElementEdits, scripting: bool) -> Iterator[Node]:
     for name, value in edit.attributes.items():
         if isinstance(value, Removed):
             target.attrs.pop(name, None)
@@ -98,7 +103,7 @@ def _mutate_content(target: Element, edit: ElementEdits, scripting: bool) -> Non
             target.append(Text(edit.raw))
         return
     if edit.prepended or edit.appended:
-        _extend(target, edit, scripting)
+        yield _extend(target, edit, scripting)
 
 
 def content_of(element: Element) -> Element | DocumentFragment:
@@ -107,14 +112,14 @@ def content_of(element: Element) -> Element | DocumentFragment:
     return first if isinstance(first, DocumentFragment) else element
 
 
-def _extend(target: Element, edit: ElementEdits, scripting: bool) -> None:
+def _extend(target: Element, edit: ElementEdits, scripting: bool) -> Node:
     inside = content_of(target)
     first = next(iter(inside.children), None)
     for node in _nodes(edit.prepended, inside, scripting):
         first.insert_before(node) if first is not None else inside.append(node)
     for node in _nodes(edit.appended, inside, scripting):
         inside.append(node)
-    merge_texts(inside)
+    return inside
 
 
 def _insert(parent: Node, html: str, put: Callable[..., None], scripting: bool) -> None:

@@ -15,7 +15,7 @@ from adaptc.css.references import css_references
 from adaptc.html.document import parse
 from adaptc.html.refresh import Refresh, parse_refresh
 from adaptc.html.srcset import Candidate, parse_srcset, serialise_srcset
-from adaptc.model import Reference, Role
+from adaptc.model import EMBEDDED, Reference, Role
 
 __all__ = [
     "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "Candidate", "Refresh", "base_element", "base_href",
@@ -99,15 +99,25 @@ def references(tree: Document) -> Iterator[Reference]:
     place is unknown (a tree not parsed from text) counts as line 1, column 1.
     """
     for element in tree.select(_SELECTOR):
-        tag = element.tag
-        if tag == "style":
-            yield from _style_sheet(element)
-        line, column = element.position or (1, 0)
-        for name in element.attrs:
-            reader = _READERS.get(name)
-            if reader is not None:
-                for role, url, where in reader(element, tag, name):
-                    yield Reference(role, url, where, line, column + 1)
+        yield from _of_element(element)
+
+
+def embedded_references(tree: Document) -> Iterator[Reference]:
+    """Yield the references that a browser loads by itself, in document order, without visiting links."""
+    for element in tree.iter_elements(_EMBEDDING):
+        yield from (found for found in _of_element(element) if found.role in EMBEDDED)
+
+
+def _of_element(element: Element) -> Iterator[Reference]:
+    tag = element.tag
+    if tag == "style":
+        yield from _style_sheet(element)
+    line, column = element.position or (1, 0)
+    for name in element.attrs:
+        reader = _READERS.get(name)
+        if reader is not None:
+            for role, url, where in reader(element, tag, name):
+                yield Reference(role, url, where, line, column + 1)
 
 
 def base_element(tree: Document) -> Element | None:
@@ -285,4 +295,9 @@ _QUALIFIED = {
     "manifest": "html[manifest]", "poster": "video[poster]", "srcdoc": "iframe[srcdoc]",
     "xlink:href": r"[xlink\:href]",
 } | {name: f'[{name}*="("]' for name in _SVG_URLS}  # fmt: skip
+# The elements with a reference of a role in EMBEDDED
+_EMBEDDING = (
+    "link", "script", "style", "img", "image", "iframe", "frame", "embed", "object", "applet", "param", "source",
+    "input", "video", "audio", "track", "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th",
+)  # fmt: skip
 _SELECTOR = ",".join(["style", *(_QUALIFIED.get(name, f"[{name}]") for name in _READERS)])

@@ -28,8 +28,9 @@ def webp_exact(
 ) -> bytes | None:
     """Return a lossless WebP with the pixels of a PNG or a GIF of one frame, or ``None``.
 
-    ``None`` means: not smaller than ``content``, not provably the same (16 bits, colours other than sRGB, EXIF that
-    turns the image), or not readable. Equality is checked on the decoded pixels, colours under alpha 0 included.
+    ``None`` means: not smaller than ``content``, not provably the same (16 bits, colours other than sRGB,
+    EXIF that turns the image), or not readable. Equality is checked on the decoded pixels, colours under
+    alpha 0 included.
     """
     facts = probe(content, limit_pixels)
     if not isinstance(facts, ImageFacts) or not _fits(facts, content):
@@ -61,8 +62,8 @@ def _encoded(image: Image.Image, content: bytes, effort: Effort) -> bytes | None
 
 
 def _covers_canvas(image: Image.Image) -> bool:
-    """Whether the first frame fills the canvas: what browsers show elsewhere in a GIF is not in its pixels."""
-    return all(tile[1] == (0, 0, *image.size) for tile in image.tile)
+    """Whether the first frame fills the canvas; elsewhere a GIF shows what is not in its pixels."""
+    return all(tile[1] == (0, 0, *image.size) for tile in getattr(image, "tile", ()))
 
 
 def _webp_mode(image: Image.Image) -> str:

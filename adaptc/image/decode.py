@@ -11,7 +11,8 @@ from adaptc.image.vips import load, vips
 def same_pixels(media_type: str, before: bytes, after: bytes) -> bool | Refusal:
     """Whether both decode to the same samples; ``image-broken`` if ``before`` does not decode without damage.
 
-    The colour under fully transparent pixels counts too. ``after`` was made by us: if it is damaged, that is a no.
+    The colour under fully transparent pixels counts too. ``after`` was made by us: if it is damaged, that is
+    a no.
     """
     error = vips().Error
     try:
@@ -37,7 +38,7 @@ def _equal(before: Any, after: Any) -> bool:
 
 
 def _widest(image: Any) -> Any:
-    """Return ``image`` as RGBA with 16 bits a sample: gray is repeated, 8 bits scale by 257, no alpha is opaque."""
+    """Return RGBA with 16 bits a sample: gray is repeated, 8 bits scale by 257, no alpha is opaque."""
     if image.format == "uchar":
         image = (image * 257).cast("ushort")
     if image.bands <= 2:

@@ -1,4 +1,4 @@
-"""Smaller files with the same pixels in a browser, format by format. Nothing here is trusted: see ``decode``."""
+"""Smaller files with the same pixels in a browser. Nothing here is trusted: ``decode`` compares."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from adaptc.image.refusal import Refusal, broken, left
 
 Effort = Literal["fast", "default", "max"]
 
-# oxipng's filter trials and DEFLATE level by effort. Measured on 90 real PNGs (44 KB each in the middle), share
-# saved and milliseconds an image: level 1 with libdeflate 5 11.8 %, 5; level 2 14.3 %, 52; level 4 15.0 %, 104;
-# zopfli with 5 iterations at level 2 15.3 %, 1,100. sharp's own PNG encoder is slower than the first.
+# oxipng's filter trials and DEFLATE level by effort. Measured on 90 real PNGs (44 KB each in the middle),
+# share saved and milliseconds an image: level 1 with libdeflate 5 11.8 %, 5; level 2 14.3 %, 52; level 4 15.0
+# %, 104; zopfli with 5 iterations at level 2 15.3 %, 1,100. sharp's own PNG encoder is slower than the first.
 _FAST_DEFLATE, _ZOPFLI_ITERATIONS = 5, 5
 _LEVELS = {"fast": 1, "default": 2, "max": 4}
 
@@ -63,10 +63,11 @@ def same_colour_chunks(before: bytes, after: bytes) -> bool:
 
 
 def exact_jpeg(content: bytes) -> bytes | Refusal:
-    """Recompress a JPEG by mozjpeg: the DCT coefficients are kept, their coding is optimised (and progressive).
+    """Recompress a JPEG by mozjpeg: the DCT coefficients are kept, their coding is optimised (and
+    progressive).
 
-    The ICC profile and the Adobe marker are kept; EXIF is kept where a browser shows it (it turns the image or
-    changes its natural size), other metadata goes.
+    The ICC profile and the Adobe marker are kept; EXIF is kept where a browser shows it (it turns the image
+    or changes its natural size), other metadata goes.
     """
     from mozjpeg_lossless_optimization import COPY_MARKERS, optimize
 

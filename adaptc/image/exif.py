@@ -15,8 +15,8 @@ _INCHES = 2
 class Exif:
     """What of EXIF a browser shows.
 
-    ``orientation`` is 1 to 8 (CIPA DC-008, 4.6.4 A); ``density`` is true if the natural size in CSS pixels may
-    differ from the pixels stored (HTML, "density-corrected natural width and height").
+    ``orientation`` is 1 to 8 (CIPA DC-008, 4.6.4 A); ``density`` is true if the natural size in CSS pixels
+    may differ from the pixels stored (HTML, "density-corrected natural width and height").
     """
 
     orientation: int = 1
@@ -29,7 +29,7 @@ class Exif:
 
 
 def read_exif(content: bytes) -> Exif:
-    """Read EXIF from its bytes, with or without the ``Exif\\0\\0`` in front; broken EXIF says nothing to a browser."""
+    """Read EXIF from its bytes (with or without ``Exif`` in front); broken EXIF counts as shown."""
     from PIL import Image
 
     if not content:

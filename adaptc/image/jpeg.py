@@ -16,7 +16,7 @@ _EXIF, _ICC, _MPF = b"Exif\x00\x00", b"ICC_PROFILE\x00", b"MPF\x00"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One marker segment before the first scan: its marker (second byte) and its content, without the length."""
+    """A marker segment before the first scan: the marker's second byte and the content without the length."""
 
     marker: int
     content: bytes

@@ -20,7 +20,8 @@ from adaptc.image.vips import load, vips
 def lossy(content: bytes, facts: ImageFacts, effort: Effort, target: float) -> Search | Refusal:
     """Return the smallest encoding of the same media type that scores at least ``target``.
 
-    The reference of the score is the original as a browser shows it: turned upright, in sRGB, 8 bits a sample.
+    The reference of the score is the original as a browser shows it: turned upright, in sRGB, 8 bits a
+    sample.
     """
     reason = _reason_to_leave(content, facts)
     if reason is not None:
@@ -67,7 +68,7 @@ def _reason_to_leave(content: bytes, facts: ImageFacts) -> Refusal | None:
 
 
 def _encode_jpeg(image: Any, effort: Effort, quality: int) -> bytes:
-    """mozjpeg's own tables and trellis: 14 % smaller than libjpeg's at equal quality; without trellis when fast."""
+    """mozjpeg's tables and trellis: 14 % smaller than libjpeg at equal quality; no trellis when fast."""
     slow = effort != "fast"
     options = {"optimize_coding": True, "interlace": True, "quant_table": 3, "keep": "none"}
     trellis = {"trellis_quant": slow, "overshoot_deringing": slow, "optimize_scans": slow}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL import Image
 
-# What Pillow raises on broken input. A bug of ours would be another type (TypeError, KeyError, AttributeError).
+# What Pillow raises on broken input. A bug of ours would be another type (TypeError, KeyError,
+# AttributeError).
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, OverflowError, IndexError, struct.error, zlib.error)
 
 # Pillow plugins outside this list (EPS calls Ghostscript, PSD, FLI, ...) are never given content of a site.

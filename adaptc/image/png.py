@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
-# Chunks that change the colours or the size that a browser shows (sections 11.3.2 and 11.3.4; eXIf turns the image).
-# sBIT, bKGD, hIST, sPLT and pHYs are read by no browser; tRNS belongs to the pixels.
+# Chunks that change the colours or the size that a browser shows (sections 11.3.2 and 11.3.4; eXIf turns the
+# image). sBIT, bKGD, hIST, sPLT and pHYs are read by no browser; tRNS belongs to the pixels.
 COLOUR_CHUNKS = ("cICP", "iCCP", "sRGB", "gAMA", "cHRM", "mDCV", "cLLI", "eXIf")
 _COLOUR_NAMES = frozenset(name.encode() for name in COLOUR_CHUNKS)
+
+_LONGEST_PROFILE = 8_000_000  # bytes; printers' profiles with large tables have 2 or 3 million
 
 # gAMA and cHRM (in 100,000ths) that say no more than sRGB does (table 17 of the specification).
 SRGB_GAMMA = (45455).to_bytes(4, "big")
@@ -29,7 +32,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """IHDR: size in pixels, bits a sample (1, 2, 4, 8, 16), colour type (0, 2, 3, 4, 6), interlaced or not."""
+    """IHDR: size in pixels, bits a sample (1, 2, 4, 8, 16), colour type (0, 2, 3, 4, 6), interlacing."""
 
     width: int
     height: int
@@ -68,9 +71,20 @@ def names(content: bytes) -> frozenset[bytes]:
 
 
 def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
-    """Return the chunks that change what a browser shows, in order of name."""
-    found = [chunk for chunk in chunks(content) if chunk.name in _COLOUR_NAMES]
+    """Return the chunks that change what a browser shows, in order of name, with iCCP profiles decompressed."""
+    found = [_comparable(chunk) for chunk in chunks(content) if chunk.name in _COLOUR_NAMES]
     return tuple(sorted(found, key=lambda chunk: chunk.name))
+
+
+def _comparable(chunk: Chunk) -> Chunk:
+    """Return iCCP (11.3.2.3: a name, NUL, method 0, deflated profile) as its profile alone, others as they are."""
+    if chunk.name != b"iCCP":
+        return chunk
+    packed = chunk.content.partition(b"\0")[2][1:]
+    try:
+        return Chunk(chunk.name, zlib.decompressobj().decompress(packed, _LONGEST_PROFILE))
+    except zlib.error:
+        return chunk
 
 
 def is_plain_srgb(content: bytes) -> bool:

@@ -41,7 +41,7 @@ _MODES: dict[str, Mode] = {
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What a header says. Width and height are in stored pixels, before the orientation (EXIF, 1-8) is applied."""
+    """What a header says. Width and height are in stored pixels, before the orientation (EXIF, 1-8)."""
 
     media_type: str
     width: int

@@ -19,7 +19,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found: the encoding that reaches the target, or ``None``, and all points that were measured."""
+    """What was found: the encoding that reaches the target, or ``None``, and all points measured."""
 
     content: bytes | None
     best: Point | None
@@ -37,9 +37,9 @@ def search_quality(
 ) -> Search:
     """Find the lowest quality in ``lowest``..``highest`` whose score is at least ``target``, by bisection.
 
-    The score is taken to rise with the quality; where it does not, the result still reaches the target. ``known``
-    are points measured before (a curve that the caller keeps): they are not encoded again. At most seven new
-    points for the default range, and one encoding for a result that is known.
+    The score is taken to rise with the quality; where it does not, the result still reaches the target.
+    ``known`` are points measured before (a curve that the caller keeps): they are not encoded again. At most
+    seven new points for the default range, and one encoding for a result that is known.
     """
     points = dict(known or {})
     made: dict[int, bytes] = {}

@@ -21,8 +21,9 @@ Target = Literal["exact"] | float
 class Recompressed:
     """The result for one image.
 
-    ``content`` is never larger than the original; ``None`` means: keep the original. ``reason`` says in words what
-    was done or why not. ``score`` is 1.0 for equal pixels, the measured score of a lossy result, else ``None``.
+    ``content`` is never larger than the original; ``None`` means: keep the original. ``reason`` says in words
+    what was done or why not. ``score`` is 1.0 for equal pixels, the measured score of a lossy result, else
+    ``None``.
     """
 
     content: bytes | None

@@ -1,8 +1,9 @@
-"""The quality scale: structural similarity (SSIM; Wang, Bovik, Sheikh and Simoncelli 2004) by blocks, in [0, 1].
+"""The quality scale: structural similarity (SSIM; Wang, Bovik, Sheikh and Simoncelli 2004) by blocks, in [0,
+1].
 
-Means and variances are taken over squares of 8 by 8 pixels that start each 4 pixels, so that the edges of JPEG's own
-blocks lie inside some of them. Luma counts six times as much as each chroma channel. An image with alpha is scored
-over black and over white and the worse score holds. About 90 ms a megapixel.
+Means and variances are taken over squares of 8 by 8 pixels that start each 4 pixels, so that the edges of
+JPEG's own blocks lie inside some of them. Luma counts six times as much as each chroma channel. An image with
+alpha is scored over black and over white and the worse score holds. About 90 ms a megapixel.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 _STEP = 4  # a window is 2 by 2 of these squares
 _C1, _C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 _WEIGHTS = (6 / 8, 1 / 8, 1 / 8)  # luma, blue difference, red difference
-# ITU-R BT.601 as in JFIF; the offset of the chroma channels cancels out of the comparison of structure only if both
-# have it, and keeps the means positive.
+# ITU-R BT.601 as in JFIF; the offset of the chroma channels cancels out of the comparison of structure only
+# if both have it, and keeps the means positive.
 _YCC = (
     (0.299, 0.587, 0.114, 0.0),
     (-0.168736, -0.331264, 0.5, 128.0),

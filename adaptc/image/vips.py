@@ -1,6 +1,7 @@
 """The door to libvips (pyvips-binary): imported when first used, one thread an image, no cache.
 
-Parallelism is one image a worker. The operation cache would hold decoded pixels of images that are never seen again.
+Parallelism is one image a worker. The operation cache would hold decoded pixels of images that are never seen
+again.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc import media
@@ -85,17 +86,43 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
     sheet = decode_sheet(content, "utf-8").text
     if not sheet.isascii() and page.page.encoding.lower() != "utf-8":
         return "without a declaration its encoding is that of the page"
-    if any(reference.role is Role.IMPORT for reference in css_references(sheet)):
-        return "it imports another sheet"
-    if not is_balanced(sheet):
-        return "it ends inside an open block"
-    assert page.base_path is not None
-    base_path, base = page.base_path, view.url_of(path)
-    rebased = rewrite_urls(sheet, lambda reference: rebase(view, reference.url, base, base_path))
-    safe = for_style_element(rebased)
+    reason = _unfit(sheet)
+    if reason is not None:
+        return reason
+    rebased = _rebased(path, sheet, page, view)
+    if rebased is None:
+        return "its URLs lead elsewhere from the page"
+    safe = _for_style_element(rebased)
     if safe is None or not page.can_hold(safe):
         return "its text cannot stand in the page"
     return _Made(safe, len(content))
+
+
+# The same sheets go into every page of a site.
+_for_style_element = lru_cache(maxsize=64)(for_style_element)
+_references = lru_cache(maxsize=64)(css_references)
+
+
+@lru_cache(maxsize=64)
+def _unfit(sheet: str) -> str | None:
+    if any(reference.role is Role.IMPORT for reference in _references(sheet)):
+        return "it imports another sheet"
+    return None if is_balanced(sheet) else "it ends inside an open block"
+
+
+def _rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet with its URLs written for the page, ``None`` when one would lead elsewhere."""
+    if not _references(sheet):
+        return sheet
+    assert page.base_path is not None
+    base = view.url_of(path)
+    moved = {}
+    for reference in _references(sheet):
+        url = rebase(view, reference.url, base, page.base_path)
+        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
+            return None
+        moved[reference.url] = url
+    return rewrite_urls(sheet, lambda reference: moved[reference.url])
 
 
 def _attribute(value: str) -> str:

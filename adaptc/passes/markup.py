@@ -17,4 +17,4 @@ def shorten_markup(text: str, page: PageContext, options: Options) -> str | None
     if _TEMPLATE_ATTRIBUTE.search(text):
         return None
     keep = options["comments"] == "keep" or (options["comments"] == "keep-with-scripts" and page.has_scripts)
-    return minify_markup(text, keep_comments=keep)
+    return minify_markup(text, keep_comments=keep, declared=page.page.declared)

@@ -1,10 +1,10 @@
 """A smaller SVG that draws the same pixels: what no renderer looks at goes, and numbers are spelled shorter.
 
-The XML declaration, the DOCTYPE, comments, ``<metadata>``, editors' own elements and attributes and white space
-between elements go. svgo was rejected: of 200 real icons a third rendered differently after its default plugins,
-its safe plugins save no more than this does, and it needs half a minute for an SVG font of 870 kB, since its walk
-is quadratic in the number of siblings. Here 5,198 real files rendered the same. The result is parsed again and
-compared with the original.
+The XML declaration, the DOCTYPE, comments, ``<metadata>``, editors' own elements and attributes and white
+space between elements go. svgo was rejected: of 200 real icons a third rendered differently after its default
+plugins, its safe plugins save no more than this does, and it needs half a minute for an SVG font of 870 kB,
+since its walk is quadratic in the number of siblings. Here 5,198 real files rendered the same. The result is
+parsed again and compared with the original.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adaptc.svg.write import write_smaller
 
 @dataclass(frozen=True, slots=True)
 class CleanedSvg:
-    """The result: ``content`` is smaller than the original, or ``None``: keep the original, for this ``reason``."""
+    """``content`` is smaller than the original, or ``None``: keep the original, for this ``reason``."""
 
     content: bytes | None
     reason: str
@@ -31,8 +31,8 @@ class CleanedSvg:
 def clean_svg(content: bytes, path: str) -> CleanedSvg:
     """Return a smaller SVG file that draws the same, or say why there is none.
 
-    Findings: ``svg-entity``, ``svg-malformed``, ``svg-left``. Ids, classes, references, texts, styles and every
-    attribute that is not an editor's are those of the original.
+    Findings: ``svg-entity``, ``svg-malformed``, ``svg-left``. Ids, classes, references, texts, styles and
+    every attribute that is not an editor's are those of the original.
     """
     if declares_markup(content):
         return _left(path, "svg-entity")

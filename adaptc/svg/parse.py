@@ -8,9 +8,11 @@ SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 
-# Declarations of a DTD that change what the document says. In a comment they are harmless, and refused all the same.
+# Declarations of a DTD that change what the document says. In a comment they are harmless, and refused all
+# the same.
 _DECLARATIONS = (b"<!ENTITY", b"<!ATTLIST", b"<!ELEMENT", b"<!NOTATION")
-# Drawing programs write the DTD of SVG 1.0 or 1.1 into each file; no browser loads it and it declares no entity.
+# Drawing programs write the DTD of SVG 1.0 or 1.1 into each file; no browser loads it and it declares no
+# entity.
 _KNOWN_DTD = "http://www.w3.org/"
 
 
@@ -19,7 +21,8 @@ class SvgMalformedError(ValueError):
 
 
 def parse_svg(content: bytes, *, recover: bool = False) -> Any:
-    """Return the root element (lxml). Raises ``SvgMalformedError``; with ``recover`` only if nothing can be read.
+    """Return the root element (lxml). Raises ``SvgMalformedError``; with ``recover`` only if nothing can be
+    read.
 
     Entities are not expanded, no DTD is loaded, nothing is fetched, and libxml2's limits on depth, length and
     amplification stay on.

@@ -1,9 +1,9 @@
 """Path data (SVG 2, section 9.3) in fewer characters with the same numbers.
 
-Only spelling changes: ``0.50`` becomes ``.5``, separators go where the grammar needs none, a command letter that
-repeats is left out. Rounding and relative
-coordinates are rejected: over 200 real icons at two scales svgo's path conversion saved 30 % with 3 decimals, but
-two of three renderings differed; with 6 decimals it saved 7 %, and one of six still differed.
+Only spelling changes: ``0.50`` becomes ``.5``, separators go where the grammar needs none, a command letter
+that repeats is left out. Rounding and relative
+coordinates are rejected: over 200 real icons at two scales svgo's path conversion saved 30 % with 3 decimals,
+but two of three renderings differed; with 6 decimals it saved 7 %, and one of six still differed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _written(commands: list[tuple[str, list[str]]]) -> str:
 
 
 def _separator(before: str, number: str) -> str:
-    """Return what must stand between a number and what is before it: a sign or a second point ends a number."""
+    """Return what must stand before a number: a sign or a second point ends the number before it."""
     if before.isalpha() or number[0] == "-":
         return ""
     return "" if number[0] == "." and ("." in before or "e" in before) else " "

@@ -20,7 +20,8 @@ _ELEMENTS = {
     "discard": _ANIMATION,
     "set": _ANIMATION,
 }
-# Marks of selectors that see an element's place or any attribute, and of styles that move; @import hides either.
+# Marks of selectors that see an element's place or any attribute, and of styles that move; @import hides
+# either.
 _STYLE_MARKS = (
     *("[", "+", "~", "@keyframes", "animation", "transition", "@import"),
     *(":first", ":last", ":nth", ":only", ":empty", ":has", ":not", ":is", ":where"),

@@ -1,4 +1,4 @@
-"""The references of an SVG file: links, images, scripts, style sheets and ``url()`` in styles and attributes."""
+"""The references of an SVG file: links, images, scripts, style sheets and ``url()``."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _PSEUDO_HREF = re.compile(r"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')""")  # xml-st
 
 
 def svg_references(content: bytes) -> list[Reference]:
-    """Return the references of an SVG file in the order of the document; a broken file yields what can be read.
+    """Return the references of an SVG file in the order of the document; a broken file yields what can be
+    read.
 
-    URLs are as written, also those of fragments of the file itself. ``line`` is that of the element, since lxml
-    knows no columns: ``column`` is 1.
+    URLs are as written, also those of fragments of the file itself. ``line`` is that of the element, since
+    lxml knows no columns: ``column`` is 1.
     """
     try:
         root = parse_svg(content, recover=True)

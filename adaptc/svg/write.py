@@ -45,7 +45,7 @@ def _clean_children(node: Any) -> None:
 
 
 def _remove(parent: Any, previous: Any, child: Any) -> None:
-    """Remove ``child``; text behind it moves to the end of what is before it (lxml keeps text with its element)."""
+    """Remove ``child``; text behind it, which lxml keeps with it, moves to what is before it."""
     if child.tail and previous is not None:
         previous.tail = (previous.tail or "") + child.tail
     elif child.tail:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from adaptc import media
 from adaptc.analyse.facts import Facts
 from adaptc.analyse.placement import DeliveryCost, Use, place_assets
-from adaptc.build.view import PIN, PLACEMENT, Decisions
+from adaptc.engine.view import PIN, PLACEMENT, Decisions
 from adaptc.model import Role
 from adaptc.site import Source
 

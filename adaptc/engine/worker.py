@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from adaptc.analyse.facts import Facts, gather
-from adaptc.build.results import UnitResult
-from adaptc.build.snapshot import Snapshot
-from adaptc.build.workshop import Workshop
+from adaptc.engine.results import UnitResult
+from adaptc.engine.snapshot import Snapshot
+from adaptc.engine.workshop import Workshop
 from adaptc.digest import digest_bytes
 from adaptc.fs import ChangedWhileRead
 

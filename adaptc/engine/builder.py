@@ -22,19 +22,19 @@ from typing import cast
 from adaptc import media
 from adaptc.analyse.facts import Facts, affected_targets
 from adaptc.analyse.placement import DeliveryCost
-from adaptc.build.changes import FileChanges, compare_files, stale_units
-from adaptc.build.decisions import changed_decisions, decide, decision_rows
-from adaptc.build.executor import available_cpus, batches_by_size, run_batches, worker_pool
-from adaptc.build.lock import output_lock
-from adaptc.build.progress import Progress
-from adaptc.build.publish import ALL_CODINGS, PRIVATE, Publisher
-from adaptc.build.reasons import STALE, OutputMissing, Reason
-from adaptc.build.results import UnitResult
-from adaptc.build.snapshot import Snapshot
-from adaptc.build.state import State, Unit, as_sources
-from adaptc.build.store import Store
-from adaptc.build.view import Decisions
-from adaptc.build.worker import build_batch, gather_batch
+from adaptc.engine.changes import FileChanges, compare_files, stale_units
+from adaptc.engine.decisions import changed_decisions, decide, decision_rows
+from adaptc.engine.executor import available_cpus, batches_by_size, run_batches, worker_pool
+from adaptc.engine.lock import output_lock
+from adaptc.engine.progress import Progress
+from adaptc.engine.publish import ALL_CODINGS, PRIVATE, Publisher
+from adaptc.engine.reasons import STALE, OutputMissing, Reason
+from adaptc.engine.results import UnitResult
+from adaptc.engine.snapshot import Snapshot
+from adaptc.engine.state import State, Unit, as_sources
+from adaptc.engine.store import Store
+from adaptc.engine.view import Decisions
+from adaptc.engine.worker import build_batch, gather_batch
 from adaptc.config import Config
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.fs import DiskTree
@@ -70,7 +70,7 @@ class Report:
         return bool(self.reasons or self.removed)
 
 
-class Engine:
+class Builder:
     """One build of ``config.docroot`` into ``config.output`` at ``levels``."""
 
     def __init__(self, config: Config, docroot: Path, levels: tuple[Level, ...], progress: Progress) -> None:

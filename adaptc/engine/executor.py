@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
-from adaptc.build.worker import start_worker
+from adaptc.engine.worker import start_worker
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,7 +40,7 @@ def worker_pool(jobs: int, units: int) -> Iterator[Executor | None]:
         yield None
         return
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["adaptc.build.worker"])
+    context.set_forkserver_preload(["adaptc.engine.worker"])
     pool = ProcessPoolExecutor(jobs, context, initializer=start_worker)
     try:
         yield pool

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 
-from adaptc.build.results import UnitResult
-from adaptc.build.store import Store
+from adaptc.engine.results import UnitResult
+from adaptc.engine.store import Store
 from adaptc.fs import place, place_link, remove, remove_empty_directories
 from adaptc.model import CODINGS, IDENTITY
 

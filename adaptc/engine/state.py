@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.analyse.facts import Facts
-from adaptc.build.results import (
+from adaptc.engine.results import (
     UnitResult,
     pack_diagnostics,
     pack_notes,

@@ -7,7 +7,7 @@ import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.build.view import Decisions
+from adaptc.engine.view import Decisions
 from adaptc.fs import write_atomic
 from adaptc.passes.view import Settings
 from adaptc.rulebook import Level

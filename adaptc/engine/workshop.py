@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adaptc import codings, media
-from adaptc.build.publish import Publisher
-from adaptc.build.results import Output, UnitResult, pack_diagnostics, unpack_diagnostics
-from adaptc.build.snapshot import Snapshot
-from adaptc.build.store import Store
-from adaptc.build.view import RecordingView
+from adaptc.engine.publish import Publisher
+from adaptc.engine.results import Output, UnitResult, pack_diagnostics, unpack_diagnostics
+from adaptc.engine.snapshot import Snapshot
+from adaptc.engine.store import Store
+from adaptc.engine.view import RecordingView
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.digest import digest_bytes, digest_parts
 from adaptc.fs import ChangedWhileRead, DiskTree

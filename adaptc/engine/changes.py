@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from adaptc.build.reasons import (
+from adaptc.engine.reasons import (
     DecisionChanged,
     DependencyChanged,
     InputChanged,
@@ -13,8 +13,8 @@ from adaptc.build.reasons import (
     Reason,
     RecipeChanged,
 )
-from adaptc.build.state import State, Unit
-from adaptc.build.view import PIN, PLACEMENT
+from adaptc.engine.state import State, Unit
+from adaptc.engine.view import PIN, PLACEMENT
 from adaptc.model import Resource
 
 

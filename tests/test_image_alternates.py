@@ -1,0 +1,66 @@
+"""Lossless WebP: the same pixels, smaller, or nothing."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from adaptc.image.alternates import webp_exact
+
+
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    output = io.BytesIO()
+    image.save(output, kind, **options)
+    return output.getvalue()
+
+
+def picture(mode: str) -> Image.Image:
+    ramp = Image.linear_gradient("L").resize((90, 90))
+    image = Image.merge("RGBA", (ramp, ramp.rotate(90), Image.radial_gradient("L").resize((90, 90)), ramp))
+    return image.convert("RGB").convert(mode) if mode in ("P", "L", "1") else image.convert(mode)
+
+
+@pytest.mark.parametrize("effort", ["fast", "default", "max"])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "LA", "P", "1"])
+def test_a_png_has_a_webp_of_the_same_pixels(mode: str, effort: Any) -> None:
+    content = encoded(picture(mode), "PNG", compress_level=0)
+    made = webp_exact(content, effort=effort)
+    assert made is not None
+    assert len(made) < len(content)
+    before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (content, made))
+    assert before == after
+
+
+def test_a_gif_of_one_frame_has_one_and_an_animation_has_none() -> None:
+    frame = picture("P")
+    still = encoded(frame, "GIF", transparency=3)
+    made = webp_exact(still)
+    assert made is not None
+    before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (still, made))
+    assert before == after
+    assert webp_exact(encoded(frame, "GIF", save_all=True, append_images=[frame.rotate(90)])) is None
+
+
+def with_chunk(name: bytes, content: bytes) -> bytes:
+    extra = PngImagePlugin.PngInfo()
+    extra.add(name, content)
+    return encoded(picture("RGB"), "PNG", compress_level=0, pnginfo=extra)
+
+
+def test_what_is_not_provably_the_same_has_none() -> None:
+    assert webp_exact(with_chunk(b"gAMA", (100_000).to_bytes(4, "big"))) is None
+    assert webp_exact(with_chunk(b"gAMA", (45_455).to_bytes(4, "big"))) is not None
+    assert webp_exact(encoded(Image.new("I;16", (64, 64)), "PNG", compress_level=0)) is None
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    assert webp_exact(encoded(picture("RGB"), "PNG", compress_level=0, exif=exif.tobytes())) is None
+
+
+def test_what_is_broken_too_large_or_another_type_has_none() -> None:
+    content = encoded(picture("RGB"), "PNG", compress_level=0)
+    assert webp_exact(content[: len(content) // 2]) is None
+    assert webp_exact(content, limit_pixels=10) is None
+    assert webp_exact(encoded(picture("RGB"), "JPEG")) is None

@@ -1,0 +1,118 @@
+"""Probing: what a header says, and what is refused before a pixel is decoded."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from typing import Any
+
+import pytest
+from PIL import Image, ImageCms
+
+from adaptc.image.probe import ImageFacts, probe
+from adaptc.image.refusal import Refusal
+
+
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    output = io.BytesIO()
+    image.save(output, kind, **options)
+    return output.getvalue()
+
+
+def facts(content: bytes) -> ImageFacts:
+    found = probe(content)
+    assert isinstance(found, ImageFacts)
+    return found
+
+
+def turned(orientation: int) -> bytes:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return exif.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "media_type", "shown", "alpha"),
+    [
+        ("RGB", "PNG", "image/png", "rgb", False),
+        ("RGBA", "PNG", "image/png", "rgb", True),
+        ("L", "PNG", "image/png", "gray", False),
+        ("LA", "PNG", "image/png", "gray", True),
+        ("1", "PNG", "image/png", "gray", False),
+        ("P", "PNG", "image/png", "palette", False),
+        ("I;16", "PNG", "image/png", "16bit", False),
+        ("RGB", "JPEG", "image/jpeg", "rgb", False),
+        ("CMYK", "JPEG", "image/jpeg", "cmyk", False),
+        ("L", "JPEG", "image/jpeg", "gray", False),
+        ("P", "GIF", "image/gif", "palette", False),
+        ("RGBA", "WEBP", "image/webp", "rgb", True),
+        ("RGB", "AVIF", "image/avif", "rgb", False),
+    ],
+)
+def test_the_header_says_type_size_mode_and_alpha(
+    mode: str, kind: str, media_type: str, shown: str, alpha: bool
+) -> None:
+    found = facts(encoded(Image.new(mode, (40, 30)), kind))
+    assert (found.media_type, found.width, found.height) == (media_type, 40, 30)
+    assert (found.mode, found.has_alpha, found.animated, found.has_icc) == (shown, alpha, False, False)
+
+
+def test_transparency_without_an_alpha_channel_is_alpha() -> None:
+    assert facts(encoded(Image.new("P", (4, 4)), "PNG", transparency=0)).has_alpha
+    assert facts(encoded(Image.new("RGB", (4, 4)), "PNG", transparency=(0, 0, 0))).has_alpha
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_an_orientation_of_a_quarter_turn_exchanges_the_natural_size(kind: str) -> None:
+    found = facts(encoded(Image.new("RGB", (40, 30)), kind, exif=turned(6)))
+    assert found.orientation == 6
+    assert found.natural_size == (30, 40)
+
+
+def test_a_profile_and_frames_are_seen() -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    assert facts(encoded(Image.new("RGB", (4, 4)), "JPEG", icc_profile=profile)).has_icc
+    frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "green", "blue")]
+    gif = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:], duration=100)
+    assert facts(gif).frames == 3
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG whose header claims more than its content holds."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b""))
+        + chunk(b"IEND", b"")
+    )
+
+
+def test_a_bomb_is_refused_by_its_header() -> None:
+    refused = probe(bomb(60_000, 60_000), 100_000_000)
+    assert isinstance(refused, Refusal)
+    found = refused.diagnostic("a.png")
+    assert found.id == "image-bomb"
+    assert "3600000000 pixels decoded, more than the limit of 100000000" in found.message
+
+
+def test_the_limit_is_the_caller_s() -> None:
+    content = encoded(Image.new("RGB", (40, 30)), "PNG")
+    assert isinstance(probe(content, 1200), ImageFacts)
+    assert isinstance(probe(content, 1199), Refusal)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"GIF89a", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"<html>", b"\0" * 99]
+)
+def test_what_is_no_image_is_a_finding(content: bytes) -> None:
+    refused = probe(content)
+    assert isinstance(refused, Refusal)
+    assert refused.diagnostic("a").id == "image-broken"

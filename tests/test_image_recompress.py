@@ -1,0 +1,279 @@
+"""Recompression: smaller, and the same in a browser or as good as was asked."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from PIL import Image, ImageCms, PngImagePlugin
+
+from adaptc.image import jpeg, png
+from adaptc.image.recompress import Recompressed, recompress
+
+PNG, JPEG = "image/png", "image/jpeg"
+
+
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    output = io.BytesIO()
+    image.save(output, kind, **options)
+    return output.getvalue()
+
+
+def picture(mode: str = "RGB", side: int = 96) -> Image.Image:
+    """A smooth picture with colours, edges and, if the mode has it, alpha."""
+    ramp = Image.linear_gradient("L").resize((side, side))
+    disc = Image.radial_gradient("L").resize((side, side))
+    image = Image.merge("RGB", (ramp, disc, ramp.rotate(90)))
+    if mode in ("RGBA", "LA"):
+        image.putalpha(disc)
+    return image.convert(mode)
+
+
+def noise(mode: str = "RGB", side: int = 128) -> Image.Image:
+    """The picture with grain, which no lossless coding shrinks much."""
+    image = picture(mode, side)
+    bands = [Image.blend(band, Image.effect_noise((side, side), 60), 0.15) for band in image.split()]
+    return Image.merge(mode, bands)
+
+
+def pixels(content: bytes, mode: str = "RGBA") -> bytes:
+    return Image.open(io.BytesIO(content)).convert(mode).tobytes()
+
+
+def made(content: bytes, media_type: str, **options: Any) -> tuple[Recompressed, bytes]:
+    result = recompress("a." + media_type.partition("/")[2], content, media_type, **options)
+    assert result.content is not None, result.reason
+    assert len(result.content) < len(content)
+    return result, result.content
+
+
+def profile() -> bytes:
+    return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+
+
+def turned(orientation: int = 6) -> bytes:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    exif[0x010F] = "a camera"
+    return exif.tobytes()
+
+
+# --- exact, PNG
+
+
+@pytest.mark.parametrize("effort", ["fast", "default", "max"])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "LA", "P", "1"])
+def test_a_png_keeps_its_pixels(mode: str, effort: str) -> None:
+    content = encoded(picture(mode, 48), "PNG", compress_level=0)
+    result, smaller = made(content, PNG, effort=effort)
+    assert pixels(smaller) == pixels(content)
+    assert result.score == 1.0
+    assert result.reason == f"{len(content) - len(smaller):,} bytes saved, pixels identical"
+
+
+def test_colours_under_full_transparency_stay() -> None:
+    image = picture("RGBA")
+    image.putalpha(0)
+    content = encoded(image, "PNG", compress_level=0)
+    assert pixels(made(content, PNG)[1]) == pixels(content)
+
+
+@pytest.mark.parametrize(("mode", "colour"), [("P", 3), ("RGB", (255, 0, 255)), ("L", 255)])
+def test_a_transparent_colour_stays_transparent(mode: str, colour: Any) -> None:
+    image = Image.new(mode, (64, 64), colour)
+    image.paste(picture(mode, 32), (8, 8))
+    content = encoded(image, "PNG", compress_level=0, transparency=colour)
+    assert pixels(made(content, PNG)[1]) == pixels(content)
+
+
+def test_sixteen_bits_stay_sixteen() -> None:
+    image = Image.new("I;16", (64, 64))
+    image.putdata([(x * 7919) % 65536 for x in range(64)] * 64)
+    content = encoded(image, "PNG", compress_level=0)
+    smaller = made(content, PNG)[1]
+    assert Image.open(io.BytesIO(smaller)).tobytes() == image.tobytes()
+
+
+def test_sixteen_bits_that_say_no_more_than_eight_become_eight() -> None:
+    image = Image.new("I;16", (64, 64))
+    image.putdata([x * 257 for x in range(64)] * 64)
+    smaller = made(encoded(image, "PNG", compress_level=0), PNG)[1]
+    described = png.header(smaller)
+    assert described is not None
+    assert described.depth == 8
+
+
+def chunky(*chunks: tuple[bytes, bytes]) -> bytes:
+    extra = PngImagePlugin.PngInfo()
+    for name, content in chunks:
+        extra.add(name, content)
+    return encoded(picture(), "PNG", compress_level=0, pnginfo=extra)
+
+
+def test_chunks_that_change_colours_are_kept_and_others_go() -> None:
+    gamma, white = (100_000).to_bytes(4, "big"), png.SRGB_PRIMARIES
+    smaller = made(chunky((b"gAMA", gamma), (b"cHRM", white), (b"tEXt", b"Author\0me")), PNG)[1]
+    assert [(c.name, c.content) for c in png.colour_chunks(smaller)] == [(b"cHRM", white), (b"gAMA", gamma)]
+    assert b"tEXt" not in png.names(smaller)
+
+
+def test_a_profile_stays_with_the_kind_of_colour_it_is_for() -> None:
+    gray_in_rgb = picture("L").convert("RGB")
+    smaller = made(encoded(gray_in_rgb, "PNG", compress_level=0, icc_profile=profile()), PNG)[1]
+    described = png.header(smaller)
+    assert described is not None
+    assert described.colour_type & 2
+    assert Image.open(io.BytesIO(smaller)).info["icc_profile"] == profile()
+
+
+def test_exif_of_a_png_is_kept_only_if_it_turns_the_image() -> None:
+    for orientation, kept in ((1, False), (6, True)):
+        content = encoded(picture(), "PNG", compress_level=0, exif=turned(orientation))
+        assert (b"eXIf" in png.names(made(content, PNG)[1])) is kept
+
+
+def test_an_animated_png_is_left() -> None:
+    content = encoded(picture("P"), "PNG", save_all=True, append_images=[picture("P").rotate(90)])
+    result = recompress("a.png", content, PNG)
+    assert result.content is None
+    assert [str(d) for d in result.diagnostics] == [
+        "a.png: note: is copied as it is: it is an animated PNG [image-left]"
+    ]
+
+
+def test_what_cannot_shrink_is_kept() -> None:
+    smallest = made(encoded(picture(), "PNG", compress_level=0), PNG)[1]
+    assert recompress("a.png", smallest, PNG) == Recompressed(None, "already smallest")
+
+
+# --- exact, JPEG
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"progressive": True}, {"subsampling": 0}, {"restart_marker_rows": 1}]
+)
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_jpeg_keeps_its_pixels(mode: str, options: dict[str, Any]) -> None:
+    content = encoded(picture(mode, 200), "JPEG", quality=90, comment=b"x" * 900, **options)
+    assert pixels(made(content, JPEG)[1]) == pixels(content)
+
+
+def test_a_jpeg_of_rgb_samples_stays_one() -> None:
+    content = encoded(picture(), "JPEG", keep_rgb=True, comment=b"x" * 900)
+    assert pixels(made(content, JPEG)[1]) == pixels(content)
+
+
+def test_the_profile_of_a_jpeg_stays() -> None:
+    content = encoded(picture(), "JPEG", icc_profile=profile(), comment=b"x" * 900)
+    assert Image.open(io.BytesIO(made(content, JPEG)[1])).info["icc_profile"] == profile()
+
+
+@pytest.mark.parametrize(("orientation", "kept"), [(1, False), (6, True)])
+def test_exif_of_a_jpeg_is_kept_only_if_it_turns_the_image(orientation: int, kept: bool) -> None:
+    content = encoded(picture(), "JPEG", exif=turned(orientation), comment=b"x" * 900)
+    smaller = made(content, JPEG)[1]
+    assert (jpeg.exif(smaller) is not None) is kept
+    assert Image.open(io.BytesIO(smaller)).getexif().get(0x0112) == (orientation if kept else None)
+
+
+def test_exif_that_changes_the_natural_size_is_kept() -> None:
+    exif = Image.Exif()
+    exif[0x011A], exif[0x011B], exif[0x0128] = 144.0, 144.0, 2
+    exif.get_ifd(0x8769).update({0xA002: 48, 0xA003: 48})
+    content = encoded(picture(), "JPEG", exif=exif.tobytes(), comment=b"x" * 900)
+    assert jpeg.exif(made(content, JPEG)[1]) == jpeg.exif(content)
+
+
+def test_a_cmyk_jpeg_is_left() -> None:
+    for target in ("exact", 0.9):
+        result = recompress("a.jpg", encoded(picture("CMYK"), "JPEG"), JPEG, target=target)  # type: ignore[arg-type]
+        assert (result.content, [d.id for d in result.diagnostics]) == (None, ["image-left"])
+
+
+def test_a_jpeg_with_a_second_image_is_left() -> None:
+    content = encoded(picture(), "MPO", save_all=True, append_images=[picture()])
+    result = recompress("a.jpg", content, JPEG)
+    assert result.content is None
+    assert "second image" in result.reason
+
+
+# --- what is broken, wrong or out of bounds
+
+
+@pytest.mark.parametrize("target", ["exact", 0.9])
+@pytest.mark.parametrize(("kind", "media_type"), [("PNG", PNG), ("JPEG", JPEG)])
+def test_a_truncated_image_is_left_with_a_finding(
+    kind: str, media_type: str, target: Any, capfd: Any
+) -> None:
+    content = encoded(picture(side=200), kind)
+    result = recompress("a", content[: len(content) // 2], media_type, target=target)
+    assert result.content is None
+    assert [d.id for d in result.diagnostics] == ["image-broken"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_wrong_extension_is_left_with_a_finding() -> None:
+    result = recompress("img/a.png", encoded(picture(), "JPEG"), PNG)
+    assert result.content is None
+    assert [str(d) for d in result.diagnostics] == [
+        "img/a.png: note: is called .png but holds image/jpeg; it is copied as it is [image-wrong-extension]"
+    ]
+
+
+def test_the_limit_on_pixels_comes_before_decoding() -> None:
+    result = recompress("a.png", encoded(picture(), "PNG"), PNG, limit_pixels=1000)
+    assert [d.id for d in result.diagnostics] == ["image-bomb"]
+
+
+@pytest.mark.parametrize("media_type", ["image/gif", "image/webp", "image/avif", "image/x-icon", "text/html"])
+def test_other_types_are_left_without_a_finding(media_type: str) -> None:
+    assert recompress("a", b"anything", media_type) == Recompressed(None, f"{media_type} is not recompressed")
+
+
+# --- with a measured loss
+
+
+@pytest.mark.parametrize(("kind", "media_type"), [("JPEG", JPEG), ("PNG", PNG), ("WEBP", "image/webp")])
+@pytest.mark.parametrize("target", [0.7, 0.8])
+def test_a_lossy_image_reaches_its_score(kind: str, media_type: str, target: float) -> None:
+    content = encoded(noise(), kind, quality=98)
+    result, _ = made(content, media_type, target=target, effort="fast")
+    assert result.score is not None
+    assert target <= result.score < 1
+    assert "score" in result.reason
+
+
+def test_a_lower_target_is_no_larger() -> None:
+    content = encoded(picture(side=256), "JPEG", quality=98)
+    sizes = [len(made(content, JPEG, target=t, effort="fast")[1]) for t in (0.8, 0.9, 0.97)]
+    assert sizes == sorted(sizes)
+
+
+def test_a_turned_image_is_set_upright_when_its_metadata_goes() -> None:
+    image = picture(side=256).crop((0, 0, 256, 128))
+    content = encoded(image, "JPEG", quality=98, exif=turned(6))
+    smaller = Image.open(io.BytesIO(made(content, JPEG, target=0.9, effort="fast")[1]))
+    assert smaller.size == (128, 256)
+    assert smaller.getexif().get(0x0112) is None
+
+
+def test_alpha_survives_a_lossy_png() -> None:
+    smaller = made(encoded(noise("RGBA"), "PNG"), PNG, target=0.8, effort="fast")[1]
+    alpha = Image.open(io.BytesIO(smaller)).convert("RGBA").getchannel("A")
+    assert alpha.getextrema()[0] < 40
+    assert alpha.getextrema()[1] > 215
+
+
+def test_a_target_out_of_reach_falls_back_to_the_exact_result() -> None:
+    content = encoded(picture("RGBA", 128), "PNG", compress_level=0)
+    result, smaller = made(content, PNG, target=1.0, effort="fast")
+    assert result.score == 1.0
+    assert pixels(smaller) == pixels(content)
+
+
+def test_colours_other_than_srgb_are_not_re_encoded_but_may_shrink_exactly() -> None:
+    content = chunky((b"gAMA", (100_000).to_bytes(4, "big")))
+    result, smaller = made(content, PNG, target=0.9)
+    assert result.score == 1.0
+    assert png.colour_chunks(smaller) == png.colour_chunks(content)
