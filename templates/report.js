@@ -62,10 +62,12 @@
     draw();
   };
 
+  /* A span over columns that a small screen hides would make new ones. */
+  const columns = () => [...table.tHead.rows[0].cells].filter(head => head.offsetWidth).length;
   const cell = (text, className = "number") => make("td", {className, textContent: text});
   const pageCells = row => {
     const here = cost(row, view.level);
-    if (!here) return [named(cell("not built at this level", "text"), {colspan: 5})];
+    if (!here) return [named(cell("not built at this level", "text"), {colspan: columns() - 1})];
     const less = view.level && saving(row, view.level) !== null ? percent(saving(row, view.level)) : "–";
     return [
       cell(count(here[REQUESTS])), cell(bytes(here[IDENTITY]), "number wide"), cell(bytes(here[TRANSFER])),
@@ -168,7 +170,7 @@
   const detailRow = row => {
     const actions = levels.flatMap((_, level) => actionTable(row, level));
     const none = actions.length ? [] : [make("p", {className: "small soft", textContent: "No pass changed this page."})];
-    const content = make("td", {colSpan: 6}, costTable(row), ...actions, ...none, ...diagnosticList(row[0]));
+    const content = make("td", {colSpan: columns()}, costTable(row), ...actions, ...none, ...diagnosticList(row[0]));
     return make("tr", {className: "detail"}, content);
   };
 
@@ -195,5 +197,6 @@
   controls.querySelector("[name=level]").value = String(shown);
   document.getElementById("page-first").hidden = true;
   controls.hidden = turn.hidden = false;
+  matchMedia("(max-width: 44rem)").addEventListener("change", draw);
   select();
 })();

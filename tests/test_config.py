@@ -129,8 +129,8 @@ def test_all_mistakes_are_told_at_once(folder: Path) -> None:
         ),
         (
             '[site]\nmax_file_bytes = "big"',
-            'adaptc.toml:2: site.max_file_bytes must be a size: a number of bytes, or a text such as "500MB" or '
-            '"2GiB", not "big"',
+            "adaptc.toml:2: site.max_file_bytes must be a size: a number of bytes, or a text such as "
+            '"500MB" or "2GiB", not "big"',
         ),
         (
             '[diagnostics]\nmissing-targets = "off"',

@@ -105,7 +105,14 @@ def test_an_own_level_sees_the_changes_of_the_level_that_it_extends() -> None:
 
 
 def test_an_own_level_gives_its_whole_list() -> None:
-    text = '[levels.mine]\nnumber = 2\npromise = "words"\npasses = ["svg", "images"]\n[levels.mine.images]\ntarget = 1'
+    text = """
+        [levels.mine]
+        number = 2
+        promise = "words"
+        passes = ["svg", "images"]
+        [levels.mine.images]
+        target = 1
+    """
     mine = levels(text)["mine"]
     assert names(mine) == ["svg", "images"]
     assert (mine.number, mine.promise, mine.passes[1].option("target")) == (2, "words", 1)

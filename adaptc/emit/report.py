@@ -2,7 +2,7 @@
 
 It is made from plain values, and nothing of the machine or the moment is in it: equal figures give an equal
 file. Names of files come from strangers: what cannot be printed is escaped (``printable``), markup by the
-template engine, and the page's own policy (CSP Level 3) allows its one script by hash, and no request to anywhere.
+template engine, and the page's policy (CSP Level 3) allows its own script by hash and no request at all.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The summary of a build: what stands in the terminal, or the log, when it is done.
 
-Columns are aligned by the width of characters (East Asian Width, UAX 11), so also in a pipe. What does not fit
+Columns are aligned by the width of characters (East Asian Width, UAX 11), in a pipe too. What does not fit
 the width is left out column by column, the least telling first; the report has everything.
 """
 
@@ -62,7 +62,7 @@ def render_summary(figures: SiteFigures, width: int = 80, colour: bool = False, 
     """Return the summary as lines, each ended by a newline.
 
     ``width`` is that of the terminal in columns; lines of the table are no longer, if they can be. ``colour``
-    says whether to use ANSI escape codes (ECMA-48, SGR). ``output`` is where the build went, as the user names it.
+    says whether to use ANSI escape codes (ECMA-48, SGR). ``output`` is the directory as the user wrote it.
     """
     paint = _painted if colour else _plain
     blocks = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -12,8 +12,6 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # image). sBIT, bKGD, hIST, sPLT and pHYs are read by no browser; tRNS belongs to the pixels.
 COLOUR_CHUNKS = ("cICP", "iCCP", "sRGB", "gAMA", "cHRM", "mDCV", "cLLI", "eXIf")
 _COLOUR_NAMES = frozenset(name.encode() for name in COLOUR_CHUNKS)
-
-_LONGEST_PROFILE = 8_000_000  # bytes; printers' profiles with large tables have 2 or 3 million
 
 # gAMA and cHRM (in 100,000ths) that say no more than sRGB does (table 17 of the specification).
 SRGB_GAMMA = (45455).to_bytes(4, "big")
@@ -28,6 +26,11 @@ class Chunk:
 
     name: bytes
     content: bytes
+
+    def encoded(self) -> bytes:
+        """Return the chunk as bytes, with length and CRC."""
+        named = self.name + self.content
+        return len(self.content).to_bytes(4, "big") + named + zlib.crc32(named).to_bytes(4, "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +74,14 @@ def names(content: bytes) -> frozenset[bytes]:
 
 
 def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
-    """Return the chunks that change what a browser shows, in order of name, with iCCP profiles decompressed."""
-    found = [_comparable(chunk) for chunk in chunks(content) if chunk.name in _COLOUR_NAMES]
-    return tuple(sorted(found, key=lambda chunk: chunk.name))
+    """Return the chunks that change what a browser shows, in their order."""
+    return tuple(chunk for chunk in chunks(content) if chunk.name in _COLOUR_NAMES)
 
 
-def _comparable(chunk: Chunk) -> Chunk:
-    """Return iCCP (11.3.2.3: a name, NUL, method 0, deflated profile) as its profile alone, others as they are."""
-    if chunk.name != b"iCCP":
-        return chunk
-    packed = chunk.content.partition(b"\0")[2][1:]
-    try:
-        return Chunk(chunk.name, zlib.decompressobj().decompress(packed, _LONGEST_PROFILE))
-    except zlib.error:
-        return chunk
+def insert_behind_header(content: bytes, inserted: Iterable[Chunk]) -> bytes:
+    """Return ``content`` with chunks behind IHDR, which is right for all that describe colours (5.6)."""
+    at = len(SIGNATURE) + 25  # IHDR is 13 bytes and, as every chunk, length, name and CRC
+    return content[:at] + b"".join(chunk.encoded() for chunk in inserted) + content[at:]
 
 
 def is_plain_srgb(content: bytes) -> bool:

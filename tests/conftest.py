@@ -1,0 +1,20 @@
+"""Fixtures that several test files use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the path of the browser; without one, skip the test, but fail it in continuous integration."""
+    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if path is None:
+        verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        verdict("chromium is not installed")
+    return path
