@@ -32,17 +32,20 @@ check: $(VENV)/checks-installed
 clean:
 	rm -rf $(VENV) demo build dist adaptc.egg-info
 
+# build/ would keep modules that are gone from the sources, and pip would install them again.
+install = rm -rf build && $(PIP) '$(1)' && rm -rf build
+
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(PIP) .
+	$(call install,.)
 	@touch $@
 
-$(VENV)/tests-installed: $(VENV)/installed
-	$(PIP) '.[test]'
-	@touch $@
+$(VENV)/tests-installed: $(BIN)/python $(SOURCES)
+	$(call install,.[test])
+	@touch $@ $(VENV)/installed
 
-$(VENV)/checks-installed: $(VENV)/installed
-	$(PIP) '.[test,check]'
-	@touch $@
+$(VENV)/checks-installed: $(BIN)/python $(SOURCES)
+	$(call install,.[check])
+	@touch $@ $(VENV)/installed
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +88,10 @@ def _show(frame: Frame, result: BuildResult, config: Config) -> None:
     from adaptc.emit.summary import render_summary
 
     width = shutil.get_terminal_size((100, 24)).columns
-    colored = frame.is_colored(click.get_text_stream("stdout"))
-    print_text(render_summary(result.figures, width, colored), frame)
+    colored = frame.is_colored(sys.stdout)
     done = f"built {len(result.built):,}, removed {result.removed:,}" if result.built or result.removed else "up to date"
-    print_text(f"{done}; look at {config.output / 'report.html'}", frame)
+    print_text(done, frame)
+    print_text(render_summary(result.figures, width, colored, str(config.output)), frame)
 
 
 def _dry_run(frame: Frame, config: Config) -> ExitCode:

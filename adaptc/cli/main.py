@@ -33,7 +33,9 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
-    "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
+    "explain": Entry(
+        "adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."
+    ),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
     "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),

@@ -1,0 +1,94 @@
+"""Where the CPU time of a clean build goes: codecs, parsers, our own code, files, the state.
+
+A timer of CPU time interrupts the build every millisecond and books the time since the last interruption to the
+Python function on top of the stack. A call into C ends before it is interrupted, so its whole time is booked to the
+function that made it. One process does the work; the sum is that of all processes of a parallel build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import signal
+import tempfile
+import time
+from pathlib import Path
+from types import FrameType
+
+import adaptc
+
+# The first prefix of the file and function on top of the stack that fits
+CATEGORIES = (
+    ("codecs: text", ("adaptc/codings.py", "adaptc/rewrite.py:_transfer", "adaptc/analyse/facts.py:gather")),
+    ("codecs: images", ("adaptc/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg", "numpy/")),
+    ("parsers: HTML (parse, query, compare, write)", ("adaptc/html/", "turbohtml/")),
+    ("parsers: CSS", ("adaptc/css/", "tinycss2/", "webencodings/")),
+    ("parsers: scripts, JSON", ("adaptc/script/", "json/")),
+    ("parsers: SVG", ("adaptc/svg/", "lxml/")),
+    ("parsers: URLs", ("adaptc/urls.py",)),
+    ("digests", ("adaptc/digest.py", "hashlib")),
+    ("files", ("adaptc/fs.py", "adaptc/engine/publish.py", "adaptc/engine/store.py", "os.py", "posixpath.py")),
+    ("state", ("adaptc/engine/state.py", "adaptc/engine/results.py")),
+    ("imports of modules", ("importlib", "<frozen")),
+    ("engine, passes, rules", ("adaptc/",)),
+)
+
+
+class Sampler:
+    """Books CPU time by the function on top of the stack."""
+
+    def __init__(self) -> None:
+        self.seconds: collections.Counter[str] = collections.Counter()
+        self.last = 0.0
+
+    def __enter__(self) -> Sampler:
+        signal.signal(signal.SIGPROF, self.note)
+        self.last = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def note(self, _signal: int, frame: FrameType | None) -> None:
+        now = time.process_time()
+        if frame is not None:
+            code = frame.f_code
+            self.seconds[f"{code.co_filename}:{code.co_name}"] += now - self.last
+        self.last = now
+
+
+def category(place: str) -> str:
+    for name, prefixes in CATEGORIES:
+        if any(prefix in place for prefix in prefixes):
+            return name
+    return "other"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("docroot", type=Path)
+    parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
+    parser.add_argument("--functions", type=int, default=0, help="list that many functions, too")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        config = adaptc.load_config(None, {
+            "docroot": arguments.docroot, "output": Path(scratch) / "opt", "build.effort": arguments.effort,
+            "build.jobs": 1, "build.levels": ("full", "lossless"),
+        })  # fmt: skip
+        with Sampler() as sampler:
+            adaptc.build(config)
+    total = sum(sampler.seconds.values())
+    shares: collections.Counter[str] = collections.Counter()
+    for place, seconds in sampler.seconds.items():
+        shares[category(place)] += seconds
+    for name, seconds in shares.most_common():
+        print(f"{seconds:8.2f} s {seconds / total:6.1%}  {name}")
+    useful = sum(seconds for name, seconds in shares.items() if name.startswith(("codecs", "parsers")))
+    print(f"{total:8.2f} s         CPU in all, {useful / total:.1%} of it in codecs and parsers")
+    for place, seconds in sampler.seconds.most_common(arguments.functions):
+        print(f"{seconds:8.2f} s {seconds / total:6.1%}  {place.split('site-packages/')[-1]}")
+
+
+if __name__ == "__main__":
+    main()
