@@ -5,23 +5,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.engine.builder import Builder, Report
-from adaptc.engine.lock import OutputBusy
-from adaptc.engine.progress import Progress, Silent
-from adaptc.engine.reasons import Reason
-from adaptc.engine.state import State, Unit
-from adaptc.engine.store import Store
-from adaptc.config import Config, relevelled
+from adaptc.config import Config, recipe_text, relevelled
 from adaptc.diagnostics import Diagnostic, UsageError
+from adaptc.digest import digest_parts
 from adaptc.emit.collect import Collector, stored_diagnostics
 from adaptc.emit.figures import SiteFigures
 from adaptc.emit.manifest import manifest_chunks
 from adaptc.emit.remembered import diagnostic_figures, pack_build, unpack_build
 from adaptc.emit.report import stream_report
+from adaptc.engine.builder import Builder, Report
+from adaptc.engine.lock import OutputBusy
+from adaptc.engine.progress import Progress, Silent
+from adaptc.engine.reasons import Reason
+from adaptc.engine.state import State, Unit, discard, is_damage, system_error
+from adaptc.engine.store import Store
 from adaptc.fs import write_atomic
 from adaptc.media import HTML
 from adaptc.pipeline import KNOWN_PASSES
@@ -75,21 +77,34 @@ def build(config: Config, progress: Progress | None = None) -> BuildResult:
 
     Raises ``UsageError`` for a wrong configuration, ``OutputBusy`` when another build is at work in the output, and
     ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
+
+    Work goes to processes that import the program's main module: a script that calls this has to do so under
+    ``if __name__ == "__main__":`` (or with ``jobs = 1``), as the documentation of ``multiprocessing`` says.
     """
     engine = _engine(config, progress or Silent())
-    with engine.lock(), contextlib.closing(engine.open_state()) as state:
+    with engine.lock():
+        try:
+            return _built(engine)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise system_error(error, engine.state_path) from None
+        discard(engine.state_path)
+        return _built(engine)
+
+
+def _built(engine: Builder) -> BuildResult:
+    with contextlib.closing(State(engine.state_path)) as state:
         report = engine.run(state)
         result = _result(engine, state, report)
         if report.worked:
-            Store(engine.cache).collect(config.build.cache_size)
-    return result
+            Store(engine.cache).collect(engine.config.build.cache_size)
+        return result
 
 
 def plan(config: Config) -> Plan:
     """Return what ``build`` would do, without writing anything. Raises ``UsageError``."""
     engine = _engine(config, Silent())
-    path = engine.private / "state.sqlite"
-    with contextlib.closing(State(path) if path.exists() else State(Path(":memory:"))) as state:
+    with contextlib.closing(State(engine.state_path, read_only=True)) as state:
         report = engine.plan(state)
         return Plan(report.reasons, report.removed, tuple(relevelled(report.loading, config)))
 
@@ -107,8 +122,17 @@ def _engine(config: Config, progress: Progress) -> Builder:
         raise UsageError(f"docroot {config.docroot} is inside the output {config.output}: choose another output")
     if output.exists() and not output.is_dir():
         raise UsageError(f"output {config.output} is not a directory")
+    _refuse_cache_in_docroot(config, docroot)
     _refuse_strangers(config, output)
     return Builder(config, docroot, levels, progress)
+
+
+def _refuse_cache_in_docroot(config: Config, docroot: Path) -> None:
+    if config.build.cache is None:
+        return
+    cache = Path(os.path.realpath(config.build.cache))
+    if docroot == cache or docroot in cache.parents:
+        raise UsageError(f"cache {config.build.cache} is inside the docroot {config.docroot}: choose another cache")
 
 
 def _refuse_strangers(config: Config, output: Path) -> None:
@@ -119,28 +143,42 @@ def _refuse_strangers(config: Config, output: Path) -> None:
 
 def _result(engine: Builder, state: State, report: Report) -> BuildResult:
     emitted = (engine.output / "manifest.json", engine.output / "report.html")
+    key = _emission_key(engine, report)
     remembered = None if report.worked or report.unread else state.meta("build")
-    if remembered is not None and all(path.exists() for path in emitted):
+    if remembered is not None and remembered["key"] == key and all(path.exists() for path in emitted):
         figures, stored = unpack_build(remembered)
     else:
-        figures, stored = _emit(engine, state, report)
-    found = relevelled([*report.loading, *report.unread, *stored], engine.config)
-    return BuildResult(engine.output, figures, report.reasons, report.removed, tuple(found))
+        figures, stored = _emit(engine, state, report, key)
+    found = _said(engine, report, stored)
+    figures = dataclasses.replace(figures, pages=(), diagnostics=diagnostic_figures(found))
+    return BuildResult(engine.output, figures, report.reasons, report.removed, found)
 
 
-def _emit(engine: Builder, state: State, report: Report) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
+def _said(engine: Builder, report: Report, stored: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    return tuple(relevelled([*report.loading, *report.unread, *stored], engine.config))
+
+
+def _emission_key(engine: Builder, report: Report) -> str:
+    """Return a digest of all that manifest and report say beside what is in the state."""
+    config = engine.config
+    return digest_parts(
+        VERSION, recipe_text(config), repr(config.diagnostics), repr(report.loading), engine.docroot.name
+    )
+
+
+def _emit(engine: Builder, state: State, report: Report, key: str) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
     """Write manifest and report; return the figures and what was said of sources and units."""
     config = engine.config
     stored = tuple(stored_diagnostics(state))
-    said = tuple(relevelled([*report.loading, *report.unread, *stored], config))
-    figures = _figures(engine, Collector(state, report.resources, engine.levels), report, said)
+    collector = Collector(state, report.resources, engine.levels)
+    figures = _figures(engine, collector, report, _said(engine, report, stored))
     chunks = manifest_chunks(
         state, report.resources, engine.levels, engine.recipes, config.site.base_url, config.build.effort
     )
-    write_atomic(os.fspath(engine.output / "manifest.json"), chunks)
-    write_atomic(os.fspath(engine.output / "report.html"), _encoded(stream_report(figures)))
-    state.set_meta("build", pack_build(figures, stored))
-    return dataclasses.replace(figures, pages=()), stored
+    write_atomic(os.fspath(engine.output / "manifest.json"), chunks, keep_equal=True)
+    write_atomic(os.fspath(engine.output / "report.html"), _encoded(stream_report(figures)), keep_equal=True)
+    state.set_meta("build", {"key": key, **pack_build(figures, stored)})
+    return figures, stored
 
 
 def _encoded(chunks: Iterator[str]) -> Iterator[bytes]:

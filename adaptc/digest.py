@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 
 def digest_bytes(content: bytes) -> str:
     """Return the SHA-256 of ``content`` as 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
+
+
+def digest_chunks(chunks: Iterable[bytes]) -> str:
+    """Return the SHA-256 of the chunks one behind the other."""
+    total = hashlib.sha256()
+    for chunk in chunks:
+        total.update(chunk)
+    return total.hexdigest()
 
 
 def digest_parts(*parts: str | bytes) -> str:

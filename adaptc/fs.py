@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 
 class ChangedWhileRead(Exception):
@@ -46,6 +47,9 @@ class Tree(Protocol):
     def read(self, path: str) -> bytes:
         """Return a file's content. Raises ``OSError``, or ``ChangedWhileRead``."""
 
+    def chunks(self, path: str) -> Iterator[bytes]:
+        """Yield a file's content piece by piece, for what is too large to hold. Raises as ``read`` does."""
+
     def read_start(self, path: str, size: int) -> bytes:
         """Return the first ``size`` bytes of a file. Raises ``OSError``."""
 
@@ -77,8 +81,9 @@ class DiskTree:
         entries = []
         with os.scandir(self._full(path)) as found:
             for item in found:
-                link = os.readlink(item.path) if item.is_symlink() else ""
-                entries.append(_entry(prefix + item.name, item.stat(follow_symlinks=False), link))
+                with contextlib.suppress(FileNotFoundError):  # it went while the directory was read
+                    link = os.readlink(item.path) if item.is_symlink() else ""
+                    entries.append(_entry(prefix + item.name, item.stat(follow_symlinks=False), link))
         entries.sort(key=lambda entry: entry.path)
         return entries
 
@@ -92,17 +97,42 @@ class DiskTree:
         return real[len(self.root) + 1 :] if real.startswith(self.root + "/") else None
 
     def read(self, path: str) -> bytes:
-        with open(self._full(path), "rb") as file:
+        with self._open(path) as file:
             before = os.fstat(file.fileno())
             content = file.read()
             after = os.fstat(file.fileno())
-        if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size) or after.st_size != len(content):
-            raise ChangedWhileRead(path)
+        _refuse_change(path, before, after, len(content))
         return content
 
+    def chunks(self, path: str) -> Iterator[bytes]:
+        size = 0
+        with self._open(path) as file:
+            before = os.fstat(file.fileno())
+            while chunk := file.read(_CHUNK):
+                size += len(chunk)
+                yield chunk
+            after = os.fstat(file.fileno())
+        _refuse_change(path, before, after, size)
+
     def read_start(self, path: str, size: int) -> bytes:
-        with open(self._full(path), "rb") as file:
+        with self._open(path) as file:
             return file.read(size)
+
+    def _open(self, path: str) -> BinaryIO:
+        """Open a regular file; what took its place meanwhile may be a pipe, on which others would wait for ever."""
+        descriptor = os.open(self._full(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
+        raise ChangedWhileRead(path)
+
+
+_CHUNK = 1 << 20
+
+
+def _refuse_change(path: str, before: os.stat_result, after: os.stat_result, size: int) -> None:
+    if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size) or after.st_size != size:
+        raise ChangedWhileRead(path)
 
 
 def _entry(path: str, found: os.stat_result, link: str = "") -> Entry:
@@ -137,6 +167,9 @@ class MemoryTree:
         self.status(path)
         return self.files[path]
 
+    def chunks(self, path: str) -> Iterator[bytes]:
+        yield self.read(path)
+
     def read_start(self, path: str, size: int) -> bytes:
         return self.read(path)[:size]
 
@@ -144,22 +177,37 @@ class MemoryTree:
 READ_ONLY = 0o444  # an artifact is shared between trees by hard links: a write in place would change them all
 
 
-def write_atomic(path: str, chunks: Iterator[bytes] | bytes, mode: int = 0o644) -> None:
+TEMPORARY = ".adaptc-"
+"""How the names of temporary files begin; a killed build may leave one."""
+
+
+def write_atomic(path: str, chunks: Iterator[bytes] | bytes, mode: int = 0o644, *, keep_equal: bool = False) -> None:
     """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
 
     The temporary file stands beside the target, under a short name of its own, and is removed on failure.
+    ``keep_equal`` leaves a file alone, with its time, that has this content already.
     """
-    temporary = f"{os.path.dirname(path)}/.adaptc-{os.getpid()}-{os.urandom(6).hex()}"
+    temporary = f"{os.path.dirname(path)}/{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         with open(descriptor, "wb") as file:
             for chunk in (chunks,) if isinstance(chunks, bytes) else chunks:
                 file.write(chunk)
-        os.replace(temporary, path)
+        if keep_equal and _equal(temporary, path):
+            os.unlink(temporary)
+        else:
+            os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _equal(one: str, other: str) -> bool:
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except FileNotFoundError:
+        return False
 
 
 def place(source: str, target: str, temporary: str) -> None:
@@ -186,16 +234,24 @@ def place_link(written: str, target: str, temporary: str) -> None:
 
 
 def _copy(source: str, target: str) -> None:
-    with open(source, "rb") as reader, open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, READ_ONLY), "wb") as writer:
+    with (
+        open(source, "rb") as reader,
+        open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, READ_ONLY), "wb") as writer,
+    ):
         while block := reader.read(1 << 20):
             writer.write(block)
+
+
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR)
 
 
 def remove(path: str) -> bool:
     """Remove a file or link; return whether there was one. Raises ``OSError`` for other reasons."""
     try:
         os.unlink(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise
         return False
     return True
 
@@ -205,6 +261,7 @@ def remove_empty_directories(path: str, stop: str) -> None:
     while path.startswith(stop + "/"):
         try:
             os.rmdir(path)
-        except OSError:
-            return
+        except OSError as error:
+            if error.errno not in _NOT_THERE:
+                return
         path = os.path.dirname(path)

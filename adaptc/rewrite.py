@@ -6,7 +6,7 @@ contract or makes the page dearer, is dropped for this page (demoted) with a dia
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,10 +17,10 @@ from adaptc import media
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.html import contract
 from adaptc.html.document import Irreversible, Page, encode_page, parse, read_page
-from adaptc.html.edit import EditRefused, Editor
+from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import embedded_references
 from adaptc.model import Action
-from adaptc.passes.page import PageContext, Report, page_context
+from adaptc.passes.page import Report, page_context
 from adaptc.passes.view import View
 from adaptc.pipeline import Step
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # libdeflate's middle level, 100 MB/s: transfer sizes are compared, not reported
 _LEVEL = 6
+# Bytes that a request and its response take beside the body, at the least: header fields as HTTP/2 compresses them. In
+# HTTP/1.1 they are 600 and more. Without them no data URI pays: base64 compresses to the size of the image again.
+_REQUEST_BYTES = 100
 _TEMPLATE_MARKS = ("<?php", "<?=", "<%", "{% extends", "{% block", "{% include")
 
 
@@ -69,6 +72,7 @@ class _Made:
     text: str
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, Diagnostic] = field(default_factory=dict)
+    embeds: tuple[str, ...] | None = None  # of the text once it is finished; asked where something was inlined
     _tree: tuple[str, Document] | None = None
 
     def tree(self) -> Document:
@@ -76,6 +80,22 @@ class _Made:
         if self._tree is None or self._tree[0] is not self.text:
             self._tree = (self.text, parse(self.text))
         return self._tree[1]
+
+    def inlined(self) -> set[str]:
+        """Return the files that were put into the page."""
+        return {path for report in self.reports.values() for path, _ in report.inlined}
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why a page cannot stay as it was made: the kind of diagnostic and its reason."""
+
+    kind: str
+    reason: object
+
+    def said_of(self, name: str, path: str) -> Diagnostic:
+        """Return the diagnostic that drops a pass."""
+        return diagnose(self.kind, Location(path), name=name, reason=self.reason)
 
 
 class _Rewrite:
@@ -85,46 +105,54 @@ class _Rewrite:
         self.context = page_context(path, page, self.editor.tree, view)
 
     def run(self, steps: tuple[Step, ...]) -> Rewritten:
-        """Run the steps; while the result fails, drop the pass that is to blame and run the others again."""
-        dropped: dict[str, Diagnostic] = {}
-        while True:
-            made = self._apply([step for step in steps if step.of.name not in dropped])
-            encoded = encode_page(self.page, made.text)
-            blame = self._failure(made, encoded)
-            if blame is None:
-                break
-            dropped[blame[0]] = blame[1]
-        return self._result(made, encoded, dropped)
+        """Run the steps; while the result fails, drop the pass that is to blame and run the others again.
 
-    def _result(self, made: _Made, encoded: bytes | None, dropped: dict[str, Diagnostic]) -> Rewritten:
+        This ends: each turn drops a step, and with none left the page is as it was.
+        """
+        left, dropped = list(steps), dict[str, Diagnostic]()
+        made = self._apply(left, self.editor)
+        while (problem := self._problem(made)) is not None:
+            blamed, said = self._blamed(left, problem)
+            dropped[blamed.of.name] = said
+            left.remove(blamed)
+            # a fresh editor: the one before holds the edits of the pass that goes
+            made = self._apply(left, Editor(self.page.text))
+        return self._result(made, dropped)
+
+    def _result(self, made: _Made, dropped: dict[str, Diagnostic]) -> Rewritten:
         failures = {**dropped, **made.refused}
         result = Rewritten(demoted=sorted(failures), diagnostics=list(failures.values()))
         for report in made.reports.values():
             result.actions.extend(_grouped(report.actions))
             result.diagnostics.extend(report.diagnostics)
-        if encoded is not None and encoded != self.content and made.text != self.page.text:
-            result.content = encoded
+        if made.text != self.page.text:
+            result.content = encode_page(self.page, made.text)
             result.embeds = self._embeds(made)
         return result
 
     def _embeds(self, made: _Made) -> tuple[str, ...] | None:
-        if not _inlined(made):
-            return None
-        follow = partial(self.view.follow, self.context.base)
-        urls = (reference.url for reference in embedded_references(made.tree()))
-        return tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
+        if made.embeds is None and made.inlined():
+            follow = partial(self.view.follow, self.context.base)
+            urls = (reference.url for reference in embedded_references(made.tree()))
+            made.embeds = tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
+        return made.embeds
 
-    def _apply(self, steps: list[Step]) -> _Made:
+    # ---- running steps
+
+    def _apply(self, steps: Iterable[Step], first: Editor) -> _Made:
         """Run the steps in rounds: passes that edit the same text together, then those that take its result."""
         made = _Made(self.page.text)
-        editor: Editor | None = self.editor
+        editor: Editor | None = first
         for together in _rounds(steps):
-            if together[0].of.text is not None:
-                self._run_text(together[0], made)
-            else:
-                self._run_edits(together, editor or Editor(made.text), made)
+            self._run(together, made, editor)
             editor = None
         return made
+
+    def _run(self, together: list[Step], made: _Made, editor: Editor | None) -> None:
+        if together[0].of.text is not None:
+            self._run_text(together[0], made)
+        else:
+            self._run_edits(together, editor or Editor(made.text), made)
 
     def _run_text(self, step: Step, made: _Made) -> None:
         assert step.of.text is not None
@@ -140,64 +168,70 @@ class _Rewrite:
         try:
             edited = editor.apply()
         except EditRefused as refused:
-            if len(steps) > 1:
-                for step in steps:
-                    self._run_edits([step], Editor(made.text), made)
-                return
-            name = steps[0].of.name
-            made.refused[name] = diagnose("edit-refused", Location(self.path), name=name, reason=refused)
+            self._refuse(steps, made, _Problem("edit-refused", refused))
             return
-        if edited.method == "serialised":
-            names = ", ".join(name for name, report in reports.items() if report.actions)
-            reports[steps[0].of.name].diagnostics.append(
-                diagnose("edit-serialised", Location(self.path), name=names)
-            )
         made.reports.update(reports)
         made.text = edited.text
+        if edited.method == "serialised":
+            changing = [name for name, report in reports.items() if report.has_changes] or list(reports)
+            said = diagnose("edit-serialised", Location(self.path), name=", ".join(changing))
+            reports[changing[0]].diagnostics.append(said)
+
+    def _refuse(self, steps: list[Step], made: _Made, problem: _Problem) -> None:
+        if len(steps) == 1:
+            name = steps[0].of.name
+            made.refused[name] = problem.said_of(name, self.path)
+            return
+        for step in steps:
+            self._run_edits([step], Editor(made.text), made)
 
     def _edit(self, step: Step, editor: Editor) -> Report:
         assert step.of.edit is not None
         return step.of.edit(editor, self.context, self.view, step.options)
 
-    def _failure(self, made: _Made, encoded: bytes | None) -> tuple[str, Diagnostic] | None:
-        """Return the pass to drop and why, or ``None`` when the page keeps its promise."""
-        if made.text == self.page.text or not made.reports:
+    # ---- judging what they made
+
+    def _problem(self, made: _Made) -> _Problem | None:
+        """Return what is wrong with a page as it was made, ``None`` when it keeps its promise."""
+        if made.text == self.page.text:
             return None
-        active = [name for name, report in made.reports.items() if report.actions]
+        encoded = encode_page(self.page, made.text)
         if encoded is None:
-            return self._blame("contract-broken", _last(active, made), "it cannot be written in the page's encoding")
-        dearer = self._dearer(made, encoded)
-        if dearer:
-            inliners = [name for name in active if made.reports[name].inlined]
-            return self._blame("pass-dearer", (inliners or active)[-1], dearer)
-        broken = self._broken(made)
-        return self._blame("contract-broken", active[-1], "; ".join(broken)) if broken else None
+            return _Problem("contract-broken", "it cannot be written in the page's encoding")
+        if (made.inlined() or len(encoded) > len(self.content)) and (extra := self._extra(made, encoded)) > 0:
+            return _Problem("pass-dearer", f"{extra} bytes more, compressed")
+        broken = contract.broken(contract.promise(self.editor.tree), contract.promise(made.tree()))
+        return _Problem("contract-broken", "; ".join(broken)) if broken else None
 
-    def _blame(self, kind: str, name: str, reason: str) -> tuple[str, Diagnostic]:
-        return name, diagnose(kind, Location(self.path), name=name, reason=reason)
-
-    def _dearer(self, made: _Made, encoded: bytes) -> str | None:
-        """A page may grow by what it takes in, as transferred, and by nothing else."""
-        inlined = _inlined(made)
-        if not inlined and len(encoded) <= len(self.content):
-            return None
-        before = _transfer(self.content) + sum(self._asset_transfer(path) for path in inlined)
-        after = _transfer(encoded)
-        return f"{after} bytes compressed, {before} before" if after > before else None
+    def _extra(self, made: _Made, encoded: bytes) -> int:
+        """Return how many bytes more, compressed, a browser receives: of the page, less what is in it instead."""
+        saved = sum(map(self._asset_transfer, made.inlined().difference(self._embeds(made) or ())))
+        return _transfer(encoded) - _transfer(self.content) - saved
 
     def _asset_transfer(self, path: str) -> int:
         content = self.view.artifact(path)
-        return _transfer(content) if media.is_compressible(self.view.media_type(path)) else len(content)
+        is_text = media.is_compressible(self.view.media_type(path))
+        return _REQUEST_BYTES + (_transfer(content) if is_text else len(content))
 
-    def _broken(self, made: _Made) -> list[str]:
-        return contract.broken(contract.promise(self.editor.tree), contract.promise(made.tree()))
+    def _blamed(self, steps: list[Step], problem: _Problem) -> tuple[Step, Diagnostic]:
+        """Find the pass to drop, by running them one by one: the first that breaks the promise, or the dearest."""
+        alone, extra, costs = _Made(self.page.text), 0, dict[int, int]()
+        for index, step in enumerate(steps):
+            before, alone.embeds = alone.text, None
+            self._run([step], alone, None)
+            if alone.text == before:
+                continue
+            found = self._problem(alone)
+            if found is not None and found.kind == "contract-broken":
+                return step, found.said_of(step.of.name, self.path)
+            costs[index] = -extra
+            extra = self._extra(alone, encode_page(self.page, alone.text) or b"")
+            costs[index] += extra
+        step = steps[max(costs, key=costs.__getitem__, default=-1)]
+        return step, problem.said_of(step.of.name, self.path)
 
 
-def _inlined(made: _Made) -> set[str]:
-    return {path for report in made.reports.values() for path, _ in report.inlined}
-
-
-def _rounds(steps: list[Step]) -> Iterator[list[Step]]:
+def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
     """Group consecutive edit passes that do not need each other's result."""
     together: list[Step] = []
     for step in steps:
@@ -207,10 +241,6 @@ def _rounds(steps: list[Step]) -> Iterator[list[Step]]:
         together.append(step)
     if together:
         yield together
-
-
-def _last(active: list[str], made: _Made) -> str:
-    return active[-1] if active else next(reversed(made.reports))
 
 
 def _transfer(content: bytes) -> int:

@@ -64,5 +64,7 @@ def place_assets(uses: Mapping[str, Use], pages: int, cost: DeliveryCost) -> dic
 def _place(use: Use, pages: int, cost: DeliveryCost) -> Placement:
     share = use.pages / max(pages, 1)
     own, inline = cost.own_file(use.size), cost.inline(use.size, share)
-    figures = f"{use.size} bytes used by {use.pages} of {pages} pages: {inline:.2f} ms a visit inline, {own:.2f} ms shared"
+    figures = (
+        f"{use.size} bytes used by {use.pages} of {pages} pages: {inline:.2f} ms a visit inline, {own:.2f} ms shared"
+    )
     return Placement(inline < own, figures)

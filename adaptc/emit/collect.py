@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adaptc import media
-from adaptc.engine.results import UnitResult
-from adaptc.engine.state import State
 from adaptc.diagnostics import Diagnostic
 from adaptc.emit.figures import (
     GROUPS,
@@ -18,6 +16,8 @@ from adaptc.emit.figures import (
     TypeFigures,
     capacity_factor,
 )
+from adaptc.engine.results import UnitResult
+from adaptc.engine.state import State
 from adaptc.model import EMBEDDED, IDENTITY, Resource
 from adaptc.rulebook import Level
 

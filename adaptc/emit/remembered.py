@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.diagnostics import Diagnostic, Severity
 from adaptc.emit.figures import (
     SAMPLES,
@@ -15,6 +14,7 @@ from adaptc.emit.figures import (
     SiteFigures,
     TypeFigures,
 )
+from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 
 
 def pack_build(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:

@@ -10,24 +10,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from adaptc import media
-from adaptc.analyse.facts import Facts, affected_targets
+from adaptc.analyse.facts import affected_targets
 from adaptc.analyse.placement import DeliveryCost
-from adaptc.engine.changes import FileChanges, compare_files, stale_units
+from adaptc.codings import CODINGS
+from adaptc.codings import recipe as codec_recipe
+from adaptc.config import Config, recipe_text
+from adaptc.diagnostics import Diagnostic, Location, diagnose
+from adaptc.digest import digest_parts
+from adaptc.engine.changes import Changes, FileChanges, compare_files, of_another_kind, stale_units
 from adaptc.engine.decisions import changed_decisions, decide, decision_rows
-from adaptc.engine.executor import available_cpus, batches_by_size, run_batches, worker_pool
-from adaptc.engine.lock import output_lock
+from adaptc.engine.executor import Workers, available_cpus, worker_pool
+from adaptc.engine.lock import output_lock, wait_for_workers
 from adaptc.engine.progress import Progress
-from adaptc.engine.publish import ALL_CODINGS, PRIVATE, Publisher
+from adaptc.engine.publish import PRIVATE, Publisher
 from adaptc.engine.reasons import STALE, OutputMissing, Reason
 from adaptc.engine.results import UnitResult
 from adaptc.engine.snapshot import Snapshot
@@ -35,9 +41,7 @@ from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.store import Store
 from adaptc.engine.view import Decisions
 from adaptc.engine.worker import build_batch, gather_batch
-from adaptc.config import Config
-from adaptc.diagnostics import Diagnostic, Location, diagnose
-from adaptc.fs import DiskTree
+from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
 from adaptc.model import Resource
 from adaptc.passes.view import Effort, Settings
@@ -45,11 +49,10 @@ from adaptc.pipeline import plan_level
 from adaptc.rulebook import Level
 from adaptc.site import Source
 
-# A batch is about this many bytes of originals, and at most so many units
-_BATCH_BYTES = 256 * 1024
-_BATCH_UNITS = 64
 # Results between two commits: what a killed build has to do again
 _COMMIT_EVERY = 256
+# Times of files move in steps of 10 ms at most (a kernel with HZ=100)
+_TICK_NS = 20_000_000
 
 _EVERYTHING = Decisions({}, frozenset())
 
@@ -86,30 +89,40 @@ class Builder:
             config.cost.data_uri_budget,
             config.cost.data_uri_max,
         )
-        self.codings = tuple(name for name in ALL_CODINGS if getattr(config.codings, name, False))
+        self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
+        self.codec = codec_recipe()
         self.recipes = {level.name: plan_level(level).recipe(self._recipe_text()) for level in levels}
         self.publisher = Publisher(self.output, Store(self.cache))
 
     def _recipe_text(self) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
         site = self.config.site
-        return repr((self.settings, self.codings, site.base_url, site.index, site.max_file_bytes, self._complete()))
+        return repr(
+            (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes, self._complete())
+        )
 
     def _complete(self) -> bool:
         return self.config.build.identity == "complete"
 
-    def open_state(self) -> State:
-        """Open the output's state, which the caller closes."""
-        return State(self.private / "state.sqlite")
+    @property
+    def state_path(self) -> Path:
+        """Where the output's state is."""
+        return self.private / "state.sqlite"
 
     def lock(self) -> ExitStack:
         """Make the private directory, take the lock, and sweep away what a killed build left."""
-        stack = ExitStack()
         self.private.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(output_lock(self.private / "lock"))
-        shutil.rmtree(self.private / "tmp", ignore_errors=True)
-        (self.private / "tmp").mkdir()
-        return stack
+        with ExitStack() as stack:
+            stack.enter_context(output_lock(self.private / "lock"))
+            wait_for_workers(self._worker_lock())
+            shutil.rmtree(self.private / "tmp", ignore_errors=True)
+            (self.private / "tmp").mkdir(exist_ok=True)
+            for leftover in self.output.glob(TEMPORARY + "*"):
+                leftover.unlink()
+            return stack.pop_all()
+
+    def _worker_lock(self) -> Path:
+        return self.private / "workers"
 
     def load(self) -> Docroot:
         """Load the docroot."""
@@ -121,61 +134,75 @@ class Builder:
     def plan(self, state: State) -> Report:
         """Return what a build would do, without doing it; changed files count as changed in content."""
         loaded = self.load()
-        changes = compare_files(loaded.resources, state.resources())
-        contents = {*changes.touched, *changes.went}
-        reasons = stale_units(state, contents, (), self.recipes, loaded.resources)
-        return Report(loaded.resources, _ordered(reasons), len(changes.went), loaded.diagnostics)
+        before = state.resources()
+        touched = compare_files(loaded.resources, before)
+        contents = dict.fromkeys(touched.touched, "")
+        changes = _changes(loaded.resources, contents, before)
+        reasons = stale_units(state, changes, self.recipes, loaded.resources)
+        if self._trees_differ(state):
+            reasons.update(self._missing_outputs(state, reasons, loaded.resources))
+        gone = self._without_source(state, loaded.resources)
+        return Report(loaded.resources, _ordered(reasons), len(gone), loaded.diagnostics)
 
     # ---- building
 
     def run(self, state: State) -> Report:
         """Bring the trees up to date. The caller holds the lock."""
+        started = time.time_ns()
         loaded = self.load()
         report = Report(loaded.resources, loading=loaded.diagnostics)
         before = state.resources()
-        changes = compare_files(loaded.resources, before)
+        touched = compare_files(loaded.resources, before)
         unknown = self._trees_differ(state)
-        if not changes and not unknown and not self._other_recipes(state, loaded.resources):
+        if not touched and not unknown and state.meta("complete") == self._complete_mark(loaded.resources):
             return report
-        with ExitStack() as stack:
-            units = max(len(changes.touched), len(loaded.resources) if unknown else 0, 1)
-            pool = stack.enter_context(worker_pool(self.jobs, units))
-            self._build(state, report, before, changes, unknown, pool)
+        with worker_pool(self.jobs, self._worker_lock()) as workers:
+            self._build(state, report, before, touched, unknown, workers, started)
+        report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report
 
-    def _other_recipes(self, state: State, resources: Mapping[str, Resource]) -> bool:
-        expected = {"levels": self.recipes, "files": len(resources)}
-        return bool(state.meta("complete") != expected)
+    def _complete_mark(self, resources: Mapping[str, Resource]) -> dict[str, Any]:
+        """Return what a complete build notes: a build with the same mark has nothing to do."""
+        settings = digest_parts(recipe_text(self.config))
+        return {"levels": self.recipes, "files": len(resources), "settings": settings}
 
     def _build(
         self,
         state: State,
         report: Report,
         before: Mapping[str, tuple[Resource, str]],
-        changes: FileChanges,
+        touched: FileChanges,
         unknown: bool,
-        pool: Executor | None,
+        workers: Workers,
+        started: int,
     ) -> None:
-        digests = {path: digest for path, (_, digest) in before.items() if path not in changes.went}
-        facts = self._gather(state, report, changes, digests, pool)
-        resources = {path: one for path, one in report.resources.items() if path in facts or path in digests}
-        contents = {path for path, one in facts.items() if digests.get(path) != one.digest} | changes.went
-        contents |= changes.came | (before.keys() - resources.keys())
-        digests.update((path, one.digest) for path, one in facts.items())
         state.begin()
-        self._note_sources(state, report, digests, facts, changes)
-        sources = as_sources((one, digests[path]) for path, one in resources.items())
+        read = self._gather(state, report, before, touched, workers, started)
+        resources = report.resources
+        changes = _changes(resources, read, before)
+        for path in before.keys() - resources.keys():
+            state.forget_source(path)
+        sources = as_sources((one, read.get(path) or before[path][1]) for path, one in resources.items())
         decisions, turned = self._decide(state, sources)
-        reasons = stale_units(state, contents, turned, self.recipes, resources)
-        reasons.update(self._missing_outputs(state, reasons) if unknown else {})
+        changes = dataclasses.replace(changes, decisions=frozenset(turned))
+        reasons = stale_units(state, changes, self.recipes, resources)
+        if unknown:
+            self._withdraw_strangers(state)
+            reasons.update(self._missing_outputs(state, reasons, resources))
         report.reasons = _ordered(reasons)
-        report.removed = self._withdraw(state, report, resources, unknown)
-        state.set_directories(())
-        state.set_meta("complete", None)
+        report.removed = self._withdraw(state, report, resources)
+        self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
         snapshot = self._snapshot("build", sources, decisions)
-        self._run_units(state, report, sources, snapshot, pool)
-        self._note_complete(state, resources)
+        done = self._run_units(state, report, sources, snapshot, workers)
+        self._note_complete(state, resources, done)
+
+    def _note_begun(self, state: State, worked: bool) -> None:
+        """Note that the trees are not complete, and that what was emitted of them is not true any more."""
+        state.set_directories(())
+        state.set_meta("complete", None)
+        if worked:
+            state.set_meta("build", None)
 
     # ---- 2 reading
 
@@ -183,33 +210,42 @@ class Builder:
         self,
         state: State,
         report: Report,
-        changes: FileChanges,
-        digests: Mapping[str, str],
-        pool: Executor | None,
-    ) -> dict[str, Facts]:
-        """Return the facts of every file to be read; what cannot be read is taken out of the report's resources."""
-        wanted = dict.fromkeys(changes.touched)
-        if changes.came or changes.went:
-            affected = affected_targets(changes.came | changes.went, self.config.site.index)
-            wanted.update((path, None) for path in state.affected_by_targets(affected) if path in report.resources)
-        known = {path: digests.get(path, "") for path in report.resources}
-        sources = as_sources((one, known[path]) for path, one in report.resources.items())
-        snapshot = self._snapshot("read", sources, _EVERYTHING)
-        sizes = [(path, report.resources[path].size) for path in wanted]
+        before: Mapping[str, tuple[Resource, str]],
+        touched: FileChanges,
+        workers: Workers,
+        started: int,
+    ) -> dict[str, str]:
+        """Read files, note what is found in the state, and return their digests.
+
+        What cannot be read is taken out of the report's resources.
+        """
+        sizes = [(path, report.resources[path].size) for path in self._to_read(state, report, touched)]
+        known = ((one, before[path][1] if path in before else "") for path, one in report.resources.items())
+        snapshot = self._snapshot("read", as_sources(known), _EVERYTHING)
         self.progress.begin("reading", len(sizes), sum(size for _, size in sizes))
-        found: dict[str, Facts] = {}
-        batches = batches_by_size(sizes, _BATCH_BYTES, _BATCH_UNITS)
-        for path, facts in run_batches(pool, self.jobs, gather_batch, snapshot, batches):
-            self.progress.advance(1, report.resources[path].size, 0)
+        digests: dict[str, str] = {}
+        for path, facts in workers.run(gather_batch, snapshot, sizes):
+            resource = report.resources[path]
+            self.progress.advance(1, resource.size, 0)
             if isinstance(facts, str):
                 report.unread.append(diagnose("unreadable-file", Location(path), reason=facts))
-            else:
-                found[path] = facts
+                continue
+            digests[path] = facts.digest
+            state.set_source(_racily_clean(resource, started), facts.digest)
+            state.set_facts(path, facts)
         self.progress.end()
         for said in report.unread:
             assert said.location is not None
-            report.resources.pop(said.location.path, None)
-        return found
+            del report.resources[said.location.path]
+        return digests
+
+    def _to_read(self, state: State, report: Report, touched: FileChanges) -> dict[str, None]:
+        """Return what was touched, and what refers to files that came or went."""
+        wanted = dict.fromkeys(touched.touched)
+        if touched.came or touched.went:
+            affected = affected_targets(touched.came | touched.went, self.config.site.index)
+            wanted.update((path, None) for path in state.affected_by_targets(affected) if path in report.resources)
+        return wanted
 
     def _snapshot(self, name: str, sources: dict[str, Source], decisions: Decisions) -> str:
         snapshot = Snapshot(
@@ -222,8 +258,8 @@ class Builder:
             decisions,
             self.settings,
             self.levels,
-            self.recipes,
             self.codings,
+            self.codec,
             self.config.site.max_file_bytes,
             self._complete(),
         )
@@ -233,28 +269,11 @@ class Builder:
 
     # ---- 3 deciding
 
-    def _note_sources(
-        self,
-        state: State,
-        report: Report,
-        digests: Mapping[str, str],
-        facts: Mapping[str, Facts],
-        changes: FileChanges,
-    ) -> None:
-        unreadable = (said.location.path for said in report.unread if said.location is not None)
-        for path in (*changes.went, *unreadable):
-            state.forget_source(path)
-        for path in facts:
-            state.set_source(report.resources[path], digests[path])
-            state.set_facts(path, facts[path])
-
     def _decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
         cost = self.config.cost
         model = DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
         # an image may shrink to half before it becomes a data URI
-        decisions = decide(
-            ((path, facts) for path, facts in state.facts() if path in sources), sources, model, 2 * cost.data_uri_max
-        )
+        decisions = decide(state.facts(), sources, model, 2 * cost.data_uri_max)
         rows = decision_rows(decisions)
         turned = changed_decisions(state.decisions(), rows)
         state.set_decisions(rows)
@@ -265,53 +284,58 @@ class Builder:
     def _trees_differ(self, state: State) -> bool:
         """Whether some directory of the trees is not as the last complete build left it."""
         known = state.directories()
-        return not known or any(_mtime(path) != mtime for path, mtime in known.items())
+        return not known or any(_mtime(f"{self.output}/{path}") != mtime for path, mtime in known.items())
 
-    def _missing_outputs(self, state: State, known: Mapping[Unit, Reason]) -> Iterator[tuple[Unit, Reason]]:
+    def _missing_outputs(
+        self, state: State, known: Mapping[Unit, Reason], resources: Mapping[str, Resource]
+    ) -> Iterator[tuple[Unit, Reason]]:
         for result in state.results(notes=False):
             unit = (result.level, result.path)
-            if result.level not in self.recipes or unit in known:
-                continue
-            for output in result.outputs:
-                file = self.publisher.file(result.level, output.coding, result.path)
-                if _size(file) != output.size:
-                    yield unit, OutputMissing(os.path.relpath(file, self.output))
-                    break
+            if result.level in self.recipes and result.path in resources and unit not in known:
+                alias_of = resources[result.path].alias_of
+                missing = next((one for one in result.outputs if not self.publisher.holds(result, one, alias_of)), None)
+                if missing is not None:
+                    yield unit, OutputMissing(f"{result.level}/{missing.coding}/{result.path}")
 
-    def _withdraw(self, state: State, report: Report, resources: Mapping[str, Resource], unknown: bool) -> int:
+    def _without_source(self, state: State, resources: Mapping[str, Resource]) -> list[Unit]:
+        return [unit for unit in state.recipes() if unit[1] not in resources or unit[0] not in self.recipes]
+
+    def _withdraw(self, state: State, report: Report, resources: Mapping[str, Resource]) -> int:
         """Take out of the trees what is untrue or has no source any more; return how many units went for good."""
-        gone = [unit for unit in state.recipes() if unit[1] not in resources or unit[0] not in self.recipes]
+        gone = self._without_source(state, resources)
         stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
-        if unknown:
-            self._withdraw_strangers(state)
         for unit in (*gone, *report.reasons):
             state.forget_unit(unit)
         return len(gone)
 
     def _withdraw_strangers(self, state: State) -> None:
-        """Remove files of the trees that the state does not know: leftovers of a killed build, or someone else's."""
-        strangers = self.publisher.files({*self.recipes, *(level for level, _ in state.recipes())})
+        """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
+        levels = {*self.recipes, *(level for level, _ in state.recipes())}
+        strangers, directories = self.publisher.names(sorted(levels))
         for result in state.results(notes=False):
             for output in result.outputs:
                 strangers.pop(self.publisher.file(result.level, output.coding, result.path), None)
         for file in strangers:
             self.publisher.withdraw(file)
+        for directory in reversed(directories):
+            self.publisher.prune(directory)
 
     # ---- 5 building
 
     def _run_units(
-        self, state: State, report: Report, sources: Mapping[str, Source], snapshot: str, pool: Executor | None
-    ) -> None:
+        self, state: State, report: Report, sources: Mapping[str, Source], snapshot: str, workers: Workers
+    ) -> bool:
+        """Build and publish the units of the report; return whether all of them could be."""
         units = [(unit, sources[unit[1]].size) for unit in report.reasons]
         self.progress.begin("building", len(units), sum(size for _, size in units))
+        unpublished = len(report.unread)
         for phase in (0, 1, 2):
-            chosen = (one for one in units if _phase(sources[one[0][1]]) == phase)
-            batches = batches_by_size(chosen, _BATCH_BYTES, _BATCH_UNITS)
-            results = run_batches(pool, self.jobs, build_batch, snapshot, batches)
-            self._note_results(state, report, sources, results)
+            chosen = [one for one in units if _phase(sources[one[0][1]]) == phase]
+            self._note_results(state, report, sources, workers.run(build_batch, snapshot, chosen))
         self.progress.end()
+        return len(report.unread) == unpublished
 
     def _note_results(
         self, state: State, report: Report, sources: Mapping[str, Source], results: Iterable[UnitResult]
@@ -332,16 +356,38 @@ class Builder:
 
     # ---- 6 done
 
-    def _note_complete(self, state: State, resources: Mapping[str, Resource]) -> None:
+    def _note_complete(self, state: State, resources: Mapping[str, Resource], done: bool) -> None:
+        """Note how the trees were left, and that there is nothing more to do, if that is so."""
         state.begin()
         directories = [
-            (directory, os.stat(directory).st_mtime_ns)
+            (os.path.relpath(directory, self.output), os.stat(directory).st_mtime_ns)
             for level in self.recipes
             for directory, _, _ in os.walk(self.output / level)
         ]
         state.set_directories(directories)
-        state.set_meta("complete", {"levels": self.recipes, "files": len(resources)})
+        if done:
+            state.set_meta("complete", self._complete_mark(resources))
         state.commit()
+
+
+def _changes(
+    resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
+) -> Changes:
+    """Return what is not as it was; ``read`` are the digests of files that were read."""
+    came_or_went = resources.keys() ^ before.keys()
+    other = {path for path in read.keys() & before.keys() if of_another_kind(resources[path], before[path][0])}
+    contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
+    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
+
+
+def _racily_clean(resource: Resource, started: int) -> Resource:
+    """Return the resource as it is to be remembered.
+
+    A file that was written just before it was looked at may be written again within one tick of the file system's
+    clock, and look the same: it gets a time that no file has, so that it is read again next time.
+    """
+    is_fresh = abs(started - resource.mtime_ns) < _TICK_NS
+    return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
 
 
 def _phase(source: Source) -> int:
@@ -358,12 +404,5 @@ def _ordered(reasons: Mapping[Unit, Reason]) -> dict[Unit, Reason]:
 def _mtime(path: str) -> int | None:
     try:
         return os.stat(path).st_mtime_ns
-    except OSError:
-        return None
-
-
-def _size(path: str) -> int | None:
-    try:
-        return os.stat(path).st_size
     except OSError:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from adaptc.engine.reasons import (
     RecipeChanged,
 )
 from adaptc.engine.state import State, Unit
-from adaptc.engine.view import PIN, PLACEMENT
+from adaptc.engine.view import PIN, PLACEMENT, PRESENCE
 from adaptc.model import Resource
 
 
@@ -38,40 +39,77 @@ def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resour
     return FileChanges(touched, came, went)
 
 
-def stale_units(
-    state: State,
-    contents: Iterable[str],
-    decisions: Iterable[str],
-    recipes: Mapping[str, str],
-    paths: Mapping[str, Resource],
-) -> dict[Unit, Reason]:
-    """Return the units to build and why.
+def of_another_kind(one: Resource, other: Resource) -> bool:
+    """Whether a file is another resource though its content may be the same: a link now, or of another type."""
+    return (one.media_type, one.alias_of) != (other.media_type, other.alias_of)
 
-    ``contents`` are paths whose content changed, came or went; ``decisions`` the keys of decisions that changed;
-    ``recipes`` the recipe of each level that is built.
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What units may depend on and is not as it was.
+
+    ``contents`` are paths with other content, those that came or went among them; ``presence`` those that came, went
+    or are of another kind now; ``decisions`` the keys of decisions.
     """
-    reasons: dict[Unit, Reason] = {}
+
+    contents: frozenset[str]
+    presence: frozenset[str]
+    decisions: frozenset[str] = frozenset()
+
+
+def stale_units(
+    state: State, changes: Changes, recipes: Mapping[str, str], resources: Mapping[str, Resource]
+) -> dict[Unit, Reason]:
+    """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
+
+    Where there are several reasons, the one that makes the tree untrue is told, and a change of the source itself
+    before that of another file.
+    """
     built = state.recipes()
+    reasons = _unbuilt(built, recipes, resources)
+    found: dict[Unit, Reason] = {}
+    for key in sorted(changes.decisions):
+        found.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
+    for path in sorted(changes.contents | changes.presence, reverse=True):
+        found.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
+    for path in changes.contents | changes.presence:
+        found.update(dict.fromkeys(((level, path) for level in recipes), InputChanged()))
+    reasons.update({unit: reason for unit, reason in found.items() if unit in built})
+    stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
+    return _with_aliases(stale, resources)
+
+
+def _unbuilt(
+    built: Mapping[Unit, str], recipes: Mapping[str, str], resources: Mapping[str, Resource]
+) -> dict[Unit, Reason]:
+    reasons: dict[Unit, Reason] = {}
     for level, recipe in recipes.items():
-        for path in paths:
+        for path in resources:
             known = built.get((level, path))
             if known is None:
                 reasons[level, path] = NeverBuilt()
             elif known != recipe:
                 reasons[level, path] = RecipeChanged()
-    for key in decisions:
-        _add(reasons, state.units_of(key), built, DecisionChanged(_subject(key)))
-    for path in contents:
-        for unit in state.units_of(path):
-            reason = InputChanged() if unit[1] == path else DependencyChanged(path)
-            _add(reasons, [unit], built, reason)
-    return {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in paths}
+    return reasons
 
 
-def _add(reasons: dict[Unit, Reason], units: Iterable[Unit], built: Mapping[Unit, str], reason: Reason) -> None:
-    for unit in units:
-        if unit in built:
-            reasons[unit] = reason
+def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
+    if path in changes.contents:
+        yield from state.units_of(path)
+    if path in changes.presence:
+        yield from state.units_of(PRESENCE + path)
+
+
+def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> dict[Unit, Reason]:
+    """Add the aliases of what is built: they may be published as links to it, or might be from now on."""
+    aliases: dict[str, list[str]] = defaultdict(list)
+    for path, one in resources.items():
+        if one.alias_of is not None:
+            aliases[one.alias_of].append(path)
+    for level, path in list(reasons):
+        for alias in aliases.get(path, ()):
+            reasons.setdefault((level, alias), DependencyChanged(path))
+    return reasons
 
 
 def _subject(key: str) -> str:

@@ -46,6 +46,8 @@ def decide(
         sums.add(path, found, sources[path].media_type)
     uses = {}
     for path, pages in sums.uses.items():
+        if path not in sources:  # it could not be read
+            continue
         size = _size(path, sums, sources[path])
         if size is not None and (path in sums.transfer or size <= largest_image):
             uses[path] = Use(size, pages)
@@ -76,5 +78,3 @@ def changed_decisions(before: Mapping[str, tuple[bool, str]], now: Mapping[str, 
     gone_or_new = before.keys() ^ now.keys()
     default = (False, "")
     return turned | {key for key in gone_or_new if (before.get(key) or now.get(key) or default)[0]}
-
-

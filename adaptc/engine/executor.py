@@ -5,18 +5,22 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TypeVar
-
-from adaptc.engine.worker import start_worker
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Below this many units the start of a pool (0.3 s) costs more than it saves
+# Below this many units, and bytes of originals, the start of a pool (0.3 s) costs more than it saves
 _WORTH_A_POOL = 8
+_BYTES_WORTH_A_POOL = 4 << 20
+# A batch is about this many bytes of originals, and at most so many units
+_BATCH_BYTES = 256 * 1024
+_BATCH_UNITS = 64
 # Batches under way for each worker: enough to keep it busy, few enough to bound memory
 _AHEAD = 3
 
@@ -29,38 +33,63 @@ def available_cpus() -> int:
         return os.cpu_count() or 1
 
 
-@contextmanager
-def worker_pool(jobs: int, units: int) -> Iterator[Executor | None]:
-    """Give a process pool, or ``None`` where the work is done in this process.
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Those who do the work: a pool of so many processes, or this one."""
 
-    Workers come from a fork server: they inherit neither threads nor the output's lock, so that none of them can
-    hold the lock when the build is killed.
+    pool: Executor | None
+    jobs: int
+
+    def run(
+        self, work: Callable[[str, tuple[T, ...]], Sequence[R]], snapshot: str, units: Sequence[tuple[T, int]]
+    ) -> Iterator[R]:
+        """Yield the results of ``work(snapshot, batch)`` for batches of ``units`` (with sizes), in no fixed order."""
+        is_worth_a_pool = len(units) >= _WORTH_A_POOL or sum(size for _, size in units) >= _BYTES_WORTH_A_POOL
+        if self.pool is None or not is_worth_a_pool:
+            for unit, _ in units:
+                yield from work(snapshot, (unit,))
+            return
+        yield from run_batches(self.pool, self.jobs, work, snapshot, batches_by_size(units, _BATCH_BYTES, _BATCH_UNITS))
+
+
+@contextmanager
+def worker_pool(jobs: int, lock: Path) -> Iterator[Workers]:
+    """Give workers, which are started when there is work for them; each holds ``lock`` shared as long as it lives.
+
+    They come from a fork server: they inherit neither threads nor the output's lock, so that none of them can hold
+    that when the build is killed. Each waits at the end of a pipe whose other end this process alone holds, and ends
+    when that is closed, by the kernel at the latest: when the build is killed, or given up.
     """
-    if jobs <= 1 or units < _WORTH_A_POOL:
-        yield None
+    if jobs <= 1:
+        yield Workers(None, 1)
         return
+    from concurrent.futures import ProcessPoolExecutor
+
+    from adaptc.engine.worker import start_worker
+
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["adaptc.engine.worker"])
-    pool = ProcessPoolExecutor(jobs, context, initializer=start_worker)
+    theirs, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(jobs, context, initializer=start_worker, initargs=(theirs, os.fspath(lock)))
     try:
-        yield pool
+        yield Workers(pool, jobs)
+    except BaseException:
+        ours.close()  # what they have in hand is not wanted any more, and may take a minute
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        ours.close()
+        theirs.close()
 
 
 def run_batches(
-    pool: Executor | None,
+    pool: Executor,
     jobs: int,
     work: Callable[[str, tuple[T, ...]], Sequence[R]],
     snapshot: str,
     batches: Iterable[tuple[T, ...]],
 ) -> Iterator[R]:
     """Yield the results of ``work(snapshot, batch)`` for every batch, in no fixed order."""
-    if pool is None:
-        for batch in batches:
-            for one in batch:
-                yield from work(snapshot, (one,))
-        return
     waiting: set[Future[Sequence[R]]] = set()
     remaining = iter(batches)
     while True:

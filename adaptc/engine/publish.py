@@ -5,12 +5,14 @@ A level's tree has one directory for each content coding, and in it the paths of
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 
-from adaptc.engine.results import UnitResult
+from adaptc.digest import digest_chunks
+from adaptc.engine.results import Output, UnitResult
 from adaptc.engine.store import Store
 from adaptc.fs import place, place_link, remove, remove_empty_directories
 from adaptc.model import CODINGS, IDENTITY
@@ -18,6 +20,10 @@ from adaptc.model import CODINGS, IDENTITY
 ALL_CODINGS = (IDENTITY, *CODINGS)
 PRIVATE = ".adaptc"
 _TRIES = 3
+
+
+class ObjectGone(Exception):
+    """An artifact vanished from the cache before it was published: another build that shares the cache removed it."""
 
 
 class Publisher:
@@ -57,20 +63,32 @@ class Publisher:
     def _place(self, source: str, target: str) -> None:
         if not os.path.islink(target) and _same_file(source, target):
             return
-        self._in_directory(target, lambda: place(source, target, self._temporary()))
+        try:
+            self._in_directory(target, lambda: place(source, target, self._temporary()))
+        except FileNotFoundError:
+            if os.path.exists(source):
+                raise
+            raise ObjectGone(source) from None
 
     def _in_directory(self, target: str, write: Callable[[], None]) -> None:
         """Write into the directory of ``target``, which another worker may just have found empty and removed."""
         directory = os.path.dirname(target)
         for _ in range(_TRIES):
-            if directory not in self._made:
-                os.makedirs(directory, exist_ok=True)
-                self._made.add(directory)
             try:
+                if directory not in self._made:
+                    os.makedirs(directory, exist_ok=True)
+                    self._made.add(directory)
                 return write()
             except FileNotFoundError:
                 self._made.discard(directory)
-        return write()
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
+
+    def holds(self, result: UnitResult, output: Output, alias_of: str | None) -> bool:
+        """Whether the tree holds an output of ``result`` as it was built."""
+        file = self.file(result.level, output.coding, result.path)
+        if _size(file) != output.size or (alias_of is None and os.path.islink(file)):
+            return False
+        return _same_file(file, self.store.object_path(output.key)) or _digest(file) == output.digest
 
     def _temporary(self) -> str:
         return f"{self.output}/{PRIVATE}/tmp/{os.getpid()}-{next(self._numbers)}"
@@ -78,22 +96,48 @@ class Publisher:
     def withdraw(self, target: str) -> None:
         """Remove a file of a tree, and the directories that it leaves empty."""
         if remove(target):
-            directory = os.path.dirname(target)
-            remove_empty_directories(directory, self.output)
-            self._made.clear()
+            self.prune(os.path.dirname(target))
+
+    def prune(self, directory: str) -> None:
+        """Remove a directory of a tree, and those that it stands in, as long as they are empty."""
+        remove_empty_directories(directory, self.output)
+        self._made.clear()
 
     def withdraw_path(self, level: str, path: str) -> None:
-        """Remove every representation of a path at a level."""
+        """Remove every representation of a path at a level, and directories that were made for one in vain."""
         for coding in ALL_CODINGS:
-            self.withdraw(self.file(level, coding, path))
+            target = self.file(level, coding, path)
+            remove(target)
+            self.prune(os.path.dirname(target))
 
-    def files(self, levels: Iterable[str]) -> dict[str, None]:
-        """Return the names of all files in the trees of ``levels``, in no particular order."""
-        found: dict[str, None] = {}
+    def names(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
+        """Return the names of all files in the trees of ``levels``, and of the directories, outer ones first.
+
+        A symbolic link is a file, even one to a directory: nothing is written or looked for behind it.
+        """
+        files: dict[str, None] = {}
+        directories = []
         for level in levels:
-            for directory, _, names in os.walk(f"{self.output}/{level}"):
-                found.update((f"{directory}/{name}", None) for name in names)
-        return found
+            for directory, inner, names in os.walk(f"{self.output}/{level}"):
+                directories.append(directory)
+                files.update((f"{directory}/{name}", None) for name in names)
+                files.update((path, None) for name in inner if os.path.islink(path := f"{directory}/{name}"))
+        return files, directories
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def _digest(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return digest_chunks(iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return None
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -7,6 +7,7 @@ import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.codings import Coding
 from adaptc.engine.view import Decisions
 from adaptc.fs import write_atomic
 from adaptc.passes.view import Settings
@@ -18,7 +19,8 @@ from adaptc.site import Source
 class Snapshot:
     """The docroot as it was found, the decisions made about it, and where things go.
 
-    ``levels`` are those that are built. ``complete`` says that the id tree of a level holds every file.
+    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` what the encoders do.
+    ``complete`` says that the id tree of a level holds every file.
     """
 
     docroot: Path
@@ -30,8 +32,8 @@ class Snapshot:
     decisions: Decisions
     settings: Settings
     levels: tuple[Level, ...]
-    recipes: dict[str, str]
-    codings: tuple[str, ...]
+    codings: tuple[Coding, ...]
+    codec: str
     max_file_bytes: int
     complete: bool
 

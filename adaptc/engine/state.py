@@ -6,6 +6,7 @@ true; a build that is killed leaves rows out, never wrong ones in.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -27,14 +28,15 @@ from adaptc.model import Resource
 from adaptc.site import Source
 
 # Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
-SCHEMA = 1
+SCHEMA = 2
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE sources (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode INTEGER, media_type TEXT,
                       alias_of BLOB, digest TEXT) WITHOUT ROWID;
 CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB) WITHOUT ROWID;
-CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT, PRIMARY KEY (level, path)) WITHOUT ROWID;
+CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT,
+                    PRIMARY KEY (level, path)) WITHOUT ROWID;
 CREATE TABLE dependencies (key BLOB, level TEXT, path BLOB, PRIMARY KEY (key, level, path)) WITHOUT ROWID;
 CREATE INDEX dependencies_of ON dependencies (level, path);
 CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
@@ -44,32 +46,51 @@ CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID
 Unit = tuple[str, str]  # (level, path)
 
 
+_MEMORY = ":memory:"
+
+# What SQLite says of a file that is no state, or no longer one; anything else is the system's fault.
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_ERRNO = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+}
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the state is damaged, so that it must be discarded and everything built anew."""
+    return _code(error) in _DAMAGED
+
+
+def system_error(error: sqlite3.Error, path: Path) -> OSError:
+    """Return what the system refused to do with the state, as ``OSError``."""
+    number = _ERRNO.get(_code(error), errno.EIO)
+    return OSError(number, f"{os.strerror(number)} ({error})", os.fspath(path))
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # without the extended part
+
+
+def discard(path: Path) -> None:
+    """Remove a state file, if there is one."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
 class State:
-    """The state file of an output directory; made when missing, replaced when of another schema or damaged."""
+    """The state file of an output directory; made when missing, replaced when of another schema or damaged.
 
-    def __init__(self, path: Path) -> None:
+    With ``read_only`` nothing is written, and what cannot be used counts as an empty state. Raises
+    ``sqlite3.DatabaseError`` here and in every method: see ``is_damage`` and ``system_error``.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        try:
-            self.db = self._open()
-        except sqlite3.DatabaseError:
-            self._discard()
-            self.db = self._open()
-
-    def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, isolation_level=None)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        found = db.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, SCHEMA):
-            db.close()
-            raise sqlite3.DatabaseError(f"schema {found}")
-        if found == 0:
-            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
-        return db
-
-    def _discard(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        opened = _opened_to_read(path) if read_only else _opened(path)
+        if opened is None and not read_only:
+            discard(path)
+        self.db = opened or _made(path if not read_only else Path(_MEMORY))
 
     def close(self) -> None:
         """Close the file."""
@@ -137,13 +158,16 @@ class State:
         """Yield (path, facts) of every source in order of paths, one at a time; ``targets`` are left out."""
         for path, packed in self.db.execute("SELECT path, facts FROM facts ORDER BY path"):
             values = json.loads(zlib.decompress(packed))
-            yield os.fsdecode(path), Facts(
-                values["digest"],
-                tuple((role, target) for role, target in values["embeds"]),
-                tuple(values["pinned"]),
-                (),
-                values["transfer"],
-                unpack_diagnostics(values["diagnostics"]),
+            yield (
+                os.fsdecode(path),
+                Facts(
+                    values["digest"],
+                    tuple((role, target) for role, target in values["embeds"]),
+                    tuple(values["pinned"]),
+                    (),
+                    values["transfer"],
+                    unpack_diagnostics(values["diagnostics"]),
+                ),
             )
 
     def affected_by_targets(self, affected: frozenset[str]) -> list[str]:
@@ -203,7 +227,7 @@ class State:
         self.db.executemany("INSERT INTO decisions VALUES (?, ?, ?)", rows)
 
     def directories(self) -> dict[str, int]:
-        """Return the directories of the trees as the last complete build left them, with their mtimes."""
+        """Return the directories of the trees, relative to the output, with the mtimes that the last build left."""
         return {os.fsdecode(path): mtime for path, mtime in self.db.execute("SELECT path, mtime_ns FROM directories")}
 
     def set_directories(self, directories: Iterable[tuple[str, int]]) -> None:
@@ -211,6 +235,40 @@ class State:
         self.db.execute("DELETE FROM directories")
         rows = [(os.fsencode(path), mtime) for path, mtime in directories]
         self.db.executemany("INSERT INTO directories VALUES (?, ?)", rows)
+
+
+def _opened(path: Path) -> sqlite3.Connection | None:
+    """Open a state to write; ``None`` when it is not there, damaged, or of another schema."""
+    return _checked(sqlite3.connect(path, isolation_level=None)) if path.exists() else None
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection | None:
+    if not path.exists():
+        return None
+    # Without a log nobody writes, and SQLite needs no files of its own beside the state
+    mode = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    return _checked(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None))
+
+
+def _checked(db: sqlite3.Connection) -> sqlite3.Connection | None:
+    try:
+        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
+            db.execute("PRAGMA synchronous = NORMAL")
+            return db
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            db.close()
+            raise
+    db.close()
+    return None
+
+
+def _made(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    return db
 
 
 def as_sources(resources: Iterable[tuple[Resource, str]]) -> dict[str, Source]:

@@ -1,9 +1,11 @@
 """The cache: a content-addressed store of artifacts, shared between levels, runs and machines.
 
 ``objects/`` holds bytes, each under the key of what it is: the digest of its content, or the digest of a recipe and
-its input. Same key, same bytes. An empty object under a recipe's key says that the recipe does not pay. ``records/``
-holds small JSON values by key. Files appear by rename and are read-only: trees hold hard links to them. Writers need
-no lock: two that make the same key make the same bytes.
+its input. Same key, same bytes. ``records/`` holds small JSON values by key. Files appear by rename and are
+read-only: trees hold hard links to them. Writers need no lock: two that make the same key make the same bytes.
+
+A cache may have been cut short or written over, and goes into trees as it is: who takes something out verifies it
+(``content``, or by decoding it), and who puts something in compares it with what is there.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from adaptc.digest import digest_bytes
 from adaptc.fs import READ_ONLY, write_atomic
-
 
 
 class Store:
@@ -41,13 +43,28 @@ class Store:
         except FileNotFoundError:
             return None
 
+    def content(self, digest: str) -> bytes | None:
+        """Return the object of this digest, or ``None`` when there is none or it is damaged."""
+        found = self.read(digest)
+        return found if found is not None and digest_bytes(found) == digest else None
+
     def put(self, content: bytes, key: str | None = None) -> str:
         """Store ``content`` under ``key``, by default its digest; return the key."""
         key = key or digest_bytes(content)
-        path = self.object_path(key)
-        if not os.path.exists(path):
-            _write(path, content, READ_ONLY)
+        if self.read(key) != content:
+            path = self.object_path(key)
+            _make_directory(path)
+            write_atomic(path, content, READ_ONLY)
         return key
+
+    def put_chunks(self, chunks: Iterator[bytes], digest: str, size: int) -> None:
+        """Store content that is too large to hold; what is there of the right size is left alone."""
+        path = self.object_path(digest)
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(path).st_size == size:
+                return
+        _make_directory(path)
+        write_atomic(path, chunks, READ_ONLY)
 
     def record(self, key: str) -> Any:
         """Return the record of ``key``, or ``None``."""
@@ -59,13 +76,15 @@ class Store:
 
     def put_record(self, key: str, value: Any) -> None:
         """Store a JSON value under ``key``."""
-        _write(self._record_path(key), json.dumps(value, separators=(",", ":")).encode("utf-8"), 0o644)
+        path = self._record_path(key)
+        _make_directory(path)
+        write_atomic(path, json.dumps(value, separators=(",", ":")).encode("utf-8"))
 
     def _record_path(self, key: str) -> str:
         return f"{self.root}/records/{key[:2]}/{key[2:]}"
 
     def collect(self, limit: int) -> int:
-        """Remove the least recently used files that no tree links to, until ``limit`` bytes are left; return the bytes freed.
+        """Remove what no tree links to, least recently used first, down to ``limit`` bytes; return the bytes freed.
 
         Files that a tree holds cost nothing here and stay. A record whose object went is a miss, nothing worse.
         """
@@ -94,9 +113,7 @@ def _files(root: Path) -> list[tuple[float, int, str]]:
     return found
 
 
-def _write(path: str, content: bytes, mode: int) -> None:
-    try:
-        write_atomic(path, content, mode)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomic(path, content, mode)
+def _make_directory(path: str) -> None:
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        os.makedirs(directory, exist_ok=True)

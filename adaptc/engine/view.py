@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc.analyse.placement import Placement
@@ -12,8 +12,9 @@ from adaptc.passes.view import Settings
 from adaptc.site import Found, Site
 from adaptc.urls import Reach
 
-# The prefix of dependencies that are no paths; no path of a docroot begins with a slash.
-PLACEMENT, PIN = "/placement/", "/pin/"
+# The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
+# PRESENCE is on whether there is such a file, and of which media type.
+PLACEMENT, PIN, PRESENCE = "/placement/", "/pin/", "/presence/"
 
 NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
 
@@ -54,9 +55,16 @@ class RecordingView:
         known = self._found.get((base, reference))
         if known is None:
             known = self._found[base, reference] = self.site.follow(base, reference)
-            if known.path is None and known.target.reach is Reach.LOCAL:
-                self.dependencies.update(dict.fromkeys(self.site.candidates(known.target.path)))
+            if known.target.reach is Reach.LOCAL:
+                self.dependencies.update(dict.fromkeys(self._looked_at(known)))
         return known
+
+    def _looked_at(self, found: Found) -> Iterator[str]:
+        """Yield the files that were missed, and the one that was found."""
+        for candidate in self.site.candidates(found.target.path):
+            yield PRESENCE + candidate
+            if candidate == found.path:
+                return
 
     def media_type(self, path: str) -> str:
         return self.site.sources[path].media_type

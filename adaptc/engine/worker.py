@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
-import time
 from functools import lru_cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from adaptc.analyse.facts import Facts, gather
+from adaptc.digest import digest_bytes, digest_chunks
+from adaptc.engine.lock import hold_as_worker
 from adaptc.engine.results import UnitResult
 from adaptc.engine.snapshot import Snapshot
-from adaptc.engine.workshop import Workshop
-from adaptc.digest import digest_bytes
+from adaptc.engine.workshop import Workshop, failure
 from adaptc.fs import ChangedWhileRead
 
-# Seconds between two looks at whether the build is still there
-_PARENT_CHECK = 1.0
+
+def start_worker(build: Connection, lock: str) -> None:
+    """Make this worker end with the build: at once when the other end of the pipe ``build`` is closed.
+
+    A new build waits for ``lock``, which is held until then. An interrupt from the keyboard, which goes to all
+    processes, is for the build.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hold_as_worker(lock)
+    threading.Thread(target=_end_with, args=(build,), daemon=True).start()
 
 
-def start_worker() -> None:
-    """Make this worker end when the build that started it was killed."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_PARENT_CHECK)
+def _end_with(build: Connection) -> None:
+    build.poll(None)
     os._exit(1)
 
 
@@ -42,16 +46,23 @@ def gather_batch(snapshot: str, paths: tuple[str, ...]) -> list[tuple[str, Facts
 
 
 def _gathered(workshop: Workshop, path: str) -> Facts | str:
-    source = workshop.site.sources[path]
     try:
-        content = workshop.tree.read(path)
+        return _facts(workshop, path)
     except ChangedWhileRead:
         return "it changed while it was read"
     except OSError as error:
         return error.strerror or str(error)
+
+
+def _facts(workshop: Workshop, path: str) -> Facts:
+    source = workshop.site.sources[path]
     if source.size > workshop.snapshot.max_file_bytes:
-        return Facts(digest_bytes(content))
-    return gather(path, content, source.media_type, workshop.site)
+        return Facts(digest_chunks(workshop.tree.chunks(path)))
+    content = workshop.tree.read(path)
+    try:
+        return gather(path, content, source.media_type, workshop.site)
+    except Exception as bug:  # as in Workshop: one page must not cost the others
+        return Facts(digest_bytes(content), diagnostics=(failure(path, "reading", bug),))
 
 
 def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:

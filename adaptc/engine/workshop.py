@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import hashlib
+import os
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 
 from adaptc import codings, media
-from adaptc.engine.publish import Publisher
+from adaptc.css.decode import decode_sheet
+from adaptc.css.references import css_references
+from adaptc.diagnostics import Diagnostic, Location, diagnose
+from adaptc.digest import digest_bytes, digest_parts
+from adaptc.engine.publish import ObjectGone, Publisher
 from adaptc.engine.results import Output, UnitResult, pack_diagnostics, unpack_diagnostics
 from adaptc.engine.snapshot import Snapshot
 from adaptc.engine.store import Store
 from adaptc.engine.view import RecordingView
-from adaptc.diagnostics import Diagnostic, Location, diagnose
-from adaptc.digest import digest_bytes, digest_parts
 from adaptc.fs import ChangedWhileRead, DiskTree
-from adaptc.css.decode import decode_sheet
-from adaptc.css.references import css_references
 from adaptc.model import IDENTITY, Action, Role
 from adaptc.passes.view import Asset, Outcome
 from adaptc.pipeline import Plan, Step, plan_level
 from adaptc.rewrite import rewrite_page
-from adaptc.site import Site
+from adaptc.site import Site, Source
 from adaptc.urls import SiteAddress
 from adaptc.version import VERSION
 
 # Artifacts that pages of a batch share: the site's style sheets, scripts and small images
 _KEPT_ARTIFACTS = 256
 _KEPT_BYTES = 1 << 20
+
+# What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
+# nothing would be.
+_NO_GAIN = b"-"
+
+# How often a unit is built anew because another build that shares the cache removed what was just made
+_TRIES = 4
+
+# The target's file system has no such name: too long, or bytes that it does not allow.
+_NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
 
 
 class Workshop:
@@ -46,51 +59,83 @@ class Workshop:
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build and publish one unit; what cannot be built is withdrawn and said."""
-        source = self.site.sources[path]
+        alias_of = self.site.sources[path].alias_of
+        for _ in range(_TRIES):
+            result = self._result(level, path)
+            try:
+                self.publisher.publish(result, alias_of)
+            except ObjectGone:
+                continue
+            except OSError as error:
+                if error.errno not in _NAME_REFUSED:
+                    raise
+                return self._unpublishable(result, error)
+            return result
+        raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
+
+    def _result(self, level: str, path: str) -> UnitResult:
         try:
-            result = self._made(level, path)
+            return self._made_or_kept(level, path, self._view(level))
         except ChangedWhileRead:
-            result = self._left(level, path, diagnose("changed-while-read", Location(path)))
+            return self._left(level, path, diagnose("changed-while-read", Location(path)))
         except OSError as error:
-            if error.filename is None or not str(error.filename).startswith(self.tree.root):
+            if not str(error.filename).startswith(self.tree.root + "/"):
                 raise  # the output or the cache: the build ends
-            result = self._left(level, path, diagnose("unreadable-file", Location(path), reason=error.strerror))
-        except Exception as bug:  # a bug met on one page must not cost the other 30,000: say so, keep the original
-            result = self._failed(level, path, bug)
-        self.publisher.publish(result, source.alias_of)
-        return result
+            return self._left(level, path, diagnose("unreadable-file", Location(path), reason=error.strerror))
 
     def _left(self, level: str, path: str, said: Diagnostic) -> UnitResult:
         media_type = self.site.sources[path].media_type
         return UnitResult(level, path, media_type, diagnostics=(said,), dependencies=(path,), published=False)
 
-    def _failed(self, level: str, path: str, bug: Exception) -> UnitResult:
-        where = traceback.extract_tb(bug.__traceback__)[-1]
-        reason = f"{type(bug).__name__}: {bug} at {Path(where.filename).name}:{where.lineno}"
-        said = diagnose("pass-failed", Location(path), name=level, reason=reason)
-        content = self.tree.read(path)
-        result = self._finished(level, path, content, content, self._view(level))
-        return dataclasses.replace(result, diagnostics=(said,), dependencies=(path,))
+    def _unpublishable(self, result: UnitResult, error: OSError) -> UnitResult:
+        self.publisher.withdraw_path(result.level, result.path)
+        said = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
+        return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, said))
 
-    def _made(self, level: str, path: str) -> UnitResult:
+    def _made_or_kept(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        try:
+            return self._made(level, path, view)
+        except ChangedWhileRead:
+            raise
+        except Exception as bug:  # a bug met on one page must not cost the other 30,000: say so, keep the original
+            if isinstance(bug, OSError) and bug.errno is not None:  # Pillow has its own without a number
+                raise
+            content = view.read(path)
+            kept = self._finished(level, path, content, content, view)
+            return dataclasses.replace(kept, diagnostics=(failure(path, level, bug),))
+
+    def _made(self, level: str, path: str, view: RecordingView) -> UnitResult:
         source = self.site.sources[path]
         if source.size > self.snapshot.max_file_bytes:
-            said = diagnose(
-                "file-too-large", Location(path), size=source.size, limit=self.snapshot.max_file_bytes
-            )
-            return dataclasses.replace(self._left(level, path, said), published=True)
-        if source.media_type == media.HTML:
-            return self._page(level, path)
-        return self._asset(level, path)
+            return self._large(level, path, source)
+        return self._page(level, path, view) if source.media_type == media.HTML else self._asset(level, path, view)
 
-    def _page(self, level: str, path: str) -> UnitResult:
-        plan, view = self.plans[level], self._view(level)
+    def _large(self, level: str, path: str, source: Source) -> UnitResult:
+        """Take a file over as it is, without holding it."""
+        limit = self.snapshot.max_file_bytes
+        said = diagnose("file-too-large", Location(path), size=source.size, limit=limit)
+        outputs: tuple[Output, ...] = ()
+        if self.snapshot.complete:
+            self.store.put_chunks(self._verified_chunks(path, source.digest), source.digest, source.size)
+            outputs = (Output(IDENTITY, source.digest, source.digest, source.size),)
+        return UnitResult(level, path, source.media_type, outputs, (path,), diagnostics=(said,))
+
+    def _verified_chunks(self, path: str, digest: str) -> Iterator[bytes]:
+        total = hashlib.sha256()
+        for chunk in self.tree.chunks(path):
+            total.update(chunk)
+            yield chunk
+        if total.hexdigest() != digest:
+            raise ChangedWhileRead(path)
+
+    def _page(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        plan = self.plans[level]
         original = view.read(path)
         steps = plan.steps_for(media.HTML)
         if not steps:
             return self._finished(level, path, original, original, view)
         done = rewrite_page(path, original, view, steps)
-        result = self._finished(level, path, done.content or original, original, view)
+        result = self._finished(level, path, _or(done.content, original), original, view)
         return dataclasses.replace(
             result,
             actions=tuple(done.actions),
@@ -99,16 +144,13 @@ class Workshop:
             embeds=done.embeds,
         )
 
-    def _asset(self, level: str, path: str) -> UnitResult:
-        view = self._view(level)
+    def _asset(self, level: str, path: str, view: RecordingView) -> UnitResult:
         original = view.read(path)
         outcome = self._run_asset_steps(level, path, original, view)
-        content = outcome.content or original
+        content = _or(outcome.content, original)
         embeds = self._imports(path, content, view)
         result = self._finished(level, path, content, original, view)
-        return dataclasses.replace(
-            result, actions=outcome.actions, diagnostics=outcome.diagnostics, embeds=embeds
-        )
+        return dataclasses.replace(result, actions=outcome.actions, diagnostics=outcome.diagnostics, embeds=embeds)
 
     def _imports(self, path: str, content: bytes, view: RecordingView) -> tuple[str, ...] | None:
         """Return the sheets that a style sheet still imports, ``None`` for what is no style sheet."""
@@ -131,19 +173,20 @@ class Workshop:
         if not media.is_compressible(media_type):
             return
         for coding in self.snapshot.codings:
-            key = digest_parts("encode", codings.RECIPE, VERSION, coding, self.snapshot.settings.effort, digest)
+            key = digest_parts("encode", self.snapshot.codec, VERSION, coding, self.snapshot.settings.effort, digest)
             encoded = self._encoded(key, content, coding)
-            if encoded:
+            if encoded is not None:
                 yield Output(coding, key, digest_bytes(encoded), len(encoded))
 
-    def _encoded(self, key: str, content: bytes, coding: str) -> bytes:
-        """Return the encoded content, empty when that does not pay, from the cache if it is there."""
+    def _encoded(self, key: str, content: bytes, coding: codings.Coding) -> bytes | None:
+        """Return the encoded content, ``None`` when that does not pay, from the cache if it is there."""
         encoded = self.store.read(key)
+        if encoded is not None and encoded != _NO_GAIN and not _stands_for(encoded, content, coding):
+            encoded = None
         if encoded is None:
-            effort = self.snapshot.settings.effort
-            encoded = codings.encode_if_smaller(content, coding, effort) or b""  # type: ignore[arg-type]
+            encoded = codings.encode_if_smaller(content, coding, self.snapshot.settings.effort) or _NO_GAIN
             self.store.put(encoded, key)
-        return encoded
+        return None if encoded == _NO_GAIN else encoded
 
     # ---- assets
 
@@ -162,8 +205,11 @@ class Workshop:
         known = self._artifacts.get((level, path))
         if known is None:
             view = outer.nested()
-            original = view.read(path)
-            content = self._run_asset_steps(level, path, original, view).content or original
+            try:
+                original = view.read(path)
+                content = _or(self._run_asset_steps(level, path, original, view).content, original)
+            finally:
+                outer.dependencies.update(view.dependencies)
             known = (content, tuple(view.dependencies))
             self._keep(level, path, known)
         outer.dependencies.update(dict.fromkeys(known[1]))
@@ -194,7 +240,9 @@ class Workshop:
         assert step.of.asset is not None
         if not step.of.content_only:
             return step.of.asset(asset, view, step.options)
-        key = digest_parts("asset", VERSION, step.recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content))
+        key = digest_parts(
+            "asset", VERSION, step.recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content)
+        )
         outcome = self._remembered(key, asset.path)
         if outcome is None:
             outcome = step.of.asset(asset, view, step.options)
@@ -206,7 +254,7 @@ class Workshop:
         record = self.store.record(key)
         if record is None:
             return None
-        content = self.store.read(record["content"]) if record["content"] else None
+        content = self.store.content(record["content"]) if record["content"] else None
         if content is None and record["content"]:
             return None
         actions = tuple(Action(name, verb, path, reason) for name, verb, reason in record["actions"])
@@ -222,6 +270,24 @@ class Workshop:
         self.store.put_record(
             key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
         )
+
+
+def failure(path: str, name: str, bug: Exception) -> Diagnostic:
+    """Return the diagnostic for a bug that was met on a file; ``name`` is the level or phase."""
+    where = traceback.extract_tb(bug.__traceback__)[-1]
+    reason = f"{type(bug).__name__}: {bug} at {Path(where.filename).name}:{where.lineno}"
+    return diagnose("pass-failed", Location(path), name=name, reason=reason)
+
+
+def _or(made: bytes | None, original: bytes) -> bytes:
+    return original if made is None else made
+
+
+def _stands_for(encoded: bytes, content: bytes, coding: codings.Coding) -> bool:
+    try:
+        return codings.decode(encoded, coding, len(content)) == content
+    except codings.CodingError:
+        return False
 
 
 def _asset_steps(plan: Plan, media_type: str) -> tuple[Step, ...]:

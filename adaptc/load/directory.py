@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 from adaptc import media
 from adaptc.diagnostics import Diagnostic, Location, diagnose
-from adaptc.fs import Entry, Tree
+from adaptc.fs import ChangedWhileRead, Entry, Tree
 from adaptc.model import Resource
+
+_LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
 
 # RFC 8615: the one hidden name that servers publish
 _PUBLISHED_HIDDEN = ".well-known"
@@ -84,8 +86,11 @@ class _Walk:
         for entry in entries:
             name = entry.path.rpartition("/")[2]
             place = f"{path}/{name}" if path else name
-            if not self.excluded.fullmatch(place):
+            if not self._is_excluded(place, entry.path):
                 self._entry(place, entry, links)
+
+    def _is_excluded(self, *paths: str) -> bool:
+        return any(self.excluded.fullmatch(path) for path in dict.fromkeys(paths))
 
     def _entry(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
         if entry.kind == "directory":
@@ -102,23 +107,20 @@ class _Walk:
             real = self.tree.real_path(entry.path)
             behind = self.tree.status(entry.path)
         except OSError as error:
-            kind = "symlink-loop" if error.errno == errno.ELOOP else "symlink-broken"
-            self._report(kind, place, target=entry.link)
+            kind = _LINK_PROBLEMS.get(error.errno or 0, "unreadable-file")
+            self._report(kind, place, target=entry.link, reason=error.strerror)
             return
-        if real is None:
-            self._report("symlink-outside", place, target=entry.link)
-        elif self.excluded.fullmatch(real):
+        if real is None or self._is_excluded(*_with_ancestors(real)):
             self._report("symlink-outside", place, target=entry.link)
         elif behind.kind == "directory":
-            self._linked_directory(place, real, links)
+            self._linked_directory(place, entry.path, real, links)
         elif behind.kind == "file":
             self._file(place, Entry(real, "file", behind.size, behind.mtime_ns, behind.inode))
         else:
             self._report("special-file", place, kind=behind.kind)
 
-    def _linked_directory(self, place: str, real: str, links: tuple[str, ...]) -> None:
-        leads_back = not real or f"{place}/".startswith(real + "/") or any(_contains(real, seen) for seen in links)
-        if leads_back:
+    def _linked_directory(self, place: str, link: str, real: str, links: tuple[str, ...]) -> None:
+        if not real or any(_contains(real, seen) for seen in (place, link, *links)):
             self._report("symlink-loop", place)
         else:
             self.pending.append((place, real, (*links, real)))
@@ -128,16 +130,23 @@ class _Walk:
         if media_type is None:
             try:
                 media_type = media.by_content(self.tree.read_start(entry.path, media.SNIFF_BYTES)) or media.BINARY
+            except ChangedWhileRead:
+                self._report("changed-while-read", place)
+                return
             except OSError as error:
                 self._report("unreadable-file", place, reason=error.strerror)
                 return
         alias_of = entry.path if entry.path != place else None
-        self.docroot.resources[place] = Resource(
-            place, entry.size, entry.mtime_ns, entry.inode, media_type, alias_of
-        )
+        self.docroot.resources[place] = Resource(place, entry.size, entry.mtime_ns, entry.inode, media_type, alias_of)
 
     def _report(self, kind: str, place: str, /, **fields: object) -> None:
         self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))
+
+
+def _with_ancestors(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _contains(outer: str, inner: str) -> bool:

@@ -9,6 +9,7 @@ from adaptc.css.inline import for_style_element
 from adaptc.css.minify import minify_sheet
 from adaptc.html.edit import Editor
 from adaptc.model import Action
+from adaptc.passes.minified import is_minified
 from adaptc.passes.page import PageContext, Report, stands_apart
 from adaptc.passes.view import Options, View
 from adaptc.script import for_script_element, introspects, is_javascript_type, minify_json, minify_script
@@ -37,7 +38,7 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
 
 def _shorter(element: Element, text: str) -> str | None:
     if element.tag == "style":
-        return _minified_style(text)
+        return _minified_style(text) if _is_css(element) else None
     if element.attr("src") is not None:
         return None
     kind = (element.attr("type") or "").strip().lower()
@@ -46,15 +47,20 @@ def _shorter(element: Element, text: str) -> str | None:
     return _minified_script(text) if is_javascript_type(element.attr("type"), element.attr("language")) else None
 
 
+def _is_css(element: Element) -> bool:
+    """Whether browsers read a style element (HTML, 4.2.6); others hold LESS or what a script makes of them."""
+    return (element.attr("type") or "text/css").lower() == "text/css"
+
+
 @lru_cache(maxsize=256)
 def _minified_style(text: str) -> str | None:
-    shorter = minify_sheet(text)
+    shorter = None if is_minified(text) else minify_sheet(text)
     return None if shorter is None else for_style_element(shorter)
 
 
 @lru_cache(maxsize=256)
 def _minified_script(text: str) -> str | None:
-    if introspects(text) is not None or "<!--" in text:
+    if is_minified(text) or introspects(text) is not None or "<!--" in text:
         return None
     shorter = minify_script(text)
     return None if shorter is None else for_script_element(shorter)

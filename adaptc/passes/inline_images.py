@@ -5,18 +5,20 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.page import INLINED, PageContext, Report, stands_apart
+from adaptc.passes.page import INLINED, KEPT, PageContext, Report, stands_apart
+from adaptc.passes.sheets import page_sheets, selects_by_source
 from adaptc.passes.view import Options, View
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
 _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
-# srcset and sizes choose between files; usemap and ismap need the element as it is.
+# srcset and sizes choose between files; ismap sends a request; an id or a name is a handle for scripts of other pages.
 _REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "id", "name", "longdesc"})
 
 
@@ -26,11 +28,14 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
     if not images or page.has_policy or page.touches_sources():
         return report
+    candidates = _candidates(images, page, view)
+    if not candidates or _selected_by_source(editor, page, view):
+        return report
     spent = 0
-    for size, path, image in sorted(_candidates(images, page, view), key=lambda candidate: candidate[:2]):
+    for size, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
         uri = _data_uri(view.artifact(path), view.media_type(path))
         if spent + len(uri) > view.settings.data_uri_budget:
-            report.actions.append(Action("inline-images", "kept", path, "the page's budget for data URIs is spent"))
+            report.actions.append(Action("inline-images", KEPT, path, "the page's budget for data URIs is spent"))
             continue
         spent += len(uri)
         editor.set_attribute(image, "src", uri)
@@ -39,17 +44,24 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     return report
 
 
+def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
+    """Whether ``img[src$=".png"]`` may stand in a sheet of the page."""
+    sheets = page_sheets(editor.tree, page.base, view)
+    return not sheets.complete or any(map(selects_by_source, sheets.texts))
+
+
 def _candidates(images: list[Element], page: PageContext, view: View) -> list[tuple[int, str, Element]]:
-    paths = [view.follow(page.base, image.attr("src") or "").path for image in images]
-    uses = Counter(paths)
-    found = []
-    for path, image in zip(paths, images, strict=True):
-        if path is None or uses[path] > 1 or not _is_fit(image, path, view):
+    found = [view.follow(page.base, image.attr("src") or "") for image in images]
+    uses = Counter(one.path for one in found)
+    candidates = []
+    for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
+        # a fragment chooses a part of an SVG
+        if path is None or uses[path] > 1 or "#" in target.suffix or not _is_fit(image, path, view):
             continue
         size = len(view.artifact(path))
         if size <= view.settings.data_uri_max:
-            found.append((size, path, image))
-    return found
+            candidates.append((size, path, image))
+    return candidates
 
 
 def _is_fit(image: Element, path: str, view: View) -> bool:
@@ -63,4 +75,11 @@ def _is_fit(image: Element, path: str, view: View) -> bool:
 
 
 def _data_uri(content: bytes, media_type: str) -> str:
-    return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+    encoded = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+    if media_type != media.SVG:
+        return encoded
+    # Text compresses to half of what base64 of the same text does. Spaces stay: only those at the end are stripped.
+    return min(f"data:{media_type},{quote(content, safe=_URI_SAFE)}", encoded, key=len)
+
+
+_URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."

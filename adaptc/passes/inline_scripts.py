@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.page import INLINED, SHARED, PageContext, Report, stands_apart
+from adaptc.passes.integrity import meets_integrity
+from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.view import Options, View
-from adaptc.script import for_script_element, introspects, is_javascript_type
+from adaptc.script import for_script_element, is_javascript_type
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -32,11 +34,11 @@ def _consider(element: Element, source: str, editor: Editor, page: PageContext, 
     path = view.follow(page.base, source).path
     if path is None:
         return
-    reason = _reason_against(element, path, page, view)
+    reason = next(_reasons_against(element, path, page, view), None)
     text = None if reason else _text(path, page, view)
     if text is None:
         reason = reason or "its text cannot stand in the page"
-        report.actions.append(Action("inline-scripts", "kept", path, reason))
+        report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
     editor.replace_element(element, f"<script{_kept_type(element)}>{text}</script>")
     report.inlined.append((path, len(view.artifact(path))))
@@ -48,19 +50,24 @@ def _kept_type(element: Element) -> str:
     return f' language="{language}"' if language and element.attr("type") is None and language.isalnum() else ""
 
 
-def _reason_against(element: Element, path: str, page: PageContext, view: View) -> str | None:
+def _reasons_against(element: Element, path: str, page: PageContext, view: View) -> Iterator[str]:
     unusual = set(element.attrs) - _ALLOWED
     if unusual:
-        return f"the script element has the attribute {min(unusual)}"
+        yield f"the script element has the attribute {min(unusual)}"
     if not is_javascript_type(element.attr("type"), element.attr("language")) or view.media_type(path) != media.JS:
-        return "it is not a classic script"
+        yield "it is not a classic script"
+    if (element.attr("charset") or "utf-8").strip().lower() != "utf-8":
+        yield "the script element names an encoding"
     if page.has_policy:
-        return "the page has a Content-Security-Policy"
+        yield "the page has a Content-Security-Policy"
     if stands_apart(element):
-        return "it stands in a noscript, template or foreign element"
+        yield "it stands in a noscript, template or foreign element"
     if not view.placement(path).inline:
-        return SHARED
-    return page.introspection() or introspects(view.read(path).decode("utf-8", "replace"))
+        yield SHARED
+    if not meets_integrity(view.read(path), element.attr("integrity")):
+        yield MISMATCH
+    if reason := page.introspection():
+        yield reason
 
 
 def _text(path: str, page: PageContext, view: View) -> str | None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc import media
-from adaptc.css.decode import decode_sheet
 from adaptc.css.inline import for_style_element, is_balanced
 from adaptc.css.references import css_references, rewrite_urls
 from adaptc.html.edit import Editor
 from adaptc.model import Action, Role
-from adaptc.passes.page import INLINED, SHARED, PageContext, Report, stands_apart
-from adaptc.passes.styles import rebase
+from adaptc.passes.integrity import meets_integrity
+from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
+from adaptc.passes.sheets import has_roaming_urls, page_sheets, sheet_text
+from adaptc.passes.styles import declares_encoding, rebase
 from adaptc.passes.view import Options, View
 
 if TYPE_CHECKING:
@@ -25,9 +28,9 @@ _ALLOWED = frozenset({"rel", "href", "type", "media", "charset", "integrity", "c
 def inline_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Replace ``<link rel=stylesheet>`` by ``<style>`` where the cost model says so and nothing can tell."""
     report = Report()
-    links = [link for link in editor.tree.iter_elements("link") if _is_plain_sheet(link)]
-    for link in links:
-        _consider(link, editor, page, view, report)
+    for link in editor.tree.iter_elements("link"):
+        if _is_plain_sheet(link):
+            _consider(link, editor, page, view, report)
     return report
 
 
@@ -36,20 +39,19 @@ def _is_plain_sheet(link: Element) -> bool:
 
 
 def _consider(link: Element, editor: Editor, page: PageContext, view: View, report: Report) -> None:
-    url = link.attr("href") or ""
-    found = view.follow(page.base, url)
-    if found.path is None:
+    path = view.follow(page.base, link.attr("href") or "").path
+    if path is None:
         return
-    made = _inlined(link, found.path, page, view)
+    reason = next(_reasons_against(link, path, page, view), None) or _reason_to_stay(path, editor, page, view)
+    made = reason or _text(path, page, view)
     if isinstance(made, str):
-        report.actions.append(Action("inline-styles", "kept", found.path, made))
+        report.actions.append(Action("inline-styles", KEPT, path, made))
         return
-    text, size = made.text, made.size
     medium = link.attr("media")
     condition = f' media="{_attribute(medium)}"' if medium is not None else ""
-    editor.replace_element(link, f"<style{condition}>{text}</style>")
-    report.inlined.append((found.path, size))
-    report.actions.append(Action("inline-styles", "inlined", found.path, INLINED))
+    editor.replace_element(link, f"<style{condition}>{made.text}</style>")
+    report.inlined.append((path, made.size))
+    report.actions.append(Action("inline-styles", "inlined", path, INLINED))
 
 
 class _Made:
@@ -59,37 +61,58 @@ class _Made:
         self.text, self.size = text, size
 
 
-def _inlined(link: Element, path: str, page: PageContext, view: View) -> _Made | str:
-    """Return the text for the style element, or the reason why the link stays."""
-    return _reason_against(link, path, page, view) or _text(path, page, view)
-
-
-def _reason_against(link: Element, path: str, page: PageContext, view: View) -> str | None:
+def _reasons_against(link: Element, path: str, page: PageContext, view: View) -> Iterator[str]:
+    """Yield why this link stays, as far as page and link say it."""
     unusual = set(link.attrs) - _ALLOWED
     if unusual:
-        return f"the link has the attribute {min(unusual)}"
+        yield f"the link has the attribute {min(unusual)}"
     if (link.attr("type") or "text/css").strip().lower() != "text/css" or view.media_type(path) != media.CSS:
-        return "it is not served as CSS"
+        yield "it is not served as CSS"
+    if (link.attr("charset") or "utf-8").strip().lower() != "utf-8":
+        yield "the link names an encoding"
     if page.has_policy:
-        return "the page has a Content-Security-Policy"
+        yield "the page has a Content-Security-Policy"
     if page.base_path is None:
-        return "the page's base URL is on another site"
+        yield "the page's base URL is on another site"
     if stands_apart(link):
-        return "the link stands in a noscript, template or foreign element"
+        yield "the link stands in a noscript, template or foreign element"
     if not view.placement(path).inline:
-        return SHARED
-    return page.introspection()
+        yield SHARED
+    yield from filter(None, (page.introspection(), _integrity_problem(link, path, view)))
+
+
+def _integrity_problem(link: Element, path: str, view: View) -> str | None:
+    integrity = link.attr("integrity")
+    return None if integrity is None or meets_integrity(view.read(path), integrity) else MISMATCH
+
+
+def _reason_to_stay(path: str, editor: Editor, page: PageContext, view: View) -> str | None:
+    """Return why a sheet cannot move to another directory, as far as custom properties say it."""
+    assert page.base_path is not None
+    if path.rpartition("/")[0] == page.base_path.rpartition("/")[0]:
+        return None
+    text = sheet_text(view.artifact(path))
+    if has_roaming_urls(text):
+        return "a custom property of it holds a URL"
+    if "var(" in text and _roaming_elsewhere(editor, page, view):
+        return "it may use a custom property that holds a URL"
+    return None
+
+
+def _roaming_elsewhere(editor: Editor, page: PageContext, view: View) -> bool:
+    sheets = page_sheets(editor.tree, page.base, view)
+    return has_roaming_urls(page.page.text) or any(map(has_roaming_urls, sheets.texts))
 
 
 def _text(path: str, page: PageContext, view: View) -> _Made | str:
     content = view.artifact(path)
-    sheet = decode_sheet(content, "utf-8").text
-    if not sheet.isascii() and page.page.encoding.lower() != "utf-8":
+    sheet = sheet_text(content)
+    if not sheet.isascii() and not (declares_encoding(content) or page.page.encoding.lower() == "utf-8"):
         return "without a declaration its encoding is that of the page"
     reason = _unfit(sheet)
     if reason is not None:
         return reason
-    rebased = _rebased(path, sheet, page, view)
+    rebased = _rebased(path, _CHARSET.sub("", sheet), page, view)
     if rebased is None:
         return "its URLs lead elsewhere from the page"
     safe = _for_style_element(rebased)
@@ -97,6 +120,9 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
         return "its text cannot stand in the page"
     return _Made(safe, len(content))
 
+
+# It means nothing in a style element.
+_CHARSET = re.compile(r'\A@charset "[^"]*";')
 
 # The same sheets go into every page of a site.
 _for_style_element = lru_cache(maxsize=64)(for_style_element)
@@ -112,17 +138,20 @@ def _unfit(sheet: str) -> str | None:
 
 def _rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
     """Return the sheet with its URLs written for the page, ``None`` when one would lead elsewhere."""
-    if not _references(sheet):
-        return sheet
     assert page.base_path is not None
     base = view.url_of(path)
     moved = {}
     for reference in _references(sheet):
-        url = rebase(view, reference.url, base, page.base_path)
+        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
         if view.follow(page.base, url).target != view.follow(base, reference.url).target:
             return None
-        moved[reference.url] = url
-    return rewrite_urls(sheet, lambda reference: moved[reference.url])
+    return _rewritten(sheet, tuple(moved.items()))
+
+
+@lru_cache(maxsize=64)
+def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
+    urls = dict(moved)
+    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet
 
 
 def _attribute(value: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,10 +12,10 @@ from adaptc import media
 from adaptc.diagnostics import Diagnostic
 from adaptc.html.document import Page
 from adaptc.html.edit import Editor
-from adaptc.html.references import base_href
+from adaptc.html.references import base_element
 from adaptc.model import Action
 from adaptc.passes.view import Options, View
-from adaptc.script import introspects, is_javascript_type, touches_sources
+from adaptc.script import introspects, is_javascript_type, is_module_type, touches_sources
 from adaptc.urls import Reach, document_base
 
 if TYPE_CHECKING:
@@ -29,14 +30,20 @@ class Report:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     inlined: list[tuple[str, int]] = field(default_factory=list)
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether the pass changed the page, and did not only say why it left things alone."""
+        return any(action.verb != KEPT for action in self.actions)
+
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
     """The page as it came, before any pass.
 
     ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
-    elsewhere). ``scripts`` are the texts of its own scripts, inline and from files of the site; ``has_policy`` says
-    that a Content-Security-Policy restricts it.
+    elsewhere). ``scripts`` are its scripts, inline ones as text and those from files of the site as the level has
+    them; ``has_unseen_scripts`` says that it runs others as well, of which nothing is known. ``has_policy`` says that
+    a Content-Security-Policy restricts it.
     """
 
     path: str
@@ -45,15 +52,20 @@ class PageContext:
     base_path: str | None
     has_scripts: bool
     has_policy: bool
-    scripts: tuple[str, ...]
+    has_unseen_scripts: bool
+    scripts: tuple[str | bytes, ...]
 
     def introspection(self) -> str | None:
-        """Return why the page's scripts may notice that a script or style sheet moved, or ``None``."""
+        """Return why the page's scripts may notice that a script or style sheet moved, or ``None``.
+
+        Scripts of other sites are not asked: nearly every page has one (analytics, a library from a network of
+        servers), and hardly any looks at how the page's own files came in.
+        """
         return next(filter(None, map(_introspects, self.scripts)), None)
 
     def touches_sources(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
-        return any(map(_touches_sources, self.scripts))
+        return self.has_unseen_scripts or any(map(_touches_sources, self.scripts))
 
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can stand in the page: a page that declares no encoding takes ASCII only."""
@@ -67,12 +79,27 @@ class PageContext:
 # Reasons for actions. The figures behind them change with the site; `adaptc explain` shows those of today.
 INLINED = "its bytes cost less than a request for it"
 SHARED = "a shared file costs less over a visit"
+MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
+
+KEPT = "kept"  # the verb of an action that leaves things alone
 
 PagePass = Callable[[Editor, PageContext, View, Options], Report]
 
-# The same few libraries and snippets stand in every page of a site.
-_introspects = lru_cache(maxsize=512)(introspects)
-_touches_sources = lru_cache(maxsize=512)(touches_sources)
+
+# The same few libraries and snippets stand in every page of a site. A file's bytes are the same object in all pages
+# of a batch, so finding them here costs no comparison.
+@lru_cache(maxsize=512)
+def _introspects(script: str | bytes) -> str | None:
+    return introspects(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _touches_sources(script: str | bytes) -> bool:
+    return touches_sources(_script_text(script))
+
+
+def _script_text(script: str | bytes) -> str:
+    return script if isinstance(script, str) else script.decode("utf-8", "replace")
 
 
 def _encodes(text: str, encoding: str) -> bool:
@@ -85,19 +112,35 @@ def _encodes(text: str, encoding: str) -> bool:
 
 def page_context(path: str, page: Page, tree: Document, view: View) -> PageContext:
     """Gather what the passes ask about a page."""
-    url = view.url_of(path)
-    base = document_base(url, base_href(tree))
+    base = _base(tree, view.url_of(path))
     target = view.follow(base, base).target
     elements = list(tree.iter_elements("script"))
+    sources = [_source(element, base, view) for element in elements]
+    handlers = _event_handlers(tree) if any(mark.search(page.text) for mark in _HANDLER_MARKS) else []
     return PageContext(
         path,
         page,
         base,
         target.path if target.reach is Reach.LOCAL else None,
-        bool(elements) or _has_event_handlers(tree),
+        bool(elements or handlers),
         view.settings.csp is not None or _has_meta_policy(tree),
-        tuple(_script_texts(elements, tree, base, view)),
+        None in sources,
+        (*(source for source in sources if source), *handlers),
     )
+
+
+# A base that stands behind references does not govern those (they are fetched before it is read) and it is too rare
+# to sort out which: every relative URL of such a page counts as one of another site, which the passes leave alone.
+_LATE_BASE = "http://late-base.invalid/"
+_BEFORE_BASE = ("base", "link", "script", "style", "img")
+
+
+def _base(tree: Document, url: str) -> str:
+    element = base_element(tree)
+    if element is None:
+        return url
+    first = next(iter(tree.iter_elements(_BEFORE_BASE)))
+    return document_base(url, element.attr("href")) if first == element else _LATE_BASE
 
 
 def _has_meta_policy(tree: Document) -> bool:
@@ -107,6 +150,26 @@ def _has_meta_policy(tree: Document) -> bool:
     )
 
 
+def _source(element: Element, base: str, view: View) -> str | bytes | None:
+    """Return the source of a script element: empty when it runs nothing, ``None`` when it cannot be known."""
+    if not _is_script(element):
+        return ""
+    url = element.attr("src")
+    if url is None:
+        return element.text
+    found = view.follow(base, url)
+    if found.target.reach is not Reach.LOCAL:
+        return None
+    if found.path is None:
+        return ""  # there is no such file: nothing runs
+    return view.artifact(found.path) if view.media_type(found.path) == media.JS else None
+
+
+def _is_script(element: Element) -> bool:
+    kind = element.attr("type")
+    return is_javascript_type(kind, element.attr("language")) or is_module_type(kind)
+
+
 # The handlers that pages use; one that is missed here only matters to a page without any <script>.
 _HANDLERS = tuple(f"[on{name}]" for name in (
     "load", "click", "change", "submit", "mouseover", "mouseout", "focus", "blur", "keydown", "keyup", "error",
@@ -114,24 +177,16 @@ _HANDLERS = tuple(f"[on{name}]" for name in (
     "dblclick", "keypress", "select", "reset", "toggle", "touchstart", "pageshow", "hashchange", "popstate",
 ))  # fmt: skip
 _HANDLER_SELECTOR = ",".join(_HANDLERS)
+# To ask the text first spares most pages the search through the tree. One pattern for each spelling of "on": a literal
+# start makes a search twenty times faster than a pattern that ignores case.
+_HANDLER_MARKS = tuple(re.compile(rf"{start}[a-zA-Z]{{4,}}\s*=") for start in ("on", "On", "ON", "oN"))
 
 
-def _has_event_handlers(tree: Document) -> bool:
-    return tree.select_one(_HANDLER_SELECTOR) is not None
-
-
-def _script_texts(elements: list[Element], tree: Document, base: str, view: View) -> Iterator[str]:
-    for element in elements:
-        source = element.attr("src")
-        if source is None:
-            if is_javascript_type(element.attr("type"), element.attr("language")) or element.attr("type") == "module":
-                yield element.text
-            continue
-        found = view.follow(base, source)
-        if found.path is not None and view.media_type(found.path) == media.JS:
-            yield view.read(found.path).decode("utf-8", "replace")
-    for element in tree.select(_HANDLER_SELECTOR):
-        yield ";".join(str(value) for name, value in element.attrs.items() if name.startswith("on"))
+def _event_handlers(tree: Document) -> list[str]:
+    return [
+        ";".join(str(value) for name, value in element.attrs.items() if name.startswith("on"))
+        for element in tree.select(_HANDLER_SELECTOR)
+    ]
 
 
 # Where the parser's tree or a script decides what an element means, it is left alone.

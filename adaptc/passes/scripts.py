@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 
 from adaptc.model import Action
+from adaptc.passes.minified import is_minified
+from adaptc.passes.page import KEPT
 from adaptc.passes.view import Asset, Options, Outcome, View
 from adaptc.script import minify_json, minify_script
 
@@ -20,13 +23,20 @@ def rewrite_json(asset: Asset, view: View, options: Options) -> Outcome:
 
 
 def _minified(name: str, asset: Asset, minify: Callable[[str], str | None]) -> Outcome:
+    mark = codecs.BOM_UTF8 if asset.content.startswith(codecs.BOM_UTF8) else b""
     try:
-        text = asset.content.decode("utf-8")
+        text = asset.content.removeprefix(mark).decode("utf-8")
     except UnicodeDecodeError:
-        return Outcome(None, (Action(name, "kept", asset.path, "it is not UTF-8"),))
+        return _kept(name, asset, "it is not UTF-8")
+    if is_minified(text):
+        return _kept(name, asset, "it is minified already")
     shorter = minify(text)
     # a script without a charset takes the page's: what was ASCII must stay so
     if shorter is None or (text.isascii() and not shorter.isascii()):
-        return Outcome(None, (Action(name, "kept", asset.path, "it is not shorter or not safe to minify"),))
+        return _kept(name, asset, "it is not shorter or not safe to minify")
     reason = f"{len(text)} to {len(shorter)} characters"
-    return Outcome(shorter.encode("utf-8"), (Action(name, "minified", asset.path, reason),))
+    return Outcome(mark + shorter.encode("utf-8"), (Action(name, "minified", asset.path, reason),))
+
+
+def _kept(name: str, asset: Asset, reason: str) -> Outcome:
+    return Outcome(None, (Action(name, KEPT, asset.path, reason),))

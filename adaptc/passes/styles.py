@@ -2,36 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from adaptc import media
 from adaptc.css.decode import decode_sheet
 from adaptc.css.flatten import Imported, flatten
 from adaptc.css.minify import minify_sheet
 from adaptc.diagnostics import Diagnostic
 from adaptc.model import Action
+from adaptc.passes.minified import is_minified
+from adaptc.passes.page import KEPT
+from adaptc.passes.sheets import has_roaming_urls, sheet_text
 from adaptc.passes.view import Asset, Options, Outcome, View
 from adaptc.urls import Reach, relative_url
 
 
 def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     """Make a style sheet smaller and free of ``@import``; the result is UTF-8."""
-    sheet = decode_sheet(asset.content, "utf-8")
-    if not (declared := _declares_encoding(asset.content)) and not _is_utf8(asset.content):
-        return Outcome(None, (Action("styles", "kept", asset.path, "its encoding is that of the page that links it"),))
-    text, actions, diagnostics = sheet.text, list[Action](), list[Diagnostic]()
-    if options["flatten"] and "@import" in text.lower():
-        flattened = flatten(asset.path, text, _Loader(view), _Rebase(view))
-        text = flattened.text
-        diagnostics.extend(flattened.diagnostics)
-        actions.extend(Action("styles", "flattened", path, "imported by this sheet") for path in flattened.imported)
+    if not (declares_encoding(asset.content) or _is_utf8(asset.content)):
+        return Outcome(None, (Action("styles", KEPT, asset.path, "its encoding is that of the page that links it"),))
+    made = _Made(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
+    if options["flatten"]:
+        made = _flattened(asset, made, view)
     if options["minify"]:
-        shorter = minify_sheet(text)
-        if shorter is not None:
-            actions.append(Action("styles", "minified", asset.path, f"{len(text)} to {len(shorter)} characters"))
-            text = shorter
-    return Outcome(_encoded(text, declared), tuple(actions), tuple(diagnostics)) if actions else Outcome(None)
+        made = _minified(asset.path, made)
+    return Outcome(made.encoded() if made.is_changed else None, made.actions, made.diagnostics)
 
 
-def _declares_encoding(content: bytes) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A sheet in the making. ``is_declared`` says that it names its encoding."""
+
+    text: str
+    is_declared: bool
+    is_changed: bool = False
+    actions: tuple[Action, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def encoded(self) -> bytes:
+        """Encode; without a declaration a sheet takes the encoding of the page that links it (CSS Syntax 3, 3.2)."""
+        content = self.text.encode("utf-8", "replace")
+        return content if content.isascii() or not self.is_declared else b'@charset "utf-8";' + content
+
+
+def _flattened(asset: Asset, made: _Made, view: View) -> _Made:
+    if "@import" not in made.text.lower():
+        return made
+    loader = _Loader(view, asset)
+    flattened = flatten(asset.path, made.text, loader, _Rebase(view))
+    actions = tuple(Action("styles", "flattened", path, "imported by this sheet") for path in flattened.imported)
+    if not actions:
+        return replace(made, diagnostics=flattened.diagnostics)
+    is_declared = made.is_declared or loader.declared is True
+    return _Made(flattened.text, is_declared, True, actions, flattened.diagnostics)
+
+
+def _minified(path: str, made: _Made) -> _Made:
+    if is_minified(made.text):
+        return replace(made, actions=(*made.actions, Action("styles", KEPT, path, "it is minified already")))
+    shorter = minify_sheet(made.text)
+    if shorter is None or (made.text.isascii() and not shorter.isascii()):
+        return made
+    reason = f"{len(made.text)} to {len(shorter)} characters"
+    return replace(
+        made, text=shorter, is_changed=True, actions=(*made.actions, Action("styles", "minified", path, reason))
+    )
+
+
+def declares_encoding(content: bytes) -> bool:
+    """Whether a sheet says itself what its encoding is, by a byte order mark or ``@charset``."""
     return content.startswith((b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe", b'@charset "'))
 
 
@@ -43,17 +82,17 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _encoded(text: str, declared: bool) -> bytes:
-    content = text.encode("utf-8", "replace")
-    # without a declaration a sheet takes the encoding of the page that links it (CSS Syntax 3, 3.2): keep it so
-    return b'@charset "utf-8";' + content if declared and not text.isascii() else content
-
-
 class _Loader:
-    """Loads imported sheets for ``flatten``; a string is the reason why one cannot be."""
+    """Loads imported sheets for ``flatten``; a string is the reason why one cannot be.
 
-    def __init__(self, view: View) -> None:
+    ``declared`` says whether what is not ASCII so far stands in sheets that name their encoding; ``None`` while all
+    is ASCII.
+    """
+
+    def __init__(self, view: View, root: Asset) -> None:
         self.view = view
+        self.root = root
+        self.declared = None if root.content.isascii() else declares_encoding(root.content)
 
     def __call__(self, sheet: str, url: str) -> Imported | str:
         found = self.view.follow(self.view.url_of(sheet), url)
@@ -63,7 +102,23 @@ class _Loader:
             return "there is no such file"
         if self.view.media_type(found.path) != media.CSS:
             return "it is not a style sheet"
-        return Imported(found.path, decode_sheet(self.view.read(found.path), "utf-8").text)
+        content = self.view.read(found.path)
+        return self._problem(found.path, content) or Imported(found.path, decode_sheet(content, "utf-8").text)
+
+    def _problem(self, path: str, content: bytes) -> str | None:
+        if path.rpartition("/")[0] != self.root.path.rpartition("/")[0] and self._roams(content):
+            return "a custom property holds a URL, which means another file elsewhere"
+        if content.isascii():
+            return None
+        is_declared = declares_encoding(content)
+        if not (is_declared or _is_utf8(content)) or self.declared is (not is_declared):
+            return "its encoding is not that of the importing sheet"
+        self.declared = is_declared
+        return None
+
+    def _roams(self, content: bytes) -> bool:
+        text = sheet_text(content)
+        return has_roaming_urls(text) or ("var(" in text and has_roaming_urls(sheet_text(self.root.content)))
 
 
 class _Rebase:

@@ -1,0 +1,142 @@
+"""Where an image stands: landmark, link, figure, text beside it. Read from its ancestors, once for each use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from turbohtml import Element, Node, Text
+
+# What starts a line of its own; the text of the nearest one is the text "beside" an image.
+_BLOCKS = frozenset({
+    "p", "div", "li", "td", "th", "dt", "dd", "figure", "section", "article", "header", "footer", "nav", "aside",
+    "main", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "caption", "figcaption", "ul", "ol", "dl", "table",
+    "tr", "body", "center", "form", "fieldset", "address", "details", "summary", "pre",
+})  # fmt: skip
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_ROLES = {
+    "banner": "header", "navigation": "nav", "contentinfo": "footer", "complementary": "aside", "main": "main",
+    "menu": "nav", "menubar": "nav", "toolbar": "nav",
+}  # fmt: skip
+_LANDMARKS = {"header": "header", "nav": "nav", "footer": "footer", "aside": "aside", "main": "main", "article": "main"}
+_HIDDEN_ROLES = frozenset({"presentation", "none"})
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SHORT = 200  # characters: on a page with hardly any text every landmark holds half of it
+_NAMED = 4  # elements whose classes say what an image is: itself and three around it
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around an element; the fields are those of ``UseEvidence``."""
+
+    region: str
+    names: tuple[str, ...]
+    hidden: bool
+    figure: bool
+    alone: bool
+    beside: int
+    in_cell: bool
+    in_item: bool
+    in_heading: bool
+    in_text: bool
+    signature: str
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a name in lower case: ``siteLogo-small2`` is site, logo, small, 2."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def class_words(element: Element) -> Iterator[str]:
+    """Yield the words of an element's class and id."""
+    for name in ("class", "id"):
+        yield from words(element.attr(name) or "")
+
+
+def around(element: Element, regions: Mapping[str, str], figures: frozenset[str], body_text: int) -> Around:
+    """Return the surroundings of an element.
+
+    ``regions`` maps class words to the landmark they name, ``figures`` are class words of figures, and ``body_text`` is
+    the length of the page's text.
+    """
+    line = [element, *(one for one in element.ancestors if isinstance(one, Element))]
+    block = next((one for one in line[1:] if one.tag in _BLOCKS), line[-1])
+    inner = line[: line.index(block) + 1]
+    beside = len(" ".join(_seen_text(block).split()))
+    tags = [one.tag for one in line]
+    return Around(
+        region=_region(line, regions, body_text),
+        names=tuple(word for one in line[:_NAMED] for word in class_words(one)),
+        hidden=any(map(_is_hidden, line)),
+        figure="figure" in tags[:5] or _is_figure(line[:5], figures),
+        alone=beside == 0,
+        beside=beside,
+        in_cell=block.tag in ("td", "th") or "td" in tags[:4],
+        in_item="li" in tags[:6],
+        in_heading=not _HEADINGS.isdisjoint(tags[:4]),
+        in_text=_touches_text(inner),
+        signature=_signature(line),
+    )
+
+
+def _seen_text(block: Element) -> str:
+    """Return the text of a block; that of scripts and styles in it is not seen."""
+    text = block.text
+    if block.find("script") is None and block.find("style") is None:
+        return text
+    return " ".join(node.data for node in block.descendants if isinstance(node, Text) and not _is_code(node))
+
+
+def _is_code(node: Node) -> bool:
+    return isinstance(node.parent, Element) and node.parent.tag in ("script", "style")
+
+
+def _is_hidden(element: Element) -> bool:
+    role = (element.attr("role") or "").strip().lower()
+    return role in _HIDDEN_ROLES or (element.attr("aria-hidden") or "").strip().lower() == "true"
+
+
+def _region(line: Iterable[Element], regions: Mapping[str, str], body_text: int) -> str:
+    """Return the nearest landmark by tag, role, or the words of class and id.
+
+    A class that names a landmark but holds half of the page's text means something else (``with-sidebar``).
+    """
+    for one in line:
+        if one.tag in ("body", "html"):
+            return ""
+        found = _LANDMARKS.get(one.tag) or _ROLES.get((one.attr("role") or "").strip().lower())
+        if found:
+            return found
+        named = next((regions[word] for word in landmark_words(one) if word in regions), None)
+        if named and len(one.text) <= max(body_text // 2, _SHORT):
+            return named
+    return ""
+
+
+def landmark_words(element: Element) -> Iterator[str]:
+    """Yield the words of class and id without modifiers (BEM): ``layout--fixed-header`` is no header."""
+    for name in ("class", "id"):
+        for token in (element.attr(name) or "").split():
+            yield from words(token.partition("--")[0])
+
+
+def _is_figure(line: Iterable[Element], figures: frozenset[str]) -> bool:
+    return any(not figures.isdisjoint(class_words(one)) for one in line if one.tag != "body")
+
+
+def _touches_text(inner: list[Element]) -> bool:
+    """Whether words stand before or behind the image in its own line."""
+    for one in inner[:-1]:
+        if _is_text(one.previous_sibling) or _is_text(one.next_sibling):
+            return True
+    return False
+
+
+def _is_text(node: Node | None) -> bool:
+    return isinstance(node, Text) and any(character.isalnum() for character in node.data)
+
+
+def _signature(line: list[Element]) -> str:
+    """Return what places of the same kind share: tags and classes of the element and of three around it."""
+    return "<".join(f"{one.tag}.{'.'.join(sorted((one.attr('class') or '').split()))}" for one in line[:4])

@@ -1,0 +1,62 @@
+"""Time and bytes against jampack (npm @divriots/jampack), in turn on copies of the same site.
+
+Both do images, CSS and JavaScript. jampack rewrites a copy in place and writes no encodings; adaptc writes two levels
+with three codings each. Bytes are those of the identity files of the rewritten site.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def run(command: list[str], directory: str) -> tuple[float, float]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def size(root: Path) -> int:
+    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("docroot", type=Path)
+    parser.add_argument("--jampack", default="npx jampack", help="the command that runs jampack")
+    parser.add_argument("--directory", default=".", help="where to run it: the folder with its node_modules")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
+    arguments = parser.parse_args()
+    times: dict[str, list[tuple[float, float]]] = {"adaptc": [], "jampack": []}
+    sizes: dict[str, int] = {"original": size(arguments.docroot)}
+    for _ in range(arguments.runs):
+        with tempfile.TemporaryDirectory() as scratch:
+            output, copy = Path(scratch) / "opt", Path(scratch) / "site"
+            shutil.copytree(arguments.docroot, copy, symlinks=True)
+            ours = [sys.executable, "-m", "adaptc.cli", "build", str(arguments.docroot.absolute()), "-o", str(output)]
+            times["adaptc"].append(run([*ours, "--effort", arguments.effort], "."))
+            sizes["adaptc"] = size(output / "lossless" / "id")
+            theirs = [*shlex.split(arguments.jampack), str(copy), "--cleancache"]
+            times["jampack"].append(run(theirs, arguments.directory))
+            sizes["jampack"] = size(copy)
+    for name, pairs in times.items():
+        wall, cpu = (statistics.median(column) for column in zip(*pairs, strict=True))
+        print(f"{name:10} {wall:8.2f} s wall {cpu:8.2f} s CPU {sizes[name]:12,} bytes of {sizes['original']:,}")
+    ratios = [theirs[0] / ours[0] for ours, theirs in zip(times["adaptc"], times["jampack"], strict=True)]
+    print(f"jampack takes {statistics.median(ratios):.1f} times as long (runs in turn: {', '.join(f'{r:.1f}' for r in ratios)})")
+
+
+if __name__ == "__main__":
+    main()

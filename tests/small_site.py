@@ -1,0 +1,110 @@
+"""A small site in memory, adapted without a build: what the passes see and what they make of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from adaptc import media
+from adaptc.analyse.facts import gather
+from adaptc.analyse.placement import Placement
+from adaptc.digest import digest_bytes
+from adaptc.engine.view import Decisions, RecordingView
+from adaptc.fs import MemoryTree
+from adaptc.passes.view import Asset, Options, Outcome, Settings
+from adaptc.pipeline import KNOWN_PASSES, Plan, Step, plan_level
+from adaptc.rewrite import Rewritten, rewrite_page
+from adaptc.rulebook import load_levels
+from adaptc.site import Site, Source
+from adaptc.tomlsource import TomlSource
+from adaptc.urls import SiteAddress
+
+_INLINE, _SHARED = Placement(True, "small"), Placement(False, "large")
+
+
+@cache
+def lossless() -> Plan:
+    """Return the plan of the level that is shipped."""
+    return plan_level(load_levels(TomlSource(), KNOWN_PASSES)["lossless"])
+
+
+def steps_named(*names: str) -> tuple[Step, ...]:
+    """Return steps of the shipped lossless level by name."""
+    return tuple(step for step in lossless().steps if step.of.name in names)
+
+
+@dataclass
+class SmallSite:
+    """Files by path. Every asset goes inline but those in ``shared``."""
+
+    files: Mapping[str, str | bytes]
+    base_url: str | None = None
+    shared: Iterable[str] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        self.contents = {path: _bytes(content) for path, content in self.files.items()}
+        sources = {path: _source(path, content) for path, content in self.contents.items()}
+        self.site = Site.of(sources, SiteAddress(self.base_url), ("index.html",))
+        placements = defaultdict(lambda: _INLINE, dict.fromkeys(self.shared, _SHARED))
+        facts = (gather(path, self.contents[path], sources[path].media_type, self.site) for path in sources)
+        pinned = frozenset(path for one in facts for path in one.pinned)
+        self.decisions = Decisions(_Placements(placements), pinned)
+
+    def view(self) -> RecordingView:
+        """Return a view that passes may look through."""
+        return RecordingView(
+            self.site, MemoryTree(self.contents), self.decisions, self.settings, lambda path, _: self.artifact(path)
+        )
+
+    def artifact(self, path: str) -> bytes:
+        """Return an asset as the lossless level has it."""
+        view, made = self.view(), self.contents[path]
+        media_type = self.site.sources[path].media_type
+        for step in lossless().steps_for(media_type):
+            if step.of.asset is None or view.is_pinned(path):
+                continue
+            outcome = step.of.asset(Asset(path, media_type, made), view, step.options)
+            made = made if outcome.content is None else outcome.content
+        return made
+
+    def asset(self, path: str, name: str, options: Options | None = None) -> Outcome:
+        """Run one asset pass on a file, with the options of the lossless level."""
+        (step,) = steps_named(name)
+        assert step.of.asset is not None
+        asset = Asset(path, self.site.sources[path].media_type, self.contents[path])
+        return step.of.asset(asset, self.view(), {**step.options, **(options or {})})
+
+    def rewrite(self, path: str = "index.html", steps: tuple[Step, ...] | None = None) -> Rewritten:
+        """Rewrite a page by the given steps, or by all of the lossless level."""
+        chosen = lossless().steps_for(media.HTML) if steps is None else steps
+        return rewrite_page(path, self.contents[path], self.view(), chosen)
+
+    def page(self, path: str = "index.html", *names: str, encoding: str = "utf-8") -> str:
+        """Return the text of a rewritten page, by all passes or those named; as it came where nothing changed."""
+        done = self.rewrite(path, steps_named(*names) if names else None)
+        return (self.contents[path] if done.content is None else done.content).decode(encoding)
+
+    def reasons(self, path: str = "index.html", *names: str) -> dict[str, str]:
+        """Return why the passes kept what they kept, by subject."""
+        done = self.rewrite(path, steps_named(*names) if names else None)
+        return {action.subject: action.reason for action in done.actions if action.verb == "kept"}
+
+
+class _Placements(dict[str, Placement]):
+    def __init__(self, known: defaultdict[str, Placement]) -> None:
+        super().__init__(known)
+
+    def get(self, path: str, default: object = None) -> Placement:  # type: ignore[override]
+        return super().get(path, _INLINE)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _source(path: str, content: bytes) -> Source:
+    media_type = media.by_name(path) or media.by_content(content[: media.SNIFF_BYTES]) or media.BINARY
+    return Source(digest_bytes(content), len(content), media_type)
