@@ -77,9 +77,6 @@ def build(config: Config, progress: Progress | None = None) -> BuildResult:
 
     Raises ``UsageError`` for a wrong configuration, ``OutputBusy`` when another build is at work in the output, and
     ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
-
-    Work goes to processes that import the program's main module: a script that calls this has to do so under
-    ``if __name__ == "__main__":`` (or with ``jobs = 1``), as the documentation of ``multiprocessing`` says.
     """
     engine = _engine(config, progress or Silent())
     with engine.lock():

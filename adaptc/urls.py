@@ -78,7 +78,7 @@ class SiteAddress:
             return _OTHER
         try:
             url = URL(trimmed, _parsed(base))
-        except (RuntimeError, UnicodeEncodeError):
+        except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
             return _BAD
         if url.protocol not in ("http:", "https:"):
             return _OTHER
@@ -97,7 +97,7 @@ def join(base: str, reference: str) -> str | None:
     """Return the absolute URL of ``reference`` against the absolute URL ``base``, or ``None`` when it is not a URL."""
     try:
         href: str = URL(reference.strip(_STRIPPED), _parsed(base)).href
-    except (RuntimeError, UnicodeEncodeError):
+    except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
         return None
     return href
 

@@ -108,9 +108,7 @@ def test_licence_inside_a_rule_is_kept():
 
 def test_one_rule_that_cannot_be_proven_costs_that_rule_only(monkeypatch):
     real = minify.outline
-    monkeypatch.setattr(
-        minify, "outline", lambda text: [*real(text), *([] if "odd" not in text else [len(text)])]
-    )
+    monkeypatch.setattr(minify, "outline", lambda text: [*real(text), *([] if "odd" not in text else [len(text)])])
     monkeypatch.setattr(minify, "families", lambda entries: {"": entries})
     assert minify_sheet("a { b : c }  .odd { d : e }  f { g : h }") == "a{b:c}  .odd { d : e }f{g:h}"
 
@@ -120,3 +118,13 @@ def test_one_rule_that_cannot_be_proven_costs_that_rule_only(monkeypatch):
 )
 def test_declarations(text, expected):
     assert minify_declarations(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ['a::before { content: "\\f101"; }', 'a::before { content: "\\f101 b"; }', ".\\e9 t\\e9  { margin: 0px }"]
+)
+def test_a_sheet_in_ascii_stays_ascii_and_says_the_same(text: str) -> None:
+    shorter = minify_sheet(text)
+    assert shorter is not None
+    assert shorter.isascii()
+    assert families(outline(shorter)) == families(outline(text))

@@ -85,10 +85,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         {"type": _FOLDER, "metavar": "DIR", "callback": _change_directory, "help": "Work in DIR."},
     ),
     (("--config",), {"type": _FILE, "metavar": "FILE", "help": "Read FILE instead of ./adaptc.toml."}),
-    (
-        ("--format",),
-        {"type": click.Choice(["text", "json"]), "help": "What goes to standard output; json for programs."},
-    ),
+    (("--format",), {"help": "What goes to standard output; json for programs."}),
     (("--quiet", "-q"), {"is_flag": True, "help": "Print errors only."}),
     (("--verbose", "-v"), {"is_flag": True, "help": "Print every diagnostic, and tracebacks of bugs."}),
     (
@@ -97,17 +94,26 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     ),
 )
 
+FORMATS = ("text", "json")
 
-def frame_options(function: Callable[..., Any], hidden: bool = False) -> Callable[..., Any]:
-    """Add the options of ``adaptc`` itself to a click command."""
+
+def frame_options(
+    function: Callable[..., Any], hidden: bool = False, formats: tuple[str, ...] = FORMATS
+) -> Callable[..., Any]:
+    """Add the options of ``adaptc`` itself to a click command; ``formats`` are those that it can print."""
     for flags, attributes in reversed(_OPTIONS):
+        if "--format" in flags:
+            attributes = {**attributes, "type": click.Choice(formats)}
         given = {"callback": _store, "expose_value": False, "is_eager": True, "hidden": hidden, **attributes}
         function = click.option(*flags, **given)(function)
     return function
 
 
-def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare a command: ``function`` gets the frame and then its own parameters by name."""
+def command(name: str, formats: tuple[str, ...] = FORMATS) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command: ``function`` gets the frame and then its own parameters by name.
+
+    ``formats`` are what ``--format`` may be behind the name of the command.
+    """
 
     def declare(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
@@ -115,7 +121,7 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
             return function(current_frame(), **parameters)
 
         epilog = "The options of adaptc itself (see adaptc --help) may stand here too."
-        made: click.Command = click.command(name, epilog=epilog)(frame_options(run, hidden=True))
+        made: click.Command = click.command(name, epilog=epilog)(frame_options(run, True, formats))
         return made
 
     return declare

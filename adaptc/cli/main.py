@@ -33,8 +33,9 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
-    "explain": Entry(
-        "adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."
+    "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
+    "classify-images": Entry(
+        "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
@@ -74,9 +75,7 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 
 @click.group("adaptc", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @frame_options
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it."
-)
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
 def cli() -> None:
     """Build cheaper representations of a static site and the server rules that pick them."""
 

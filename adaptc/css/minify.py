@@ -32,8 +32,21 @@ def minify_sheet(text: str) -> str | None:
         return None
     if _has_late_import(text):
         return _compacted_sheet(text)
-    shorter = _minified(_marked_licences(text), minify_css)
+    shorter = _like(text, _minified(_marked_licences(text), minify_css))
     return shorter if len(shorter) < len(text) and _licences(shorter) == _licences(text) else None
+
+
+def _like(text: str, shorter: str) -> str:
+    """Keep a sheet that is ASCII so: the minifier writes escapes out, and without a charset nobody knows which."""
+    return _BEYOND_ASCII.sub(_escape, shorter) if text.isascii() and not shorter.isascii() else shorter
+
+
+# CSS Syntax 3, section 4.3.7: a space ends an escape, and is needed where a hexadecimal digit or white space follows
+_BEYOND_ASCII = re.compile(r"([^\x00-\x7f])([0-9a-fA-F\s]?)")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\{ord(found[1]):x}{' ' if found[2] else ''}{found[2]}"
 
 
 def _compacted_sheet(text: str) -> str | None:
@@ -83,14 +96,15 @@ def _has_late_import(text: str) -> bool:
 
     It is ignored there; if that rule were dropped because it is empty, the import would come to life.
     """
-    if not _LATE.search(text):
+    first_rule = text.find("}")
+    if first_rule < 0 or not _LATE.search(text, first_rule):
         return False
     rules = iter(_rules(text))
     next(rules)
     return any({"import", "namespace"} & at_keywords(rule) for rule in rules)
 
 
-_LATE = re.compile(r"\}[\s\S]*@(?:[iInN]|\\)")
+_LATE = re.compile(r"@(?:[iInN]|\\)")
 
 
 def minify_declarations(text: str) -> str | None:
@@ -99,10 +113,8 @@ def minify_declarations(text: str) -> str | None:
 
     if _is_too_deep(text):
         return None
-    shorter = minify_css_inline(text)
-    same = len(shorter) < len(text) and families(declarations_outline(shorter)) == families(
-        declarations_outline(text)
-    )
+    shorter = _like(text, minify_css_inline(text))
+    same = len(shorter) < len(text) and families(declarations_outline(shorter)) == families(declarations_outline(text))
     return shorter if same else None
 
 

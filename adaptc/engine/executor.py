@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ _BATCH_BYTES = 256 * 1024
 _BATCH_UNITS = 64
 # Batches under way for each worker: enough to keep it busy, few enough to bound memory
 _AHEAD = 3
+# What tells multiprocessing.spawn which main module to import
+_MAIN = ("__file__", "__spec__")
 
 
 def available_cpus() -> int:
@@ -82,6 +85,22 @@ def worker_pool(jobs: int, lock: Path) -> Iterator[Workers]:
         theirs.close()
 
 
+@contextmanager
+def _main_module_hidden() -> Iterator[None]:
+    """Keep processes that are started now from importing the program's main module (``multiprocessing.spawn``).
+
+    Workers need nothing of it, and a script that calls ``adaptc.build`` without a guard, or that comes from standard
+    input, could not be imported.
+    """
+    main = sys.modules["__main__"]
+    hidden: dict[str, object] = {name: vars(main).pop(name) for name in _MAIN if name in vars(main)}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        vars(main).update(hidden)
+
+
 def run_batches(
     pool: Executor,
     jobs: int,
@@ -94,7 +113,8 @@ def run_batches(
     remaining = iter(batches)
     while True:
         room = jobs * _AHEAD - len(waiting)
-        waiting.update(pool.submit(work, snapshot, batch) for batch in islice(remaining, room))
+        with _main_module_hidden():
+            waiting.update(pool.submit(work, snapshot, batch) for batch in islice(remaining, room))
         if not waiting:
             return
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)

@@ -31,8 +31,8 @@ from adaptc.urls import SiteAddress
 from adaptc.version import VERSION
 
 # Artifacts that pages of a batch share: the site's style sheets, scripts and small images
-_KEPT_ARTIFACTS = 256
-_KEPT_BYTES = 1 << 20
+_KEPT_ARTIFACTS = 64
+_KEPT_BYTES = 256 << 10
 
 # What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
 # nothing would be.

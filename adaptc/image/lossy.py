@@ -29,7 +29,7 @@ def lossy(content: bytes, facts: ImageFacts, effort: Effort, target: float) -> S
     try:
         shown = upright_srgb(content)
         reference = samples(shown)
-        encode = partial(_ENCODERS[facts.media_type], shown, effort)
+        encode = partial(ENCODERS[facts.media_type], shown, effort)
         return search_quality(encode, lambda made: ssim(reference, samples(load(made))), target)
     except vips().Error as problem:
         return broken(facts.media_type, problem)
@@ -89,9 +89,9 @@ def _encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
 
 
 _WEBP_EFFORTS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
-_ENCODERS: dict[str, Callable[[Any, Effort, int], bytes]] = {
+ENCODERS: dict[str, Callable[[Any, Effort, int], bytes]] = {
     media.JPEG: _encode_jpeg,
     media.PNG: _encode_png,
     media.WEBP: _encode_webp,
 }
-LOSSY_TYPES = frozenset(_ENCODERS)
+LOSSY_TYPES = frozenset(ENCODERS)

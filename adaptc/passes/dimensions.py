@@ -55,7 +55,11 @@ def _candidates(editor: Editor, page: PageContext, view: View) -> Iterator[tuple
         if not isinstance(parent, Element) or parent.tag == "picture" or not _REFUSED.isdisjoint(image.attrs):
             continue
         path = view.follow(page.base, image.attr("src") or "").path
-        if path is not None and view.media_type(path) in _RASTER and not (stands_apart(image) or _is_styled(image)):
+        if (
+            path is not None
+            and view.media_type(path) in _RASTER
+            and not (stands_apart(image, editor.text) or _is_styled(image))
+        ):
             yield path, image, parent
 
 

@@ -27,7 +27,7 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
         return report
     for element in editor.tree.iter_elements(("style", "script")):
         text = element.text
-        shorter = _shorter(element, text) if text and not stands_apart(element) else None
+        shorter = _shorter(element, text) if text and not stands_apart(element, editor.text) else None
         if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
             editor.set_raw_text(element, shorter)
             report.actions.append(

@@ -28,7 +28,7 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
     if not images or page.has_policy or page.touches_sources():
         return report
-    candidates = _candidates(images, page, view)
+    candidates = _candidates(images, editor.text, page, view)
     if not candidates or _selected_by_source(editor, page, view):
         return report
     spent = 0
@@ -50,13 +50,13 @@ def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
     return not sheets.complete or any(map(selects_by_source, sheets.texts))
 
 
-def _candidates(images: list[Element], page: PageContext, view: View) -> list[tuple[int, str, Element]]:
+def _candidates(images: list[Element], text: str, page: PageContext, view: View) -> list[tuple[int, str, Element]]:
     found = [view.follow(page.base, image.attr("src") or "") for image in images]
     uses = Counter(one.path for one in found)
     candidates = []
     for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
         # a fragment chooses a part of an SVG
-        if path is None or uses[path] > 1 or "#" in target.suffix or not _is_fit(image, path, view):
+        if path is None or uses[path] > 1 or "#" in target.suffix or not _is_fit(image, path, view, text):
             continue
         size = len(view.artifact(path))
         if size <= view.settings.data_uri_max:
@@ -64,13 +64,13 @@ def _candidates(images: list[Element], page: PageContext, view: View) -> list[tu
     return candidates
 
 
-def _is_fit(image: Element, path: str, view: View) -> bool:
+def _is_fit(image: Element, path: str, view: View, text: str) -> bool:
     return (
         view.media_type(path) in _MEDIA_TYPES
         and not _REFUSED & set(image.attrs)
         and view.placement(path).inline
         and getattr(image.parent, "tag", None) != "picture"
-        and not stands_apart(image)
+        and not stands_apart(image, text)
     )
 
 

@@ -34,23 +34,18 @@ def _consider(element: Element, source: str, editor: Editor, page: PageContext, 
     path = view.follow(page.base, source).path
     if path is None:
         return
-    reason = next(_reasons_against(element, path, page, view), None)
+    reason = next(_reasons_against(element, path, editor.text, page, view), None)
     text = None if reason else _text(path, page, view)
     if text is None:
         reason = reason or "its text cannot stand in the page"
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
-    editor.replace_element(element, f"<script{_kept_type(element)}>{text}</script>")
+    editor.replace_element(element, f"<script>{text}</script>")
     report.inlined.append((path, len(view.artifact(path))))
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
 
 
-def _kept_type(element: Element) -> str:
-    language = element.attr("language")
-    return f' language="{language}"' if language and element.attr("type") is None and language.isalnum() else ""
-
-
-def _reasons_against(element: Element, path: str, page: PageContext, view: View) -> Iterator[str]:
+def _reasons_against(element: Element, path: str, text: str, page: PageContext, view: View) -> Iterator[str]:
     unusual = set(element.attrs) - _ALLOWED
     if unusual:
         yield f"the script element has the attribute {min(unusual)}"
@@ -60,11 +55,12 @@ def _reasons_against(element: Element, path: str, page: PageContext, view: View)
         yield "the script element names an encoding"
     if page.has_policy:
         yield "the page has a Content-Security-Policy"
-    if stands_apart(element):
+    if stands_apart(element, text):
         yield "it stands in a noscript, template or foreign element"
     if not view.placement(path).inline:
         yield SHARED
-    if not meets_integrity(view.read(path), element.attr("integrity")):
+    integrity = element.attr("integrity")
+    if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
     if reason := page.introspection():
         yield reason

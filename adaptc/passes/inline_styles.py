@@ -42,8 +42,8 @@ def _consider(link: Element, editor: Editor, page: PageContext, view: View, repo
     path = view.follow(page.base, link.attr("href") or "").path
     if path is None:
         return
-    reason = next(_reasons_against(link, path, page, view), None) or _reason_to_stay(path, editor, page, view)
-    made = reason or _text(path, page, view)
+    reason = next(_reasons_against(link, path, editor.text, page, view), None)
+    made = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
     if isinstance(made, str):
         report.actions.append(Action("inline-styles", KEPT, path, made))
         return
@@ -61,7 +61,7 @@ class _Made:
         self.text, self.size = text, size
 
 
-def _reasons_against(link: Element, path: str, page: PageContext, view: View) -> Iterator[str]:
+def _reasons_against(link: Element, path: str, text: str, page: PageContext, view: View) -> Iterator[str]:
     """Yield why this link stays, as far as page and link say it."""
     unusual = set(link.attrs) - _ALLOWED
     if unusual:
@@ -74,11 +74,14 @@ def _reasons_against(link: Element, path: str, page: PageContext, view: View) ->
         yield "the page has a Content-Security-Policy"
     if page.base_path is None:
         yield "the page's base URL is on another site"
-    if stands_apart(link):
+    if stands_apart(link, text):
         yield "the link stands in a noscript, template or foreign element"
     if not view.placement(path).inline:
         yield SHARED
-    yield from filter(None, (page.introspection(), _integrity_problem(link, path, view)))
+    if page.looks_for_sheets():
+        yield "a script of the page looks for style sheets"
+    if problem := _integrity_problem(link, path, view):
+        yield problem
 
 
 def _integrity_problem(link: Element, path: str, view: View) -> str | None:

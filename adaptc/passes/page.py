@@ -16,6 +16,7 @@ from adaptc.html.references import base_element
 from adaptc.model import Action
 from adaptc.passes.view import Options, View
 from adaptc.script import introspects, is_javascript_type, is_module_type, touches_sources
+from adaptc.script.introspection import looks_for_style_sheets
 from adaptc.urls import Reach, document_base
 
 if TYPE_CHECKING:
@@ -56,12 +57,17 @@ class PageContext:
     scripts: tuple[str | bytes, ...]
 
     def introspection(self) -> str | None:
-        """Return why the page's scripts may notice that a script or style sheet moved, or ``None``.
+        """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
 
         Scripts of other sites are not asked: nearly every page has one (analytics, a library from a network of
         servers), and hardly any looks at how the page's own files came in.
         """
-        return next(filter(None, map(_introspects, self.scripts)), None)
+        reason = next(filter(None, map(_introspects, self.scripts)), None)
+        return reason and f"a script of the page may notice: {reason}"
+
+    def looks_for_sheets(self) -> bool:
+        """Whether a script of the page looks for its style sheets, or for links and style elements."""
+        return any(map(_looks_for_sheets, self.scripts))
 
     def touches_sources(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
@@ -91,6 +97,11 @@ PagePass = Callable[[Editor, PageContext, View, Options], Report]
 @lru_cache(maxsize=512)
 def _introspects(script: str | bytes) -> str | None:
     return introspects(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _looks_for_sheets(script: str | bytes) -> bool:
+    return looks_for_style_sheets(_script_text(script))
 
 
 @lru_cache(maxsize=512)
@@ -193,9 +204,25 @@ def _event_handlers(tree: Document) -> list[str]:
 _APART = ("noscript", "template", "svg", "math", "object", "iframe")
 
 
-def stands_apart(element: Element) -> bool:
-    """Whether an element is inside a construct in which it means something else, or nothing yet."""
-    return any(getattr(ancestor, "tag", None) in _APART or _is_fragment(ancestor) for ancestor in element.ancestors)
+def stands_apart(element: Element, text: str) -> bool:
+    """Whether an element is inside a construct in which it means something else, or nothing yet.
+
+    ``text`` is what the tree was parsed from.
+    """
+    if any(getattr(ancestor, "tag", None) in _APART or _is_fragment(ancestor) for ancestor in element.ancestors):
+        return True
+    place = element.source_location
+    return place is not None and any(start < place.start_tag.start_offset < end for start, end in _noscripts(text))
+
+
+# With scripting a noscript is text up to its end tag. Without, one in the head ends before the first element that may
+# not stand there (the pixels of trackers), which then is in the body of the tree.
+_NOSCRIPT = re.compile(r"<noscript\b.*?</noscript", re.IGNORECASE | re.DOTALL)
+
+
+@lru_cache(maxsize=4)
+def _noscripts(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(found.span() for found in _NOSCRIPT.finditer(text))
 
 
 def _is_fragment(node: object) -> bool:

@@ -61,7 +61,7 @@ def _minified(path: str, made: _Made) -> _Made:
     if is_minified(made.text):
         return replace(made, actions=(*made.actions, Action("styles", KEPT, path, "it is minified already")))
     shorter = minify_sheet(made.text)
-    if shorter is None or (made.text.isascii() and not shorter.isascii()):
+    if shorter is None:
         return made
     reason = f"{len(made.text)} to {len(shorter)} characters"
     return replace(

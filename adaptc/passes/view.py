@@ -38,6 +38,23 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedFile:
+    """A smaller copy of an image, under a path of its own, named by its content (``_adaptc/ab12.webp``).
+
+    ``size`` is in bytes; ``width`` and ``height`` are its pixels, ``natural_width`` and ``natural_height`` the CSS
+    pixels at which the original is shown.
+    """
+
+    path: str
+    media_type: str
+    size: int
+    width: int
+    height: int
+    natural_width: int
+    natural_height: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What passes know of the configuration. ``csp`` is the Content-Security-Policy header that the server sends."""
 
@@ -67,6 +84,12 @@ class View(Protocol):
 
     def artifact(self, path: str) -> bytes:
         """Return the content of an existing asset at this level."""
+
+    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
+        """Return a smaller copy of the image at ``path``, or the reason why the original stays.
+
+        ``kind`` says which ("half", "hard"); ``options`` are the keyword arguments of ``adaptc.image.halve``.
+        """
 
     def placement(self, path: str) -> Placement:
         """Return where a shared style sheet or script should live."""

@@ -1,0 +1,19 @@
+"""What each image of a page is for: logo, story, content, decoration or advertisement, and why.
+
+Three pure steps, so that a build repeats only what changed: ``image_evidence`` for each file, ``page_uses`` for each
+page, and ``label_page``, which brings both together with the counts of the site. ``classify_site`` does all of it.
+"""
+
+from adaptc.analyse.decorations.classify import classify_site, count_uses, site_pages
+from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, Tag, UseEvidence
+from adaptc.analyse.decorations.labels import STRIPPED, ImageUse, Label, kept_at_extreme, label_page
+from adaptc.analyse.decorations.page import page_uses
+from adaptc.analyse.decorations.pixels import image_evidence
+from adaptc.analyse.decorations.rules import DecorationRules, load_decoration_rules
+from adaptc.analyse.decorations.sheets import SheetImages, sheet_images
+
+__all__ = [
+    "STRIPPED", "DecorationRules", "ImageEvidence", "ImageUse", "Label", "SheetImages", "SiteCounts", "Tag",
+    "UseEvidence", "classify_site", "count_uses", "image_evidence", "kept_at_extreme", "label_page",
+    "load_decoration_rules", "page_uses", "sheet_images", "site_pages",
+]  # fmt: skip

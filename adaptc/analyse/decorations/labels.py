@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import StrEnum
 
 from adaptc.analyse.decorations.ads import ad_reason
 from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, Tag, UseEvidence
@@ -12,7 +12,7 @@ from adaptc.analyse.decorations.rules import DecorationRules, Question
 from adaptc.analyse.decorations.signs import View, signs
 
 
-class Label(str, Enum):
+class Label(StrEnum):
     """What an image is for, from what must not be lost to what may go."""
 
     LOGO = "logo"

@@ -11,6 +11,7 @@ from adaptc import media
 from adaptc.site import Found
 from adaptc.urls import Reach
 
+_NEAR = 300  # characters of an item of a list, a card; more is a part of the page
 _BUTTONS = frozenset({"button", "label", "summary"})
 
 
@@ -26,7 +27,10 @@ class Places(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinkAround:
-    """``kind`` is home, page, anchor (of the same page), image, outside, button or "" for none; the others are as in ``UseEvidence``."""
+    """``kind`` is home, page, anchor (of the same page), image, outside, button or "" for none.
+
+    The others are as in ``UseEvidence``.
+    """
 
     kind: str = ""
     alone: bool = False
@@ -79,6 +83,6 @@ def _is_home(path: str, page: str) -> bool:
 def _has_twin(link: Element, href: str) -> bool:
     """Whether a link with text nearby leads to the same place: then the image says nothing of its own."""
     near = link.parent.parent if isinstance(link.parent, Element) else None
-    if not isinstance(near, Element):
+    if not isinstance(near, Element) or len(near.text) > _NEAR:
         return False
-    return any(one.attr("href") == href and one.text.strip() for one in near.find_all("a")[:50])
+    return any(one.attr("href") == href and one.text.strip() for one in near.find_all("a"))

@@ -54,13 +54,14 @@ def page_uses(tree: Document, path: str, places: Places, sheets: Sheets, rules: 
     base = document_base(places.url_of(path), base_href(tree))
     page = _Page(path, base, places, rules, _first_heading(tree), _body_text(tree), tuple(_overrides(tree, rules)))
     found = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
-    times = Counter(use.path for use, _ in found)
+    times = Counter(use.path or use.ref for use, _ in found)
     alike: dict[str, set[str]] = {}
     for use, signature in found:
         alike.setdefault(signature, set()).add(use.path or use.ref)
     count = sum(use.kind != "background" for use, _ in found)
     return [
-        replace(use, times=times[use.path], alike=len(alike[signature]), images=count) for use, signature in found
+        replace(use, times=times[use.path or use.ref], alike=len(alike[signature]), images=count)
+        for use, signature in found
     ]
 
 
@@ -86,9 +87,7 @@ def _overrides(tree: Document, rules: DecorationRules) -> Iterator[tuple[Overrid
 
 def _tags(element: Element, ref: str, path: str | None, page: _Page) -> tuple[Tag, ...]:
     """Return the user's overrides that fit, then the page's own tags."""
-    own = [
-        one.tag for one, chosen in page.overrides if one.fits_url(ref, path) or _is_in(element, chosen)
-    ]
+    own = [one.tag for one, chosen in page.overrides if one.fits_url(ref, path) or _is_in(element, chosen)]
     return (*own, *tags_around(element))
 
 
@@ -293,9 +292,7 @@ def _is_applied(link: Element) -> bool:
     return "stylesheet" in rel and "alternate" not in rel and link.attr("disabled") is None
 
 
-def _linked(
-    base: str, url: str, page: _Page, sheets: Sheets, seen: set[str]
-) -> Iterator[tuple[str, SheetImages]]:
+def _linked(base: str, url: str, page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:
     path = page.places.follow(base, url).path
     if path is None or path in seen:
         return

@@ -1,7 +1,7 @@
 """The rules of the classifier: ``rules/decorations.toml`` of the package, with the user's file over it.
 
-A user's file has the same tables; what it gives replaces the single weight, limit or list of words, and its ``keep`` and
-``drop`` tables are its own::
+A user's file has the same tables; what it gives replaces the single weight, limit or list of words, and its ``keep``
+and ``drop`` tables are its own::
 
     [[drop]]
     url = "*/banners/*"             # a pattern of the reference as written or of the path in the docroot

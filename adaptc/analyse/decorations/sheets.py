@@ -92,9 +92,14 @@ def _rules(nodes: list[Any], outer: str) -> Iterator[ImageRule]:
     for node in nodes:
         if node.type == "qualified-rule":
             yield from _style_rule(node, outer)
-        elif node.type == "at-rule" and node.content is not None and node.lower_at_keyword in _GROUPS:
-            if node.lower_at_keyword != "media" or for_screen(tinycss2.serialize(node.prelude)):
-                yield from _group(node, outer)
+        elif node.type == "at-rule" and node.content is not None and _is_group(node):
+            yield from _group(node, outer)
+
+
+def _is_group(node: Any) -> bool:
+    """Whether an at-rule holds rules that apply on some screen."""
+    name = node.lower_at_keyword
+    return name in _GROUPS and (name != "media" or for_screen(tinycss2.serialize(node.prelude)))
 
 
 def _group(node: Any, outer: str) -> Iterator[ImageRule]:

@@ -1,7 +1,7 @@
-"""The signs that a person would go by, each with a sentence: ``small`` "24x24 px", ``everywhere`` "used by 512 of 766 pages".
+"""The signs that a person would go by, each with a sentence: ``everywhere`` "used by 512 of 766 pages".
 
-``SIGNS`` is the list of all; the rules give each a weight for each question (decoration? logo? story?). A sign is either
-there or not, so that every score can be read as a sum of sentences.
+``SIGNS`` is the list of all; the rules give each a weight for each question (decoration? logo? story?). A sign is
+either there or not, so that every score can be read as a sum of sentences.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ class View:
     def shortest(self) -> float:
         """The shorter side in px; 0 where the size is not known."""
         return min(self.size) if self.size else 0.0
+
+    @cached_property
+    def file_name(self) -> str:
+        """The name of the file in lower case."""
+        return (self.use.path or self.use.url.partition("?")[0]).lower().rpartition("/")[2]
 
     @cached_property
     def file_words(self) -> frozenset[str]:
@@ -140,7 +145,10 @@ def photo(view: View) -> str | None:
     image, limits = view.image, view.rules.limits
     if image is None or image.entropy is None or image.colours is None or view.is_background():
         return None
-    return _if(image.entropy >= limits["photo"] and image.colours >= limits["photo_colours"], "looks like a photograph")
+    return _if(
+        image.entropy >= limits["photo"] and image.colours >= limits["photo_colours"],
+        "looks like a photograph",
+    )
 
 
 @_sign
@@ -177,7 +185,8 @@ def unique(view: View) -> str | None:
 @_sign
 def first_on_pages(view: View) -> str | None:
     first, uses = view.counts.first.get(view.use.path or "", 0), view.counts.uses.get(view.use.path or "", 0)
-    return _if(first >= 3 and first >= 0.5 * uses, f"the first image of {first:,} pages")
+    is_many = first >= max(3, view.counts.pages * view.rules.limits["first_share"])
+    return _if(is_many and first >= 0.5 * uses, f"the first image of {first:,} pages")
 
 
 def _used_by(view: View) -> str:
@@ -239,12 +248,24 @@ def alt_sentence(view: View) -> str | None:
 def _says_something(view: View) -> bool:
     """Whether the alternative text is more than punctuation, the file's name, or words for any picture."""
     text = (view.use.alt or "").lower()
-    idle = view.rules.words["idle"] | view.rules.words["ornament"]
-    if view.is_background() or not any(map(str.isalnum, text)) or (len(text) == 1 and text.isascii() and text.isalpha()):
+    if view.is_background() or not any(map(str.isalnum, text)):
         return False
-    if view.alt_words and view.alt_words <= idle:
-        return False
-    return not (len(text) >= 3 and text.rpartition("/")[2] in (view.use.path or "").lower().rpartition("/")[2])
+    return not (_is_letter(text) or _is_idle(view) or _is_file_name(text, view))
+
+
+def _is_letter(text: str) -> bool:
+    """Whether a letter stands for a shape, as in ``o`` for a bullet; a digit is a number."""
+    return len(text) == 1 and text.isascii() and text.isalpha()
+
+
+def _is_idle(view: View) -> bool:
+    found = view.rules.words
+    return bool(view.alt_words) and view.alt_words <= found["idle"] | found["ornament"] | found["shape"]
+
+
+def _is_file_name(text: str, view: View) -> bool:
+    looks_like_one = len(text) >= 3 and any(mark in text for mark in "._-0123456789")
+    return looks_like_one and text.rpartition("/")[2] in view.file_name
 
 
 def _shortened(text: str) -> str:
@@ -286,7 +307,7 @@ def in_figure(view: View) -> str | None:
 
 @_sign
 def alone_in_link(view: View) -> str | None:
-    is_so = view.use.alone_in_link and not view.is_background() and not view.use.link_alike
+    is_so = view.use.alone_in_link and not view.use.link_alike
     return _if(is_so, "only content of a link: not stripped")
 
 
@@ -303,7 +324,7 @@ def link_with_twin(view: View) -> str | None:
 
 @_sign
 def home_link(view: View) -> str | None:
-    is_so = view.use.link == "home" and (view.use.alone_in_link or view.is_background())
+    is_so = view.use.link == "home" and view.use.path and (view.use.alone_in_link or view.is_background())
     return _if(is_so, "links to the home page")
 
 
@@ -342,7 +363,8 @@ def beside_label(view: View) -> str | None:
 
 @_sign
 def in_text(view: View) -> str | None:
-    return _if(view.use.in_text and not view.is_background() and view.use.beside > view.rules.limits["label"], "in a line of text")
+    is_so = view.use.in_text and not view.is_background() and view.use.beside > view.rules.limits["label"]
+    return _if(is_so, "in a line of text")
 
 
 @_sign
@@ -367,9 +389,18 @@ def logo_class(view: View) -> str | None:
 
 
 @_sign
+def icon_file(view: View) -> str | None:
+    found = view.named("icon", view.file_words)
+    return _if(found and view.longest > view.rules.limits["icon"], f'called "{found}"')
+
+
+@_sign
 def card(view: View) -> str | None:
     found = view.named("card", frozenset(view.use.names))
-    return _if(found and view.use.alike >= 2 and not view.is_background(), f'in one of several places called "{found}"')
+    return _if(
+        found and view.use.alike >= 2 and not view.is_background(),
+        f'in one of several places called "{found}"',
+    )
 
 
 # ---- style sheets
@@ -395,6 +426,12 @@ def inline_background(view: View) -> str | None:
 def card_background(view: View) -> str | None:
     is_so = view.use.is_inline and view.use.alike >= 3
     return _if(is_so, f"background of one of {view.use.alike} elements of the same kind, each with its own")
+
+
+@_sign
+def named_background(view: View) -> str | None:
+    is_so = view.is_background() and view.use.alt and not view.use.holds_text and not view.use.body
+    return _if(is_so, f'a background that is called "{_shortened(view.use.alt or "")}"')
 
 
 @_sign
@@ -425,11 +462,12 @@ def _words_sign(group: str, where: str, sentence: str, limit: str = "") -> None:
 _words_sign("logo", "file_words", 'called "{}"')
 _words_sign("foreign", "file_words", 'called "{}": the mark of others')
 _words_sign("ornament", "file_words", 'called "{}"')
-_words_sign("arrow", "file_words", 'called "{}"', "icon")
-_words_sign("icon", "all_words", 'called "{}"', "icon")
-_words_sign("notice", "file_words", 'called "{}": the sign of a notice', "icon")
-_words_sign("social", "all_words", 'called "{}"', "icon")
+_words_sign("shape", "file_words", 'called "{}"')
+_words_sign("arrow", "file_words", 'called "{}"', limit="icon")
+_words_sign("icon", "all_words", 'called "{}"', limit="icon")
+_words_sign("notice", "file_words", 'called "{}": the sign of a notice', limit="icon")
+_words_sign("social", "all_words", 'called "{}"', limit="icon")
 _words_sign("portrait", "all_words", 'called "{}"')
-_words_sign("figure", "all_words", 'called "{}"')
+_words_sign("figure", "file_words", 'called "{}"')
 _words_sign("meaning", "all_words", 'called "{}": it says something')
 _words_sign("stock", "file_words", 'called "{}": a stock picture')

@@ -19,7 +19,14 @@ _ROLES = {
     "banner": "header", "navigation": "nav", "contentinfo": "footer", "complementary": "aside", "main": "main",
     "menu": "nav", "menubar": "nav", "toolbar": "nav",
 }  # fmt: skip
-_LANDMARKS = {"header": "header", "nav": "nav", "footer": "footer", "aside": "aside", "main": "main", "article": "main"}
+_LANDMARKS = {
+    "header": "header",
+    "nav": "nav",
+    "footer": "footer",
+    "aside": "aside",
+    "main": "main",
+    "article": "main",
+}
 _HIDDEN_ROLES = frozenset({"presentation", "none"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORT = 200  # characters: on a page with hardly any text every landmark holds half of it
@@ -127,10 +134,7 @@ def _is_figure(line: Iterable[Element], figures: frozenset[str]) -> bool:
 
 def _touches_text(inner: list[Element]) -> bool:
     """Whether words stand before or behind the image in its own line."""
-    for one in inner[:-1]:
-        if _is_text(one.previous_sibling) or _is_text(one.next_sibling):
-            return True
-    return False
+    return any(_is_text(one.previous_sibling) or _is_text(one.next_sibling) for one in inner[:-1])
 
 
 def _is_text(node: Node | None) -> bool:

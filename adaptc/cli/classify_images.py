@@ -1,0 +1,114 @@
+"""``adaptc classify-images``: says what each image of the pages is for, and why."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
+from adaptc.diagnostics import UsageError, printable
+
+if TYPE_CHECKING:
+    from adaptc.analyse.decorations import DecorationRules, ImageUse
+    from adaptc.config import Config
+    from adaptc.fs import Tree
+    from adaptc.site import Site
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@command("classify-images", formats=("text", "json", "jsonl"))
+@click.argument("docroot", required=False, type=_FOLDER)
+@click.option("--page", "globs", multiple=True, metavar="GLOB", help="Only pages that match; may be given again.")
+@click.option("--level", metavar="NAME", help="Obey the adaptation tags of this level, too.")
+@click.option("--rules", "own_rules", type=_FILE, metavar="FILE", help="Rules over those that ship.")
+def classify_images(
+    frame: Frame, docroot: Path | None, globs: tuple[str, ...], level: str | None, own_rules: Path | None
+) -> None:
+    """Say what each image of the pages is for, and why.
+
+    An image is logo, story, content, decoration or ad; decorations and ads are left out of degraded pages. With
+    --format jsonl, one JSON object a line: site, page, ref (as written), path, kind, label, score, reasons.
+    """
+    config = frame.load({"docroot": docroot})
+    rules = _rules(own_rules)
+    tree, site = _site(config)
+    found = _found(tree, site, rules, globs, level)
+    name = site_name(config)
+    if frame.format == "jsonl":
+        for use in found:
+            click.echo(json.dumps(record(name, use), ensure_ascii=True))
+    elif frame.format == "json":
+        print_json([record(name, use) for use in found])
+    else:
+        _print_pages(found, frame)
+
+
+def _rules(path: Path | None) -> DecorationRules:
+    from adaptc.analyse.decorations import load_decoration_rules
+    from adaptc.tomlsource import read_toml
+
+    return load_decoration_rules(read_toml(path) if path else None)
+
+
+def _site(config: Config) -> tuple[Tree, Site]:
+    from adaptc.fs import DiskTree
+    from adaptc.load.directory import Selection, load_directory
+    from adaptc.site import Site, Source
+    from adaptc.urls import SiteAddress
+
+    if config.docroot is None or not config.docroot.is_dir():
+        raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
+    tree = DiskTree(config.docroot)
+    loaded = load_directory(tree, Selection(config.site.exclude, config.site.include_hidden))
+    sources = {
+        path: Source("", found.size, found.media_type, found.alias_of) for path, found in loaded.resources.items()
+    }
+    return tree, Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
+
+
+def _found(
+    tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], level: str | None
+) -> Iterator[ImageUse]:
+    from adaptc.analyse.decorations import classify_site, site_pages
+
+    if not globs:
+        return classify_site(tree, site, rules, None, level)
+    pages = [path for path in site_pages(site) if any(fnmatch.fnmatchcase(path, glob) for glob in globs)]
+    if not pages:
+        raise UsageError(f"no page matches {' or '.join(globs)}")
+    return classify_site(tree, site, rules, pages, level)
+
+
+def site_name(config: Config) -> str:
+    """Return the name of the docroot's directory."""
+    return config.docroot.resolve().name if config.docroot else ""
+
+
+def record(site: str, use: ImageUse) -> dict[str, Any]:
+    """Return a labelled image for JSON; ``path`` is null for an image outside the site and a missing one."""
+    return {
+        "site": site,
+        "page": use.page,
+        "ref": use.ref,
+        "path": use.path,
+        "kind": use.kind,
+        "label": use.label.value,
+        "score": use.score,
+        "reasons": list(use.reasons),
+    }
+
+
+def _print_pages(found: Iterable[ImageUse], frame: Frame) -> None:
+    for page, uses in groupby(found, key=lambda use: use.page):
+        rows = [[use.label.value, f"{use.score:+g}", use.ref.strip(), "; ".join(use.reasons)] for use in uses]
+        lines = table(rows, right=(1,)).splitlines()
+        print_text("\n".join([printable(page), *(f"  {line}" for line in lines)]), frame)

@@ -1,0 +1,180 @@
+"""half-images: the images of a page at half resolution, in the same boxes."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.html.edit import Editor
+from adaptc.html.srcset import parse_srcset
+from adaptc.image.size import CLOSE, slack
+from adaptc.model import Action
+from adaptc.passes.copies import Copies, Copy
+from adaptc.passes.half_sheets import half_css
+from adaptc.passes.half_srcset import SourceSet, halve_srcset, single
+from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
+from adaptc.passes.sheets import PageSheets, page_sheets
+from adaptc.passes.view import Options, View
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+NAME = "half-images"
+# Selectors that would match other elements, or none, once the attributes changed
+_BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
+# A ratio that a sheet gives an image would be overruled by one in its style attribute.
+_BY_STYLE = re.compile(r"\[\s*style\b|aspect-ratio", re.IGNORECASE)
+
+
+def half_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
+
+    A page whose scripts may read or write the addresses of images stays as it is, and so does one under a
+    Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG images, ``<input>`` and
+    ``background`` attributes stay: nothing could keep their size.
+    """
+    report = Report()
+    if not any(True for _ in editor.tree.iter_elements(("img", "source", "style"))) and "url(" not in editor.text:
+        return report
+    halving = _Halving(editor, page, view, options)
+    reason = halving.reason_to_leave()
+    if reason is not None:
+        report.actions.append(Action(NAME, KEPT, "images", reason))
+        return report
+    halving.run()
+    report.actions.extend(halving.copies.actions)
+    return report
+
+
+class _Halving:
+    """The images of one page."""
+
+    def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
+        self.editor, self.page, self.view = editor, page, view
+        self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
+        self.styles: dict[Element, str] = {}
+
+    @cached_property
+    def sheets(self) -> PageSheets:
+        return page_sheets(self.editor.tree, self.page.base, self.view)
+
+    def reason_to_leave(self) -> str | None:
+        """Return why no image of the page is touched, or ``None``."""
+        if self.page.base_path is None:
+            return "the page's base is not on this site"
+        if self.page.has_policy:
+            return "a Content-Security-Policy restricts the page"
+        if self.page.touches_sources():
+            return "a script may read or write the addresses of images"
+        if any(map(_selects_by_source, self.sheets.texts)):
+            return "a style sheet selects images by their addresses"
+        return None
+
+    def run(self) -> None:
+        """Edit the page."""
+        elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
+        here = [element for element in elements if not stands_apart(element, self.editor.text)]
+        self._style_attributes()
+        for element in here:
+            if element.tag in _REWRITE:
+                _REWRITE[element.tag](self, element)
+        for element in here:
+            if element.tag == "link":
+                self._preload(element)
+
+    def _style_attributes(self) -> None:
+        for element in self.editor.tree.select('[style*="("]'):
+            style = element.attr("style") or ""
+            halved = style if stands_apart(element, self.editor.text) else self._half_css(style, is_attribute=True)
+            if halved != style:
+                self._set_style(element, halved)
+
+    def _half_css(self, text: str, *, is_attribute: bool) -> str:
+        return half_css(text, self.copies.of, declarations=is_attribute)
+
+    def _set_style(self, element: Element, style: str) -> None:
+        self.styles[element] = style
+        self.editor.set_attribute(element, "style", style)
+
+    def _style(self, element: Element) -> None:
+        if (element.attr("type") or "text/css").lower() == "text/css":
+            self.editor.set_raw_text(element, self._half_css(element.text, is_attribute=False))
+
+    def _source(self, element: Element) -> None:
+        made = self._source_set(element, "srcset", "sizes") if _in_picture(element) else None
+        if made is None or ("type" in element.attrs and made.media_type is None):
+            return
+        self._set_source_set(element, made, "srcset", "sizes")
+        self._set_type(element, made.media_type)
+
+    def _img(self, image: Element) -> None:
+        copy = self.copies.of(image.attr("src") or "") if image.attr("src") else None
+        if parse_srcset(image.attr("srcset") or ""):
+            made = self._source_set(image, "srcset", "sizes")
+        else:
+            made = None if copy is None else single(copy)
+        if made is None:
+            return
+        self._set_source_set(image, made, "srcset", "sizes")
+        if copy is not None:
+            self.editor.set_attribute(image, "src", copy.url)
+            self._keep_ratio(image, made, copy)
+
+    def _keep_ratio(self, image: Element, made: SourceSet, copy: Copy) -> None:
+        """Give the image the original's ratio where no copy has it: 401 by 301 has no half."""
+        file = copy.file
+        natural = (file.natural_width, file.natural_height)
+        style = self.styles.get(image, image.attr("style") or "")
+        is_alone = made.sizes is not None and not _in_picture(image)
+        if slack(natural, (file.width, file.height)) <= CLOSE or not is_alone or not self._may_add_ratio(style):
+            return
+        self._set_style(image, f"aspect-ratio:{natural[0]}/{natural[1]}{';' if style else ''}{style}")
+
+    def _may_add_ratio(self, style: str) -> bool:
+        return not any(map(_speaks_of_ratio, (style, *self.sheets.texts)))
+
+    def _preload(self, link: Element) -> None:
+        """Preload the copy where the page shows it: the original would be fetched for nothing."""
+        if "preload" not in (link.attr("rel") or "").lower().split() or (link.attr("as") or "").lower() != "image":
+            return
+        made = self._source_set(link, "imagesrcset", "imagesizes")
+        copy = self.copies.of(link.attr("href") or "") if link.attr("href") else None
+        if made is not None:
+            self._set_source_set(link, made, "imagesrcset", "imagesizes")
+        if copy is not None:
+            self.editor.set_attribute(link, "href", copy.url)
+        self._set_type(link, made.media_type if made else copy.file.media_type if copy else link.attr("type"))
+
+    def _source_set(self, element: Element, srcset: str, sizes: str) -> SourceSet | None:
+        return halve_srcset(element.attr(srcset) or "", element.attr(sizes), self.copies.of)
+
+    def _set_source_set(self, element: Element, made: SourceSet, srcset: str, sizes: str) -> None:
+        self.editor.set_attribute(element, srcset, made.srcset)
+        if made.sizes is not None:
+            self.editor.set_attribute(element, sizes, made.sizes)
+
+    def _set_type(self, element: Element, media_type: str | None) -> None:
+        if "type" not in element.attrs:
+            return
+        if media_type is None:
+            self.editor.remove_attribute(element, "type")
+        else:
+            self.editor.set_attribute(element, "type", media_type)
+
+
+@lru_cache(maxsize=256)
+def _selects_by_source(text: str) -> bool:
+    return _BY_SOURCE.search(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _speaks_of_ratio(text: str) -> bool:
+    return _BY_STYLE.search(text) is not None
+
+
+def _in_picture(element: Element) -> bool:
+    return getattr(element.parent, "tag", None) == "picture"
+
+
+_REWRITE = {"img": _Halving._img, "source": _Halving._source, "style": _Halving._style}

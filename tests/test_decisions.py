@@ -1,0 +1,76 @@
+"""Decisions about the whole site from the facts of its files."""
+
+from __future__ import annotations
+
+from adaptc import media
+from adaptc.analyse.facts import Facts
+from adaptc.analyse.placement import DeliveryCost
+from adaptc.engine.decisions import changed_decisions, decide, decision_rows
+from adaptc.site import Source
+
+COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
+TYPES = {"html": media.HTML, "css": media.CSS, "js": media.JS, "png": media.PNG, "pdf": "application/pdf"}
+
+
+def sources(*paths: str, size: int = 500) -> dict[str, Source]:
+    return {path: Source("", size, TYPES[path.rpartition(".")[2]]) for path in paths}
+
+
+def page(*embeds: str, pinned: tuple[str, ...] = ()) -> Facts:
+    roles = {"css": "stylesheet", "js": "script", "png": "image", "html": "frame", "pdf": "object"}
+    return Facts("", tuple((roles[path.rpartition(".")[2]], path) for path in embeds), pinned)
+
+
+def sheet(transfer: int, *imports: str) -> Facts:
+    return Facts("", tuple(("import", path) for path in imports), transfer=transfer)
+
+
+def reasons(facts: dict[str, Facts], known: dict[str, Source]) -> dict[str, str]:
+    placed = decide(facts.items(), known, COST, 4096).placements
+    return {path: one.reason.partition(":")[0] for path, one in placed.items()}
+
+
+def test_uses_are_counted_once_a_page() -> None:
+    known = sources("a.html", "b.html", "s.css", "i.png")
+    facts = {"a.html": page("s.css", "s.css", "i.png"), "b.html": page("s.css"), "s.css": sheet(100)}
+    assert reasons(facts, known) == {
+        "s.css": "100 bytes used by 2 of 2 pages",
+        "i.png": "500 bytes used by 1 of 2 pages",
+    }
+
+
+def test_a_sheet_weighs_what_it_imports_and_each_only_once() -> None:
+    known = sources("a.html", "s.css", "t.css", "u.css")
+    facts = {
+        "a.html": page("s.css"),
+        "s.css": sheet(100, "t.css", "u.css", "gone.css"),
+        "t.css": sheet(30, "u.css"),
+        "u.css": sheet(7, "s.css"),
+    }
+    assert reasons(facts, known) == {"s.css": "137 bytes used by 1 of 1 pages"}
+
+
+def test_what_is_no_sheet_script_or_small_image_is_not_placed() -> None:
+    known = sources("a.html", "b.html", "x.pdf") | sources("large.png", size=5000)
+    assert reasons({"a.html": page("b.html", "x.pdf", "large.png"), "b.html": page()}, known) == {}
+
+
+def test_what_could_not_be_read_is_not_placed() -> None:
+    assert reasons({"a.html": page("unread.css", "unread.png")}, sources("a.html")) == {}
+
+
+def test_pinned_files() -> None:
+    decisions = decide({"a.html": page("s.css", pinned=("s.css",))}.items(), sources("a.html", "s.css"), COST, 0)
+    assert decisions.pinned == {"s.css"}
+    assert decision_rows(decisions)["/pin/s.css"][0]
+
+
+def test_only_another_choice_is_a_change() -> None:
+    before = {"/placement/a": (True, "1 ms"), "/placement/b": (False, "1 ms"), "/placement/c": (True, "1 ms")}
+    now = {
+        "/placement/a": (True, "2 ms"),
+        "/placement/b": (True, "1 ms"),
+        "/placement/d": (False, ""),
+        "/pin/e": (True, ""),
+    }
+    assert changed_decisions(before, now) == {"/placement/b", "/placement/c", "/pin/e"}

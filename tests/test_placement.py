@@ -1,0 +1,62 @@
+"""The cost model by numbers computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.analyse.placement import DeliveryCost, Placement, Use, place_assets
+
+# a = 0.83 ms a request, b = 0.033 ms a kB, three pages a visit, 30 % of the visits warm
+COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
+
+
+def test_a_file_of_its_own() -> None:
+    # 0.7 * (0.83 + 0.033 * 10)
+    assert COST.own_file(10_000) == pytest.approx(0.812)
+    assert COST.own_file(0) == pytest.approx(0.581)
+
+
+def test_inline() -> None:
+    # 0.033 * 10 on (1 + 2 * 0.5) pages
+    assert COST.inline(10_000, 0.5) == pytest.approx(0.66)
+    assert COST.inline(10_000, 0.0) == pytest.approx(0.33)
+    assert COST.inline(10_000, 1.0) == pytest.approx(0.99)
+
+
+@pytest.mark.parametrize(
+    ("size", "pages", "inline"),
+    [
+        # on every page: 3 b s = 0.7 (a + b s) at s = 0.581 / (0.033 * 2.3) = 7.655 kB
+        (7654, 100, True),
+        (7656, 100, False),
+        # on one page of a hundred: 1.02 b s = 0.7 (a + b s) at s = 0.581 / (0.033 * 0.32) = 55.019 kB
+        (55_018, 1, True),
+        (55_020, 1, False),
+        (0, 100, True),
+    ],
+)
+def test_the_size_at_which_it_turns(size: int, pages: int, inline: bool) -> None:
+    assert place_assets({"a.css": Use(size, pages)}, 100, COST)["a.css"].inline == inline
+
+
+def test_equal_costs_go_to_the_file() -> None:
+    assert not place_assets({"a": Use(1000, 1)}, 1, DeliveryCost(0, 1, 1, 0))["a"].inline
+
+
+def test_every_visit_is_warm() -> None:
+    assert not place_assets({"a": Use(1, 1)}, 1, DeliveryCost(0.83, 0.033, 3, 1.0))["a"].inline
+
+
+def test_requests_cost_nothing() -> None:
+    assert not place_assets({"a": Use(100, 1)}, 1, DeliveryCost(0, 0.033, 3, 0))["a"].inline
+
+
+def test_the_figures_are_told() -> None:
+    # 1 + 2 * 3/4 pages: 2.5 * 0.033 * 2; 0.7 * (0.83 + 0.066)
+    assert place_assets({"a": Use(2000, 3)}, 4, COST) == {
+        "a": Placement(True, "2000 bytes used by 3 of 4 pages: 0.17 ms a visit inline, 0.63 ms shared")
+    }
+
+
+def test_a_site_without_pages() -> None:
+    assert place_assets({}, 0, COST) == {}

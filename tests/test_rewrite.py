@@ -1,0 +1,222 @@
+"""Demotion: a pass whose work cannot stand is dropped for the page, with a diagnostic; the others go on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from small_site import SmallSite, steps_named
+
+from adaptc import media
+from adaptc.html.edit import Editor
+from adaptc.model import Action
+from adaptc.passes.page import Report
+from adaptc.pipeline import Pass, Step
+
+PAGES = frozenset({media.HTML})
+TEXT = (
+    "<!doctype html><meta charset=utf-8><title>T</title><style>a{}</style><body><h1 id=top class=head>Heading</h1>"
+    "<p title='x, and more of it' class=x>Some text</p></body>"
+)
+
+
+def edits(name, change, *, inlined=(), after_edits=False, verb="changed"):
+    """Make a step of an edit pass that does ``change(editor)``."""
+
+    def run(editor, page, view, options):
+        change(editor)
+        return Report([Action(name, verb, "the page")], inlined=[(path, 1) for path in inlined])
+
+    return Step(Pass(name, 1, PAGES, edit=run, after_edits=after_edits), {})
+
+
+def text(name, change):
+    """Make a step of a text pass."""
+    return Step(Pass(name, 1, PAGES, text=lambda given, page, options: change(given)), {})
+
+
+def first(editor: Editor, tag: str):
+    return next(iter(editor.tree.iter_elements(tag)))
+
+
+def shorter(name="shorter", **options):
+    return edits(name, lambda editor: editor.remove_attribute(first(editor, "p"), "title"), **options)
+
+
+def idle(name="idle"):
+    return edits(name, lambda editor: None, verb="kept")
+
+
+def breaking(name="breaking", **options):
+    def change(editor):
+        for element in editor.tree.iter_elements("p"):
+            editor.remove_element(element)
+
+    return edits(name, change, **options)
+
+
+def growing(name="growing", length=50, **options):
+    noise = "".join(chr(0x4E00 + 37 * index % 20000) for index in range(length))
+    return edits(name, lambda editor: editor.set_attribute(first(editor, "h1"), "data-x", noise), **options)
+
+
+def refused(name="refused"):
+    return edits(name, lambda editor: editor.set_raw_text(first(editor, "style"), "</style><p>"))
+
+
+def rewrite(*steps, page=TEXT, **files):
+    return SmallSite({"index.html": page, **files}).rewrite(steps=steps)
+
+
+def ids(done):
+    return [said.id for said in done.diagnostics]
+
+
+def test_a_page_that_no_pass_changes_stays_as_it_is():
+    done = rewrite(idle())
+    assert done.content is None and done.demoted == [] and done.embeds is None
+    assert [action.verb for action in done.actions] == ["kept"]
+
+
+def test_equal_actions_are_counted():
+    step = edits("twice", lambda editor: None, verb="kept")
+    done = rewrite(step, step)
+    assert [action.count for action in done.actions] == [1]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_pass_that_breaks_the_contract_is_dropped_wherever_it_stands(order):
+    steps = [idle(), shorter()]
+    steps.insert(order, breaking())
+    done = rewrite(*steps)
+    assert done.demoted == ["breaking"] and ids(done) == ["contract-broken"]
+    assert "pass breaking was dropped" in done.diagnostics[0].message
+    assert "the visible text changes" in done.diagnostics[0].message
+    assert done.diagnostics[0].location.path == "index.html"
+    assert b"and more" not in done.content and b"Some text" in done.content
+
+
+def test_the_edits_of_a_dropped_pass_do_not_come_back():
+    """The passes of a round share an editor, which once kept the edits of a pass that was dropped."""
+    done = rewrite(breaking(), growing(length=1), shorter())
+    assert b"Some text" in done.content
+
+
+def test_a_text_pass_is_dropped_for_what_it_breaks():
+    done = rewrite(shorter(), text("cut", lambda given: given.replace("Heading", "")))
+    assert done.demoted == ["cut"] and ids(done) == ["contract-broken"]
+    assert b"Heading" in done.content and b"and more" not in done.content
+
+
+def test_a_text_pass_that_gives_no_shorter_text_is_ignored():
+    done = rewrite(text("longer", lambda given: given + " " * 9), text("none", lambda given: None))
+    assert done.content is None and done.actions == [] and done.diagnostics == []
+
+
+def test_the_pass_that_makes_the_page_dearer_is_dropped():
+    done = rewrite(shorter(), growing(), idle())
+    assert done.demoted == ["growing"] and ids(done) == ["pass-dearer"]
+    assert "bytes more, compressed" in done.diagnostics[0].message
+    assert b"data-x" not in done.content and b"and more" not in done.content
+
+
+def test_the_dearest_pass_is_dropped_first():
+    done = rewrite(growing("little", 1), growing("much", 60), shorter())
+    assert done.demoted == ["much"]
+
+
+NOISE = "".join(chr(0x4E00 + 41 * index % 20000) for index in range(80))
+SHEET = f"a{{content:'{NOISE}'}}"
+LINK = "<link rel=stylesheet href=a.css>"
+
+
+def inliner():
+    return edits(
+        "inliner",
+        lambda editor: editor.replace_element(first(editor, "link"), f"<style>{SHEET}</style>"),
+        inlined=["a.css"],
+    )
+
+
+def test_a_page_may_grow_by_what_it_takes_in():
+    done = rewrite(inliner(), page=TEXT.replace("<title>", LINK + "<title>"), **{"a.css": SHEET})
+    assert done.demoted == [] and done.embeds == ()
+
+
+def test_a_file_that_the_page_still_loads_does_not_count_as_saved():
+    done = rewrite(inliner(), page=TEXT.replace("<title>", LINK * 2 + "<title>"), **{"a.css": SHEET})
+    assert done.demoted == ["inliner"] and ids(done) == ["pass-dearer"]
+
+
+def test_fewer_characters_that_compress_worse_are_no_gain():
+    page = "<!doctype html><title>T</title>" + "<p data-x='abcdefghijklmnopqrstuvwxyz'>text" * 40
+
+    def scrambled(given):
+        letters = iter(range(10**6))
+        return re.sub("abcdefghijklmnopqrstuvwxyz", lambda _: f"{next(letters) * 7919**5 % 10**16:016}", given)
+
+    done = rewrite(text("scrambled", scrambled), page=page)
+    assert done.content is None and ids(done) == ["pass-dearer"]
+
+
+def test_a_pass_whose_edits_are_refused_is_dropped():
+    done = rewrite(refused(), page=TEXT)
+    assert done.demoted == ["refused"] and ids(done) == ["edit-refused"]
+    assert done.diagnostics[0].location.path == "index.html"
+    assert done.content is None
+
+
+def test_refused_edits_do_not_take_the_others_of_their_round_with_them():
+    done = rewrite(shorter(), refused(), idle())
+    assert done.demoted == ["refused"]
+    assert b"and more" not in done.content
+
+
+def test_a_page_written_anew_is_said_with_the_passes_that_changed_it():
+    page = f"<!doctype html><meta charset=utf-8><title>T</title><!--{NOISE}--><p title=x>a<table><tr><td>b</table>"
+    implied = edits("implied", lambda editor: editor.set_attribute(first(editor, "tbody"), "id", "x"))
+    done = rewrite(idle(), implied, shorter(), text("cut", lambda given: re.sub("<!--.*?-->", "", given)), page=page)
+    assert ids(done) == ["edit-serialised"] and done.demoted == []
+    assert "pass implied, shorter was applied" in done.diagnostics[0].message
+
+
+def test_every_pass_may_be_dropped():
+    done = rewrite(breaking("one"), breaking("two"), growing("three"), refused("four"), text("five", lambda given: "x"))
+    assert done.content is None
+    assert done.demoted == ["five", "four", "one", "three", "two"]
+
+
+def test_a_pass_that_changes_the_page_and_does_not_say_so_is_found_as_well():
+    done = rewrite(breaking("silent", verb="kept"))
+    assert done.content is None and done.demoted == ["silent"]
+
+
+def test_a_later_pass_sees_what_earlier_ones_made():
+    seen = []
+    after = edits(
+        "after", lambda editor: seen.append("title" in first(editor, "p").attrs), after_edits=True, verb="kept"
+    )
+    rewrite(shorter(), after)
+    assert seen == [False]
+
+
+def test_a_template_source_is_left_alone():
+    done = rewrite(shorter(), page="<?php include 'head.php' ?>" + TEXT)
+    assert done.content is None and ids(done) == ["template-source"]
+
+
+def test_a_page_that_does_not_survive_its_encoding_is_left_alone():
+    done = SmallSite({"index.html": b"<meta charset=utf-8><p title=x>\xff\xfe\xfa"}).rewrite(steps=(shorter(),))
+    assert done.content is None and ids(done) == ["encoding-unreversible"]
+
+
+def test_the_shipped_passes_give_the_same_result_twice():
+    site = SmallSite({"index.html": TEXT})
+    assert site.rewrite().content == site.rewrite().content
+    again = SmallSite({"index.html": site.rewrite().content}).rewrite()
+    assert again.content is None
+
+
+def test_a_page_with_nothing_to_gain_keeps_its_bytes():
+    site = SmallSite({"index.html": b"<!doctype html>\r\n<title>T</title>\r\n<p>x"})
+    assert site.rewrite(steps=steps_named("inline-styles", "embedded")).content is None
