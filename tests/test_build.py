@@ -583,7 +583,7 @@ def _links(chosen: random.Random, site: BuiltSite) -> None:
         chosen.choice(["alias.html", "sub/alias.html", "one.css"]),
         chosen.choice(["a.html", "sub", "two.css"]),
     )
-    _clear(site, name)
+    _make_room(site, name)
     (site.docroot / name).parent.mkdir(exist_ok=True)
     (site.docroot / name).symlink_to(os.path.relpath(site.docroot / target, (site.docroot / name).parent))
 
@@ -601,12 +601,16 @@ def _clear(site: BuiltSite, path: str) -> None:
         site.remove(path)
 
 
-def _put(site: BuiltSite, path: str, content: str | bytes) -> None:
+def _make_room(site: BuiltSite, path: str) -> None:
     for parent in reversed(Path(path).parents):
         if os.path.islink(site.docroot / parent) or (site.docroot / parent).is_file():
             site.remove(str(parent))
     if (site.docroot / path).is_dir() or (site.docroot / path).is_symlink():
         site.remove(path)
+
+
+def _put(site: BuiltSite, path: str, content: str | bytes) -> None:
+    _make_room(site, path)
     site.write({path: content})
 
 

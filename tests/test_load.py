@@ -7,6 +7,8 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -206,6 +208,8 @@ def test_the_docroot_itself_cannot_be_listed() -> None:
 
 UNREADABLE = """
 import os, sys
+from adaptc.fs import DiskTree
+from adaptc.load.directory import load_directory
 root = sys.argv[1]
 os.chmod(root + "/closed", 0)
 os.chmod(root + "/README", 0)
@@ -214,22 +218,25 @@ if os.geteuid() == 0:  # root may read everything
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
-from adaptc.fs import DiskTree
-from adaptc.load.directory import load_directory
 found = load_directory(DiskTree(root))
 print(*found.resources)
 print(*sorted(one.id + " " + str(one.location) for one in found.diagnostics), sep="\\n")
 """
 
 
-def test_what_cannot_be_read_on_disk(tmp_path: Path) -> None:
-    write(tmp_path, "a.html", "README", "closed/inner.html", "open.html")
-    (tmp_path / "behind").symlink_to("closed/inner.html")
-    for directory in (tmp_path, *tmp_path.parents[:3]):
-        if directory.owner() != "root" or directory.is_relative_to(tmp_path.parents[1]):
-            directory.chmod(0o755)
-    done = subprocess.run([sys.executable, "-c", UNREADABLE, tmp_path], capture_output=True, text=True)
-    (tmp_path / "closed").chmod(0o755)
+@pytest.fixture
+def common() -> Iterator[Path]:
+    """A directory that every user may enter, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+def test_what_cannot_be_read_on_disk(common: Path) -> None:
+    write(common, "a.html", "README", "closed/inner.html", "open.html")
+    (common / "behind").symlink_to("closed/inner.html")
+    done = subprocess.run([sys.executable, "-c", UNREADABLE, common], capture_output=True, text=True)
+    (common / "closed").chmod(0o755)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "a.html open.html",
@@ -265,6 +272,7 @@ def test_a_tree_deeper_than_the_stack(tmp_path: Path) -> None:
     os.close(os.open("deepest", os.O_CREAT, dir_fd=here))
     os.close(here)
     found = load(tmp_path)
+    subprocess.run(["rm", "-r", tmp_path / "d"], check=True)
     assert [len(path) for path in found.resources] == [3007]
     assert found.diagnostics == []
 

@@ -150,11 +150,16 @@ def test_a_policy_in_the_header_leaves_everything():
     [
         "document.styleSheets[0].insertRule('x{}')",
         "document.querySelector('link').href = 'x.css'",
-        "document.currentScript",
+        "$('style').text()",
     ],
 )
 def test_a_script_that_looks_for_sheets_leaves_everything(script):
     assert "<style" not in inlined(head=f"{HEAD}<script>{script}</script>")
+
+
+def test_a_script_that_looks_for_scripts_only_is_no_hindrance():
+    script = "document.currentScript;new Worker('w.js');document.getElementsByTagName('script')[0]"
+    assert "<style" in inlined(head=f"{HEAD}<script>{script}</script>")
 
 
 def test_a_script_in_a_file_is_read_as_well():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from adaptc.css.fonts import font_family
 from adaptc.css.rules import GROUPS, Item, declaration_items, sheet_items
@@ -72,7 +72,7 @@ def used_sheets(
 def _by_names(matches: Matches, keep_names: frozenset[str]) -> Matches:
     """Scripts may move elements and set classes: a selector can match if each of its names can be there."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def has(name: str) -> bool:
         return name.lstrip(".#[") in keep_names or matches(escaped_name(name))
 
@@ -101,7 +101,7 @@ class _Node:
 
     item: Item
     asked: tuple[str, ...] = ()
-    names: _Names = _Names()  # noqa: RUF009  frozen
+    names: _Names = _Names()
     defines: str = ""
     types: frozenset[str] = _NOTHING  # media types of an @media that is only for these
     nodes: tuple[_Node, ...] = ()  # of a style rule only what may go without it: nested rules, custom properties

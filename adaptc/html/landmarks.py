@@ -136,9 +136,9 @@ def _is_called_main(element: Element) -> bool:
 def _is_navigation(element: Element, total: int) -> bool:
     if not _is_called_navigation(element):
         return False
-    links = [link for link in element.select("a[href]")]
+    links = element.select("a[href]")
     length = content_length(element)
-    if not links or length > _HALF * total and element.tag != "nav":
+    if not links or (length > _HALF * total and element.tag != "nav"):
         return not length and not element.select("input, textarea, select")
     return sum(map(content_length, links)) >= _LINKED * length
 

@@ -223,9 +223,9 @@ def _is_nearly_srgb(content: bytes) -> bool:
 
 
 def _near(numbers: bytes, others: bytes) -> bool:
-    """Whether numbers of 32 bits differ by 1 % at most."""
+    """Whether numbers of 32 bits differ by 2 % at most."""
     pairs = zip(_numbers(numbers), _numbers(others), strict=False)
-    return len(numbers) == len(others) and all(abs(one - other) <= other / 100 for one, other in pairs)
+    return len(numbers) == len(others) and all(abs(one - other) <= other / 50 for one, other in pairs)
 
 
 def _numbers(content: bytes) -> list[int]:

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.html.edit import Editor
 from adaptc.html.srcset import parse_srcset
-from adaptc.image.size import CLOSE, slack
 from adaptc.model import Action
-from adaptc.passes.copies import Copies, Copy
+from adaptc.passes.copies import Copies
 from adaptc.passes.half_sheets import half_css
 from adaptc.passes.half_srcset import SourceSet, halve_srcset, single
 from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
-from adaptc.passes.sheets import PageSheets, page_sheets
+from adaptc.passes.sheets import page_sheets
 from adaptc.passes.view import Options, View
+from adaptc.script.images import touches_images
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
 NAME = "half-images"
+# Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
+# sites, of which nothing is known; or the site's own that touch images.
+ANY, OWN = "any", "own"
+
 # Selectors that would match other elements, or none, once the attributes changed
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
-# A ratio that a sheet gives an image would be overruled by one in its style attribute.
-_BY_STYLE = re.compile(r"\[\s*style\b|aspect-ratio", re.IGNORECASE)
 
 
 def half_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
-    A page whose scripts may read or write the addresses of images stays as it is, and so does one under a
-    Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG images, ``<input>`` and
-    ``background`` attributes stay: nothing could keep their size.
+    A page whose scripts may read or write the addresses of images stays as it is (the option ``scripts`` says which
+    count), and so does one under a Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG
+    images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
     """
     report = Report()
     if not any(True for _ in editor.tree.iter_elements(("img", "source", "style"))) and "url(" not in editor.text:
@@ -51,13 +53,8 @@ class _Halving:
     """The images of one page."""
 
     def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
-        self.editor, self.page, self.view = editor, page, view
+        self.editor, self.page, self.view, self.options = editor, page, view, options
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
-        self.styles: dict[Element, str] = {}
-
-    @cached_property
-    def sheets(self) -> PageSheets:
-        return page_sheets(self.editor.tree, self.page.base, self.view)
 
     def reason_to_leave(self) -> str | None:
         """Return why no image of the page is touched, or ``None``."""
@@ -65,11 +62,16 @@ class _Halving:
             return "the page's base is not on this site"
         if self.page.has_policy:
             return "a Content-Security-Policy restricts the page"
-        if self.page.touches_sources():
+        if self._is_touched():
             return "a script may read or write the addresses of images"
-        if any(map(_selects_by_source, self.sheets.texts)):
+        if any(map(_selects_by_source, page_sheets(self.editor.tree, self.page.base, self.view).texts)):
             return "a style sheet selects images by their addresses"
         return None
+
+    def _is_touched(self) -> bool:
+        if self.options.get("scripts", ANY) == ANY:
+            return self.page.touches_sources()
+        return any(map(_touches_images, self.page.scripts))
 
     def run(self) -> None:
         """Edit the page."""
@@ -88,14 +90,10 @@ class _Halving:
             style = element.attr("style") or ""
             halved = style if stands_apart(element, self.editor.text) else self._half_css(style, is_attribute=True)
             if halved != style:
-                self._set_style(element, halved)
+                self.editor.set_attribute(element, "style", halved)
 
     def _half_css(self, text: str, *, is_attribute: bool) -> str:
         return half_css(text, self.copies.of, declarations=is_attribute)
-
-    def _set_style(self, element: Element, style: str) -> None:
-        self.styles[element] = style
-        self.editor.set_attribute(element, "style", style)
 
     def _style(self, element: Element) -> None:
         if (element.attr("type") or "text/css").lower() == "text/css":
@@ -119,20 +117,6 @@ class _Halving:
         self._set_source_set(image, made, "srcset", "sizes")
         if copy is not None:
             self.editor.set_attribute(image, "src", copy.url)
-            self._keep_ratio(image, made, copy)
-
-    def _keep_ratio(self, image: Element, made: SourceSet, copy: Copy) -> None:
-        """Give the image the original's ratio where no copy has it: 401 by 301 has no half."""
-        file = copy.file
-        natural = (file.natural_width, file.natural_height)
-        style = self.styles.get(image, image.attr("style") or "")
-        is_alone = made.sizes is not None and not _in_picture(image)
-        if slack(natural, (file.width, file.height)) <= CLOSE or not is_alone or not self._may_add_ratio(style):
-            return
-        self._set_style(image, f"aspect-ratio:{natural[0]}/{natural[1]}{';' if style else ''}{style}")
-
-    def _may_add_ratio(self, style: str) -> bool:
-        return not any(map(_speaks_of_ratio, (style, *self.sheets.texts)))
 
     def _preload(self, link: Element) -> None:
         """Preload the copy where the page shows it: the original would be fetched for nothing."""
@@ -163,14 +147,14 @@ class _Halving:
             self.editor.set_attribute(element, "type", media_type)
 
 
+@lru_cache(maxsize=512)
+def _touches_images(script: str | bytes) -> bool:
+    return touches_images(script if isinstance(script, str) else script.decode("utf-8", "replace"))
+
+
 @lru_cache(maxsize=256)
 def _selects_by_source(text: str) -> bool:
     return _BY_SOURCE.search(text) is not None
-
-
-@lru_cache(maxsize=256)
-def _speaks_of_ratio(text: str) -> bool:
-    return _BY_STYLE.search(text) is not None
 
 
 def _in_picture(element: Element) -> bool:

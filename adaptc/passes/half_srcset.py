@@ -24,6 +24,9 @@ _SIZE = re.compile(
 # A descriptor is a whole number. It may be off by this share where it does not count the file's pixels: 0.3 CSS
 # pixels in 1280.
 _OFF = 1 / 4096
+# CSS pixels added where the copy is not an exact part: Chromium rounds down twice, and 401 would be 400.97 (60 sizes:
+# mean error 0.005 in place of 0.018, naturalWidth right in all in place of 50).
+_ROUNDING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ def halve_srcset(value: str, sizes: str | None, copy_of: Callable[[str], Copy | 
 def single(copy: Copy, density: float = 1.0) -> SourceSet:
     """Return the source set of one copy, shown as large as the original at ``density`` pixels a CSS pixel."""
     candidate = Candidate(copy.url, (f"{copy.file.width}w",))
-    sizes = f"{copy.file.natural_width / density:.6g}px"
+    rounding = _ROUNDING if copy.file.natural_width % copy.file.width else 0
+    sizes = f"{copy.file.natural_width / density + rounding:.6g}px"
     return SourceSet(serialise_srcset([candidate]), sizes, copy.file.media_type)
 
 

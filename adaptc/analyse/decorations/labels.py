@@ -9,7 +9,7 @@ from enum import StrEnum
 from adaptc.analyse.decorations.ads import ad_reason
 from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, Tag, UseEvidence
 from adaptc.analyse.decorations.rules import DecorationRules, Question
-from adaptc.analyse.decorations.signs import View, signs
+from adaptc.analyse.decorations.signs import Case, signs
 
 
 class Label(StrEnum):
@@ -30,7 +30,8 @@ _ORDER = list(Label)
 class ImageUse:
     """A labelled image of a page: each reference once, as written.
 
-    ``score`` is how much speaks for leaving it out, in points over the threshold of "decoration"; ``reasons`` are
+    ``score`` is how much speaks for leaving it out, in points over the threshold of "decoration" (from 0 on it goes,
+    unless it is a logo or somebody says otherwise); ``reasons`` are
     sentences, the weightiest first. ``standing`` is the score of the label itself.
     """
 
@@ -66,7 +67,7 @@ def label_page(
     """
     found: dict[str, ImageUse] = {}
     for use in uses:
-        one = _labelled(page, View(use, images.get(use.path or ""), counts, rules), level)
+        one = _labelled(page, Case(use, images.get(use.path or ""), counts, rules), level)
         other = found.get(use.ref)
         if other is None or _ORDER.index(one.label) < _ORDER.index(other.label):
             found[use.ref] = one
@@ -95,30 +96,30 @@ def _best(uses: list[ImageUse], label: Label) -> ImageUse | None:
     return max((one for one in uses if one.label is label), key=lambda one: one.standing, default=None)
 
 
-def _labelled(page: str, view: View, level: str | None) -> ImageUse:
-    found = dict(signs(view))
-    decoration = view.rules.questions["decoration"]
+def _labelled(page: str, case: Case, level: str | None) -> ImageUse:
+    found = dict(signs(case))
+    decoration = case.rules.questions["decoration"]
     score = _sum(found, decoration)
-    verdict = _verdict(view, found)
-    tag = next((tag for tag in view.use.tags if tag.holds_at(level)), None)
+    verdict = _verdict(case, found)
+    tag = next((tag for tag in case.use.tags if tag.holds_at(level)), None)
     if tag is not None:
         verdict = _overruled(verdict, tag)
     return ImageUse(
-        page, view.use.ref, view.use.path, view.use.kind, verdict.label, round(score - decoration.threshold, 2),
+        page, case.use.ref, case.use.path, case.use.kind, verdict.label, round(score - decoration.threshold, 2),
         verdict.reasons, verdict.standing,
     )  # fmt: skip
 
 
-def _verdict(view: View, found: Mapping[str, str]) -> _Verdict:
-    ad = ad_reason(view)
+def _verdict(case: Case, found: Mapping[str, str]) -> _Verdict:
+    ad = ad_reason(case)
     if ad is not None:
         return _Verdict(Label.AD, (ad,))
     for label in (Label.LOGO, Label.DECORATION, Label.STORY):
-        question = view.rules.questions[label.value]
+        question = case.rules.questions[label.value]
         points = _sum(found, question)
         if points >= question.threshold:
             return _Verdict(label, tuple(_reasons(found, question, 1)), points)
-    return _Verdict(Label.CONTENT, tuple(_reasons(found, view.rules.questions["decoration"], -1)))
+    return _Verdict(Label.CONTENT, tuple(_reasons(found, case.rules.questions["decoration"], -1)))
 
 
 def _overruled(verdict: _Verdict, tag: Tag) -> _Verdict:

@@ -14,7 +14,7 @@ from adaptc.analyse.decorations.evidence import Tag, UseEvidence
 from adaptc.analyse.decorations.links import Places, link_around
 from adaptc.analyse.decorations.rules import DecorationRules, Override
 from adaptc.analyse.decorations.sheets import ImageRule, SheetImages, for_screen, sheet_images, style_images
-from adaptc.analyse.decorations.surroundings import Around, around, words
+from adaptc.analyse.decorations.surroundings import Around, PageText, around, words
 from adaptc.analyse.decorations.tags import tags_around
 from adaptc.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template, parse_srcset
 from adaptc.site import Found
@@ -42,7 +42,7 @@ class _Page:
     places: Places
     rules: DecorationRules
     heading: int  # offset of the first h1 or h2
-    text: int  # characters of text in the body
+    text: PageText
     overrides: tuple[tuple[Override, frozenset[Element]], ...]
 
 
@@ -52,7 +52,7 @@ def page_uses(tree: Document, path: str, places: Places, sheets: Sheets, rules: 
     ``tree`` was parsed without scripting, so that ``noscript`` counts. ``data:`` URLs and templates are left out.
     """
     base = document_base(places.url_of(path), base_href(tree))
-    page = _Page(path, base, places, rules, _first_heading(tree), _body_text(tree), tuple(_overrides(tree, rules)))
+    page = _Page(path, base, places, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
     found = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
     times = Counter(use.path or use.ref for use, _ in found)
     alike: dict[str, set[str]] = {}
@@ -68,11 +68,6 @@ def page_uses(tree: Document, path: str, places: Places, sheets: Sheets, rules: 
 def _first_heading(tree: Document) -> int:
     first = tree.select_one("h1, h2")
     return 1 << 60 if first is None else _offset(first)
-
-
-def _body_text(tree: Document) -> int:
-    body = tree.find("body")
-    return 0 if body is None else len(body.text)
 
 
 def _offset(element: Element) -> int:
@@ -238,15 +233,16 @@ def _sheet_uses(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[U
             elements = _matching(tree, rule.selector)
             use = _resolved(elements[0], "background", rule.url, rule.url, base, page) if elements else None
             if use is not None:
-                element = elements[0]
-                place = around(element, page.rules.regions, page.rules.figures, page.text)
-                use = replace(_background(use, rule, elements), names=(*place.names, *_selector_words(rule.selector)))
-                placed = replace(_placed(use, element, place, page), names=use.names)
-                yield placed, f"rule {rule.selector}"
+                yield _ruled(use, rule, elements, page), f"rule {rule.selector}"
 
 
-def _selector_words(selector: str) -> tuple[str, ...]:
-    return tuple(words(selector))
+def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Page) -> UseEvidence:
+    """Return the use by a rule of a sheet: as it is on the first element, with what is said of any of them."""
+    place = around(elements[0], page.rules.regions, page.rules.figures, page.text)
+    placed = _placed(_background(use, rule, elements), elements[0], place, page)
+    said = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
+    tags = tuple(sorted(dict.fromkeys(said), key=lambda tag: tag.verdict != "keep"))
+    return replace(placed, names=(*place.names, *words(rule.selector)), tags=tags)
 
 
 def _matching(tree: Document, selector: str) -> list[Element]:

@@ -128,7 +128,10 @@ def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
 
 def _unknown(given: TomlSource, shipped: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each table and key that the package's file has not, and each value of another type."""
-    known = {**shipped, "keep": [], "drop": []}
+    from adaptc.analyse.decorations.signs import SIGNS  # which reads rules, and so imports this module
+
+    weights = {name: {"threshold": 0, "weights": dict.fromkeys(SIGNS, 0)} for name in QUESTIONS}
+    known = {**shipped, **weights, "keep": [], "drop": []}
     yield from _differences(given, (), given.values, known)
 
 
@@ -144,8 +147,8 @@ def _differences(
             yield from _differences(given, here, value, known[key])
         elif not _is_alike(value, known[key]):
             yield given.complaint(here, f"{name} must be {_kind(known[key])}, not {shown(value)}")
-        elif place and isinstance(value, list) and not all(_is_alike(one, known[key][0]) for one in value):
-            yield given.complaint(here, f"{name} must hold {_KINDS[type(known[key][0])]} each")
+        elif place and isinstance(value, list) and not all(_is_item(one, known[key][0]) for one in value):
+            yield given.complaint(here, f"{name} must hold {_ITEMS[type(known[key][0])]} each")
 
 
 def _is_alike(value: Any, known: Any) -> bool:
@@ -153,6 +156,14 @@ def _is_alike(value: Any, known: Any) -> bool:
     return type(value) in numbers if type(known) in numbers else type(value) is type(known)
 
 
+def _is_item(value: Any, known: Any) -> bool:
+    """Whether an entry of a list is a text, or a pair of numbers, as the first one of the package's list is."""
+    if not isinstance(known, list):
+        return _is_alike(value, known)
+    return isinstance(value, list) and len(value) == len(known) and all(map(_is_alike, value, known))
+
+
+_ITEMS: dict[type, str] = {list: "two numbers", str: "a text"}
 _KINDS: dict[type, str] = {list: "a list", str: "a text", dict: "a table"}
 
 

@@ -16,7 +16,7 @@ from adaptc.analyse.decorations.surroundings import words
 
 
 @dataclass(frozen=True)
-class View:
+class Case:
     """Everything that is known of one use."""
 
     use: UseEvidence
@@ -77,7 +77,7 @@ class View:
 
 
 # A sign returns its sentence, or None where it is not there.
-Sign = Callable[[View], "str | None"]
+Sign = Callable[[Case], "str | None"]
 SIGNS: dict[str, Sign] = {}
 
 
@@ -86,10 +86,10 @@ def _sign(read: Sign) -> Sign:
     return read
 
 
-def signs(view: View) -> Iterator[tuple[str, str]]:
+def signs(case: Case) -> Iterator[tuple[str, str]]:
     """Yield name and sentence of each sign of a use."""
     for name, read in SIGNS.items():
-        sentence = read(view)
+        sentence = read(case)
         if sentence is not None:
             yield name, sentence
 
@@ -102,48 +102,48 @@ def _if(condition: object, sentence: str) -> str | None:
 
 
 @_sign
-def hairline(view: View) -> str | None:
-    return _if(view.size and view.shortest <= view.rules.limits["hairline"], _size(view))
+def hairline(case: Case) -> str | None:
+    return _if(case.size and case.shortest <= case.rules.limits["hairline"], _size(case))
 
 
 @_sign
-def small(view: View) -> str | None:
-    limits = view.rules.limits
-    return _if(view.size and view.shortest > limits["hairline"] and view.longest <= limits["small"], _size(view))
+def small(case: Case) -> str | None:
+    limits = case.rules.limits
+    return _if(case.size and case.shortest > limits["hairline"] and case.longest <= limits["small"], _size(case))
 
 
 @_sign
-def icon_sized(view: View) -> str | None:
-    limits = view.rules.limits
-    return _if(view.size and limits["small"] < view.longest <= limits["icon"], _size(view))
+def icon_sized(case: Case) -> str | None:
+    limits = case.rules.limits
+    return _if(case.size and limits["small"] < case.longest <= limits["icon"], _size(case))
 
 
 @_sign
-def large(view: View) -> str | None:
-    return _if(not view.is_background() and view.shortest >= view.rules.limits["large"], _size(view))
+def large(case: Case) -> str | None:
+    return _if(not case.is_background() and case.shortest >= case.rules.limits["large"], _size(case))
 
 
 @_sign
-def stripe(view: View) -> str | None:
-    is_stripe = view.size and view.shortest > 0 and view.longest / view.shortest >= view.rules.limits["stripe"]
-    return _if(is_stripe, f"{_size(view)}, a stripe")
+def stripe(case: Case) -> str | None:
+    is_stripe = case.size and case.shortest > 0 and case.longest / case.shortest >= case.rules.limits["stripe"]
+    return _if(is_stripe, f"{_size(case)}, a stripe")
 
 
-def _size(view: View) -> str:
-    return f"{view.size[0]:.0f}x{view.size[1]:.0f} px" if view.size else ""
+def _size(case: Case) -> str:
+    return f"{case.size[0]:.0f}x{case.size[1]:.0f} px" if case.size else ""
 
 
 @_sign
-def flat(view: View) -> str | None:
-    image = view.image
-    is_flat = image and image.entropy is not None and image.entropy < view.rules.limits["flat"]
+def flat(case: Case) -> str | None:
+    image = case.image
+    is_flat = image and image.entropy is not None and image.entropy < case.rules.limits["flat"]
     return _if(is_flat, "hardly any picture in it (flat colour)")
 
 
 @_sign
-def photo(view: View) -> str | None:
-    image, limits = view.image, view.rules.limits
-    if image is None or image.entropy is None or image.colours is None or view.is_background():
+def photo(case: Case) -> str | None:
+    image, limits = case.image, case.rules.limits
+    if image is None or image.entropy is None or image.colours is None or case.is_background():
         return None
     return _if(
         image.entropy >= limits["photo"] and image.colours >= limits["photo_colours"],
@@ -152,105 +152,95 @@ def photo(view: View) -> str | None:
 
 
 @_sign
-def vector(view: View) -> str | None:
-    return _if(view.image and view.image.is_vector, "drawn from shapes (SVG)")
-
-
-@_sign
-def animated(view: View) -> str | None:
-    return _if(view.image and view.image.frames > 1, "animated")
+def animated(case: Case) -> str | None:
+    return _if(case.image and case.image.frames > 1, "animated")
 
 
 # ---- the site
 
 
 @_sign
-def everywhere(view: View) -> str | None:
-    is_so = view.counts.pages >= view.rules.limits["pages"] and view.counts.share(view.use.path) >= 0.5
-    return _if(is_so, _used_by(view))
+def everywhere(case: Case) -> str | None:
+    is_so = case.counts.pages >= case.rules.limits["pages"] and case.counts.share(case.use.path) >= 0.5
+    return _if(is_so, _used_by(case))
 
 
 @_sign
-def shared(view: View) -> str | None:
-    uses, counts = view.counts.uses.get(view.use.path or "", 0), view.counts
-    return _if(counts.share(view.use.path) < 0.5 and uses >= view.rules.limits["shared"], _used_by(view))
+def shared(case: Case) -> str | None:
+    uses, counts = case.counts.uses.get(case.use.path or "", 0), case.counts
+    return _if(counts.share(case.use.path) < 0.5 and uses >= case.rules.limits["shared"], _used_by(case))
 
 
 @_sign
-def unique(view: View) -> str | None:
-    is_so = view.counts.pages >= view.rules.limits["pages"] and view.counts.uses.get(view.use.path or "") == 1
-    return _if(is_so and not view.is_background(), "used by this page alone")
+def unique(case: Case) -> str | None:
+    is_so = case.counts.pages >= case.rules.limits["pages"] and case.counts.uses.get(case.use.path or "") == 1
+    return _if(is_so and not case.is_background(), "used by this page alone")
 
 
 @_sign
-def first_on_pages(view: View) -> str | None:
-    first, uses = view.counts.first.get(view.use.path or "", 0), view.counts.uses.get(view.use.path or "", 0)
-    is_many = first >= max(3, view.counts.pages * view.rules.limits["first_share"])
+def first_on_pages(case: Case) -> str | None:
+    first, uses = case.counts.first.get(case.use.path or "", 0), case.counts.uses.get(case.use.path or "", 0)
+    is_many = first >= max(3, case.counts.pages * case.rules.limits["first_share"])
     return _if(is_many and first >= 0.5 * uses, f"the first image of {first:,} pages")
 
 
-def _used_by(view: View) -> str:
-    return f"used by {view.counts.uses.get(view.use.path or '', 0):,} of {view.counts.pages:,} pages"
+def _used_by(case: Case) -> str:
+    return f"used by {case.counts.uses.get(case.use.path or '', 0):,} of {case.counts.pages:,} pages"
 
 
 # ---- the page
 
 
 @_sign
-def repeated(view: View) -> str | None:
-    return _if(not view.is_background() and view.use.times >= 3, f"{view.use.times} times on this page")
+def repeated(case: Case) -> str | None:
+    return _if(not case.is_background() and case.use.times >= 3, f"{case.use.times} times on this page")
 
 
 @_sign
-def series(view: View) -> str | None:
-    return _if(view.use.alike >= 3, f"one of {view.use.alike} different images in places of the same kind")
+def series(case: Case) -> str | None:
+    return _if(case.use.alike >= 3, f"one of {case.use.alike} different images in places of the same kind")
 
 
 @_sign
-def first(view: View) -> str | None:
-    return _if(not view.is_background() and view.use.order == 0, "the first image of the page")
+def first(case: Case) -> str | None:
+    return _if(not case.is_background() and case.use.order == 0, "the first image of the page")
 
 
 @_sign
-def before_heading(view: View) -> str | None:
-    return _if(not view.is_background() and view.use.before_heading, "stands before the first heading")
+def before_heading(case: Case) -> str | None:
+    return _if(not case.is_background() and case.use.before_heading, "stands before the first heading")
 
 
 # ---- what is said of it
 
 
 @_sign
-def alt_empty(view: View) -> str | None:
-    return _if(not view.is_background() and view.use.alt is not None and not view.use.alt.strip(), "empty alt")
+def alt_empty(case: Case) -> str | None:
+    return _if(not case.is_background() and case.use.alt is not None and not case.use.alt.strip(), "empty alt")
 
 
 @_sign
-def alt_missing(view: View) -> str | None:
-    return _if(view.use.kind == "img" and view.use.alt is None, "no alt")
+def alt_text(case: Case) -> str | None:
+    return _if(_says_something(case), f'alt "{_shortened(case.use.alt or "")}"')
 
 
 @_sign
-def alt_text(view: View) -> str | None:
-    return _if(_says_something(view), f'alt "{_shortened(view.use.alt or "")}"')
+def alt_idle(case: Case) -> str | None:
+    is_idle = not case.is_background() and case.use.alt and not _says_something(case)
+    return _if(is_idle, f'alt "{_shortened(case.use.alt or "")}" says nothing')
 
 
 @_sign
-def alt_idle(view: View) -> str | None:
-    is_idle = not view.is_background() and view.use.alt and not _says_something(view)
-    return _if(is_idle, f'alt "{_shortened(view.use.alt or "")}" says nothing')
+def alt_sentence(case: Case) -> str | None:
+    return _if(not case.is_background() and len((case.use.alt or "").split()) >= 4, "its alt is a sentence")
 
 
-@_sign
-def alt_sentence(view: View) -> str | None:
-    return _if(not view.is_background() and len((view.use.alt or "").split()) >= 4, "its alt is a sentence")
-
-
-def _says_something(view: View) -> bool:
+def _says_something(case: Case) -> bool:
     """Whether the alternative text is more than punctuation, the file's name, or words for any picture."""
-    text = (view.use.alt or "").lower()
-    if view.is_background() or not any(map(str.isalnum, text)):
+    text = (case.use.alt or "").lower()
+    if case.is_background() or not any(map(str.isalnum, text)):
         return False
-    return not (_is_letter(text) or _is_idle(view) or _is_file_name(text, view))
+    return not (_is_letter(text) or _is_idle(case) or _is_file_name(text, case))
 
 
 def _is_letter(text: str) -> bool:
@@ -258,14 +248,14 @@ def _is_letter(text: str) -> bool:
     return len(text) == 1 and text.isascii() and text.isalpha()
 
 
-def _is_idle(view: View) -> bool:
-    found = view.rules.words
-    return bool(view.alt_words) and view.alt_words <= found["idle"] | found["ornament"] | found["shape"]
+def _is_idle(case: Case) -> bool:
+    found = case.rules.words
+    return bool(case.alt_words) and case.alt_words <= found["idle"] | found["ornament"] | found["shape"]
 
 
-def _is_file_name(text: str, view: View) -> bool:
+def _is_file_name(text: str, case: Case) -> bool:
     looks_like_one = len(text) >= 3 and any(mark in text for mark in "._-0123456789")
-    return looks_like_one and text.rpartition("/")[2] in view.file_name
+    return looks_like_one and text.rpartition("/")[2] in case.file_name
 
 
 def _shortened(text: str) -> str:
@@ -273,132 +263,132 @@ def _shortened(text: str) -> str:
 
 
 @_sign
-def hidden(view: View) -> str | None:
-    return _if(view.use.hidden, "hidden from assistive technology")
+def hidden(case: Case) -> str | None:
+    return _if(case.use.hidden, "hidden from assistive technology")
 
 
 # ---- where it stands
 
 
 @_sign
-def in_header(view: View) -> str | None:
-    return _if(view.use.region == "header", "in the header")
+def in_header(case: Case) -> str | None:
+    return _if(case.use.region == "header", "in the header")
 
 
 @_sign
-def in_nav(view: View) -> str | None:
-    return _if(view.use.region == "nav", "in the navigation")
+def in_nav(case: Case) -> str | None:
+    return _if(case.use.region == "nav", "in the navigation")
 
 
 @_sign
-def in_footer(view: View) -> str | None:
-    return _if(view.use.region == "footer", "in the footer")
+def in_footer(case: Case) -> str | None:
+    return _if(case.use.region == "footer", "in the footer")
 
 
 @_sign
-def in_aside(view: View) -> str | None:
-    return _if(view.use.region == "aside", "in a side bar")
+def in_aside(case: Case) -> str | None:
+    return _if(case.use.region == "aside", "in a side bar")
 
 
 @_sign
-def in_figure(view: View) -> str | None:
-    return _if(view.use.figure and not view.is_background(), "in a figure")
+def in_figure(case: Case) -> str | None:
+    return _if(case.use.figure and not case.is_background(), "in a figure")
 
 
 @_sign
-def alone_in_link(view: View) -> str | None:
-    is_so = view.use.alone_in_link and not view.use.link_alike
+def alone_in_link(case: Case) -> str | None:
+    is_so = case.use.alone_in_link and not case.use.link_alike
     return _if(is_so, "only content of a link: not stripped")
 
 
 @_sign
-def leads_away(view: View) -> str | None:
-    is_so = view.use.alone_in_link and view.use.link in ("page", "outside", "home")
-    return _if(is_so and not view.is_background(), "leads to another page")
+def leads_away(case: Case) -> str | None:
+    is_so = case.use.alone_in_link and case.use.link in ("page", "outside", "home")
+    return _if(is_so and not case.is_background(), "leads to another page")
 
 
 @_sign
-def link_with_twin(view: View) -> str | None:
-    return _if(view.use.link_alike, "its link stands beside as text")
+def link_with_twin(case: Case) -> str | None:
+    return _if(case.use.link_alike, "its link stands beside as text")
 
 
 @_sign
-def home_link(view: View) -> str | None:
-    is_so = view.use.link == "home" and view.use.path and (view.use.alone_in_link or view.is_background())
+def home_link(case: Case) -> str | None:
+    is_so = case.use.link == "home" and case.use.path and (case.use.alone_in_link or case.is_background())
     return _if(is_so, "links to the home page")
 
 
 @_sign
-def outside_link(view: View) -> str | None:
-    return _if(view.use.link == "outside" and view.use.alone_in_link, "links to another site")
+def outside_link(case: Case) -> str | None:
+    return _if(case.use.link == "outside" and case.use.alone_in_link, "links to another site")
 
 
 @_sign
-def enlarges(view: View) -> str | None:
-    return _if(view.use.link == "image", "links to a picture")
+def enlarges(case: Case) -> str | None:
+    return _if(case.use.link == "image", "links to a picture")
 
 
 @_sign
-def linked_with_text(view: View) -> str | None:
-    is_so = view.use.link in ("page", "home", "outside", "button") and not view.use.alone_in_link
-    return _if(is_so and not view.is_background(), "beside the text of its link")
+def linked_with_text(case: Case) -> str | None:
+    is_so = case.use.link in ("page", "home", "outside", "button") and not case.use.alone_in_link
+    return _if(is_so and not case.is_background(), "beside the text of its link")
 
 
 @_sign
-def alone_in_cell(view: View) -> str | None:
-    return _if(not view.is_background() and view.use.in_cell and view.use.alone, "only content of a table cell")
+def alone_in_cell(case: Case) -> str | None:
+    return _if(not case.is_background() and case.use.in_cell and case.use.alone, "only content of a table cell")
 
 
 @_sign
-def alone_in_block(view: View) -> str | None:
-    is_so = not view.is_background() and view.use.alone and not view.use.in_cell and not view.use.alone_in_link
+def alone_in_block(case: Case) -> str | None:
+    is_so = not case.is_background() and case.use.alone and not case.use.in_cell and not case.use.alone_in_link
     return _if(is_so, "stands alone in its block")
 
 
 @_sign
-def beside_label(view: View) -> str | None:
-    is_so = not view.is_background() and 0 < view.use.beside <= view.rules.limits["label"]
-    return _if(is_so, f"beside its own text ({view.use.beside} characters)")
+def beside_label(case: Case) -> str | None:
+    is_so = not case.is_background() and 0 < case.use.beside <= case.rules.limits["label"]
+    return _if(is_so, f"beside its own text ({case.use.beside} characters)")
 
 
 @_sign
-def in_text(view: View) -> str | None:
-    is_so = view.use.in_text and not view.is_background() and view.use.beside > view.rules.limits["label"]
+def in_text(case: Case) -> str | None:
+    is_so = case.use.in_text and not case.is_background() and case.use.beside > case.rules.limits["label"]
     return _if(is_so, "in a line of text")
 
 
 @_sign
-def in_heading(view: View) -> str | None:
-    return _if(view.use.in_heading and not view.is_background(), "in a heading")
+def in_heading(case: Case) -> str | None:
+    return _if(case.use.in_heading and not case.is_background(), "in a heading")
 
 
 @_sign
-def form_button(view: View) -> str | None:
-    return _if(view.use.kind == "input", "a button of a form: not stripped")
+def form_button(case: Case) -> str | None:
+    return _if(case.use.kind == "input", "a button of a form: not stripped")
 
 
 @_sign
-def image_map(view: View) -> str | None:
-    return _if(view.use.usemap, "an image map: not stripped")
+def image_map(case: Case) -> str | None:
+    return _if(case.use.usemap, "an image map: not stripped")
 
 
 @_sign
-def logo_class(view: View) -> str | None:
-    found = view.named("logo", frozenset(view.use.names))
+def logo_class(case: Case) -> str | None:
+    found = case.named("logo", frozenset(case.use.names))
     return _if(found, f'of class "{found}"')
 
 
 @_sign
-def icon_file(view: View) -> str | None:
-    found = view.named("icon", view.file_words)
-    return _if(found and view.longest > view.rules.limits["icon"], f'called "{found}"')
+def icon_file(case: Case) -> str | None:
+    found = case.named("icon", case.file_words)
+    return _if(found and case.longest > case.rules.limits["icon"], f'called "{found}"')
 
 
 @_sign
-def card(view: View) -> str | None:
-    found = view.named("card", frozenset(view.use.names))
+def card(case: Case) -> str | None:
+    found = case.named("card", frozenset(case.use.names))
     return _if(
-        found and view.use.alike >= 2 and not view.is_background(),
+        found and case.use.alike >= 2 and not case.is_background(),
         f'in one of several places called "{found}"',
     )
 
@@ -407,41 +397,30 @@ def card(view: View) -> str | None:
 
 
 @_sign
-def background(view: View) -> str | None:
-    return _if(view.is_background(), "CSS background" if view.use.property.startswith("background") else "CSS image")
+def background(case: Case) -> str | None:
+    return _if(case.is_background(), "CSS background" if case.use.property.startswith("background") else "CSS image")
 
 
 @_sign
-def repeats(view: View) -> str | None:
-    return _if(view.use.repeat in ("repeat", "repeat-x", "repeat-y", "round", "space"), "repeated as a pattern")
+def repeats(case: Case) -> str | None:
+    return _if(case.use.repeat in ("repeat", "repeat-x", "repeat-y", "round", "space"), "repeated as a pattern")
 
 
 @_sign
-def inline_background(view: View) -> str | None:
-    is_so = view.use.is_inline and not view.use.body and view.use.alike < 3
-    return _if(is_so, "background of one element")
+def card_background(case: Case) -> str | None:
+    is_so = case.use.is_inline and case.use.alike >= 3
+    return _if(is_so, f"background of one of {case.use.alike} elements of the same kind, each with its own")
 
 
 @_sign
-def card_background(view: View) -> str | None:
-    is_so = view.use.is_inline and view.use.alike >= 3
-    return _if(is_so, f"background of one of {view.use.alike} elements of the same kind, each with its own")
+def named_background(case: Case) -> str | None:
+    is_so = case.is_background() and case.use.alt and not case.use.holds_text and not case.use.body
+    return _if(is_so, f'a background that is called "{_shortened(case.use.alt or "")}"')
 
 
 @_sign
-def named_background(view: View) -> str | None:
-    is_so = view.is_background() and view.use.alt and not view.use.holds_text and not view.use.body
-    return _if(is_so, f'a background that is called "{_shortened(view.use.alt or "")}"')
-
-
-@_sign
-def behind_text(view: View) -> str | None:
-    return _if(view.is_background() and (view.use.holds_text or view.use.body), "behind text")
-
-
-@_sign
-def empty_background(view: View) -> str | None:
-    is_so = view.is_background() and not view.use.holds_text and not view.use.body and not view.use.pseudo
+def empty_background(case: Case) -> str | None:
+    is_so = case.is_background() and not case.use.holds_text and not case.use.body and not case.use.pseudo
     return _if(is_so, "background of an element without text")
 
 
@@ -451,9 +430,9 @@ def empty_background(view: View) -> str | None:
 def _words_sign(group: str, where: str, sentence: str, limit: str = "") -> None:
     """Add a sign: one of a group of words is in the name; with ``limit``, of an image no larger than that."""
 
-    def read(view: View) -> str | None:
-        found = view.named(group, getattr(view, where))
-        is_fit = not limit or 0 < view.longest <= view.rules.limits[limit]
+    def read(case: Case) -> str | None:
+        found = case.named(group, getattr(case, where))
+        is_fit = not limit or 0 < case.longest <= case.rules.limits[limit]
         return sentence.format(found) if found is not None and is_fit else None
 
     SIGNS[f"{group}_name"] = read

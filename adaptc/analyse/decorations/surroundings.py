@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from turbohtml import Element, Node, Text
+from turbohtml import Document, Element, Node, Text
 
 # What starts a line of its own; the text of the nearest one is the text "beside" an image.
 _BLOCKS = frozenset({
@@ -61,19 +61,37 @@ def class_words(element: Element) -> Iterator[str]:
         yield from words(element.attr(name) or "")
 
 
-def around(element: Element, regions: Mapping[str, str], figures: frozenset[str], body_text: int) -> Around:
+@dataclass(slots=True)
+class PageText:
+    """How much text the blocks of a page hold, each counted once: a page may have a thousand images in one block."""
+
+    tree: Document
+    _lengths: dict[Element, int] = field(default_factory=dict)
+
+    def length(self, block: Element) -> int:
+        """Return the number of characters that are seen, white space collapsed."""
+        if block not in self._lengths:
+            self._lengths[block] = len(" ".join(_seen_text(block).split()))
+        return self._lengths[block]
+
+    def half(self) -> int:
+        """Return half the length of the page's text."""
+        body = self.tree.find("body")
+        return self.length(body) // 2 if body is not None else 0
+
+
+def around(element: Element, regions: Mapping[str, str], figures: frozenset[str], text: PageText) -> Around:
     """Return the surroundings of an element.
 
-    ``regions`` maps class words to the landmark they name, ``figures`` are class words of figures, and ``body_text`` is
-    the length of the page's text.
+    ``regions`` maps class words to the landmark they name, ``figures`` are class words of figures.
     """
     line = [element, *(one for one in element.ancestors if isinstance(one, Element))]
     block = next((one for one in line[1:] if one.tag in _BLOCKS), line[-1])
     inner = line[: line.index(block) + 1]
-    beside = len(" ".join(_seen_text(block).split()))
+    beside = text.length(block)
     tags = [one.tag for one in line]
     return Around(
-        region=_region(line, regions, body_text),
+        region=_region(line, regions, text),
         names=tuple(word for one in line[:_NAMED] for word in class_words(one)),
         hidden=any(map(_is_hidden, line)),
         figure="figure" in tags[:5] or _is_figure(line[:5], figures),
@@ -104,7 +122,7 @@ def _is_hidden(element: Element) -> bool:
     return role in _HIDDEN_ROLES or (element.attr("aria-hidden") or "").strip().lower() == "true"
 
 
-def _region(line: Iterable[Element], regions: Mapping[str, str], body_text: int) -> str:
+def _region(line: Iterable[Element], regions: Mapping[str, str], text: PageText) -> str:
     """Return the nearest landmark by tag, role, or the words of class and id.
 
     A class that names a landmark but holds half of the page's text means something else (``with-sidebar``).
@@ -116,7 +134,7 @@ def _region(line: Iterable[Element], regions: Mapping[str, str], body_text: int)
         if found:
             return found
         named = next((regions[word] for word in landmark_words(one) if word in regions), None)
-        if named and len(one.text) <= max(body_text // 2, _SHORT):
+        if named and text.length(one) <= max(text.half(), _SHORT):
             return named
     return ""
 

@@ -1,0 +1,79 @@
+"""The main navigation of a page as a short list of links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from turbohtml import Document, Element
+
+from adaptc.html.labels import folded, is_followed, link_label
+from adaptc.html.landmarks import Landmarks, is_hidden
+
+__all__ = ["NavigationLink", "navigation_links", "site_link"]
+
+MOST = 80  # links: a contents tree of a manual has a thousand, and its first two levels fit
+_LONGEST = 90  # characters of a label, for teasers that are one link
+_LISTS = ("ul", "ol", "dl", "menu")
+_BRAND = "[class*=brand] a[href], [class*=logo] a[href], a[href][class*=brand], a[href][class*=logo], a[href][rel=home]"
+
+
+class NavigationLink(NamedTuple):
+    """A link as written (``href``), its words, and how many lists it stands in."""
+
+    href: str
+    label: str
+    depth: int
+
+
+def navigation_links(found: Landmarks, content_links: Iterable[str] = ()) -> list[NavigationLink]:
+    """Return the links of the navigation, each URL once; of a deep tree the upper levels only.
+
+    ``content_links`` are the URLs that the content links to: where there are too many links, these go first.
+    """
+    links = list(_unique(link for region in found.navigation for link in _links(region)))
+    if len(links) > MOST:
+        elsewhere = set(content_links)
+        links = [link for link in links if link.href not in elsewhere]
+    if len(links) <= MOST:
+        return links
+    return [link for link in links if link.depth <= _deepest(links)][:MOST]
+
+
+def site_link(tree: Document) -> tuple[str, str]:
+    """Return the site's name and the URL of its home page as written, each ``""`` where unknown."""
+    brand = next((each for each in tree.select(_BRAND) if not is_hidden(each)), None)
+    home = (brand.attr("href") or "") if brand is not None and is_followed(brand.attr("href")) else ""
+    named = tree.select_one('meta[property="og:site_name"], meta[name="application-name"]')
+    name = (named.attr("content") or "") if named is not None else ""
+    label = link_label(brand) if brand is not None and home else ""
+    return folded(name) or (label if len(label) < _LONGEST else ""), home
+
+
+def _links(region: Element) -> Iterator[NavigationLink]:
+    for link in region.select("a[href]"):
+        href = link.attr("href") or ""
+        label = link_label(link)
+        if is_followed(href) and label and not is_hidden(link):
+            depth = sum(isinstance(each, Element) and each.tag in _LISTS for each in link.ancestors)
+            yield NavigationLink(href, label[:_LONGEST], depth)
+
+
+def _unique(links: Iterable[NavigationLink]) -> Iterator[NavigationLink]:
+    seen: set[str] = set()
+    for link in links:
+        if link.href not in seen:
+            seen.add(link.href)
+            yield link
+
+
+def _deepest(links: list[NavigationLink]) -> int:
+    """Return the deepest level that fits with all above it; the uppermost always does."""
+    counts = Counter(link.depth for link in links)
+    total, deepest = 0, min(counts)
+    for depth in sorted(counts):
+        total += counts[depth]
+        if total <= MOST:
+            deepest = depth
+    return deepest

@@ -1,0 +1,170 @@
+"""The text-only version of a page: the readable content in a few kilobytes and one request.
+
+Everything a visitor can read stays, in order: the main content first where one stands out, the rest behind it, the
+navigation as a short list that folds when it is long. What loads, moves or only decorates goes. An extractor of
+articles would make it shorter, but loses pages that are no articles: of the corpora at hand the one of turbohtml
+found nothing on a third, and a part only on another third.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from turbohtml import Document, Element
+
+from adaptc.html.article import content_links
+from adaptc.html.controls import find_forms
+from adaptc.html.document import parse
+from adaptc.html.labels import folded, link_label
+from adaptc.html.landmarks import Landmarks, landmarks
+from adaptc.html.navigation import NavigationLink, navigation_links, site_link
+from adaptc.html.quoting import attribute_markup, text_markup
+from adaptc.html.reading_flow import FlowWriter, keeps_id_by_kind
+from adaptc.html.reading_head import head_markup, refresh_target
+from adaptc.html.refresh import parse_refresh
+
+__all__ = ["ReadingPage", "reading_page"]
+
+_XML = (".xhtml", ".xht", ".xml")
+_OBJECTS = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas", "frame")
+_FOLDED = 8  # links of a navigation that still stand open
+_FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPage:
+    """The text of a text-only page, and what was left out of it: (element, count)."""
+
+    text: str
+    left_out: tuple[tuple[str, int], ...]
+
+
+def reading_page(text: str, *, url_path: str, targets: frozenset[str] | None = None) -> ReadingPage | str:
+    """Make the text-only version of the page at ``url_path``; a string is the reason why there is none.
+
+    ``targets`` are the fragments of this page that other pages link to, where they are known: other ids go. The
+    result is declared in the encoding of the source. Where the source declares none it holds no character
+    beyond ASCII that the source does not hold, but as a reference.
+    """
+    if url_path.lower().endswith(_XML):
+        return "it is served as XML, whose markup is stricter"
+    tree = parse(text)
+    frames = tree.select("frameset frame[src]")
+    body = _frames_body(tree, frames) if frames else _page_body(tree, text, targets)
+    if not body:
+        return "it shows no text without its scripts"
+    title = tree.select_one("head > title")
+    written = head_markup(tree, text, folded(title.text) if title is not None else "") + body
+    left_out = Counter(element.tag for element in tree.iter_elements(_OBJECTS))
+    return ReadingPage(_as_source(written, text), tuple(sorted(left_out.items())))
+
+
+def _as_source(written: str, source: str) -> str:
+    """Write what is not ASCII and not in the source as references: its encoding may not be what it seems."""
+    added = {character for character in set(written) - set(source) if not character.isascii()}
+    return written.translate({ord(c): f"&#{ord(c)};" for c in added}) if added else written
+
+
+def _page_body(tree: Document, text: str, targets: frozenset[str] | None) -> str:
+    body = tree.select_one("body")
+    if body is None:
+        return ""
+    found = landmarks(tree)
+    links = navigation_links(found, content_links(tree, found))
+    content, rest = _content(tree, body, text, found, targets)
+    if not content + rest:
+        return _redirect(tree)
+    parts = [_site(tree), _navigation(links), _heading(tree, content + rest), content]
+    return "".join([*parts, f"<footer>{rest}</footer>" if rest else ""])
+
+
+def _content(
+    tree: Document, body: Element, text: str, found: Landmarks, targets: frozenset[str] | None
+) -> tuple[str, str]:
+    """Return the main content, and what stands around it."""
+    writer = FlowWriter(find_forms(tree), _IdsKept(text, targets), found.navigation)
+    if found.main is None:
+        return writer.flow(body.children) + writer.rest() + _forms(writer, found), ""
+    inner = writer.flow([found.main]) + writer.rest()
+    writer.left_out.add(found.main)
+    around = writer.flow(body.children) + writer.rest() + _forms(writer, found)
+    return f"<main>{inner}</main>" if inner else "", around
+
+
+def _forms(writer: FlowWriter, found: Landmarks) -> str:
+    """Return the forms of the navigation: a search, a choice of language."""
+    return "".join(writer.flow([form]) for region in found.navigation for form in _within(region, "form"))
+
+
+def _within(region: Element, tag: str) -> list[Element]:
+    return [region] if region.tag == tag else region.select(tag)
+
+
+class _IdsKept:
+    """Which ids stay: targets of links of the page itself, and those other pages link to or may link to."""
+
+    def __init__(self, text: str, targets: frozenset[str] | None) -> None:
+        self.own = frozenset(_FRAGMENT.findall(text))
+        self.targets = targets
+
+    def __call__(self, name: str, element: Element) -> bool:
+        if name in self.own or self.targets is not None:
+            return name in self.own or name in (self.targets or ())
+        return keeps_id_by_kind(element)
+
+
+def _site(tree: Document) -> str:
+    name, home = site_link(tree)
+    if not name:
+        return ""
+    inner = f"<a {attribute_markup('href', home)}>{text_markup(name)}</a>" if home else text_markup(name)
+    return f"<header>{inner}</header>"
+
+
+def _navigation(links: list[NavigationLink]) -> str:
+    if not links:
+        return ""
+    inner = " ".join(f"<a {attribute_markup('href', link.href)}>{text_markup(link.label)}</a>" for link in links)
+    if len(links) > _FOLDED:
+        # A trigram says "menu" in every language.
+        inner = f"<details><summary>\u2630 {len(links)}</summary>{inner}</details>"
+    return f"<nav>{inner}</nav>"
+
+
+def _heading(tree: Document, content: str) -> str:
+    """Return the title as a heading for a page that has none."""
+    title = tree.select_one("head > title")
+    words = folded(title.text) if title is not None else ""
+    return f"<h1>{text_markup(words)}</h1>" if words and "<h1" not in content else ""
+
+
+def _redirect(tree: Document) -> str:
+    """Return a link to where a page without text sends its visitors."""
+    refresh = refresh_target(tree)
+    target = parse_refresh(refresh.attr("content") or "") if refresh is not None else None
+    if target is None or not target.url:
+        return ""
+    return f"<p><a {attribute_markup('href', target.url)}>{text_markup(target.url)}</a></p>"
+
+
+def _frames_body(tree: Document, frames: list[Element]) -> str:
+    """Return links to the frames, and what the page says to browsers without frames."""
+    links = "".join(
+        f"<li><a {attribute_markup('href', frame.attr('src'))}>{text_markup(_frame_label(frame))}</a>"
+        for frame in frames
+    )
+    title = tree.select_one("head > title")
+    heading = f"<h1>{text_markup(folded(title.text))}</h1>" if title is not None and title.text.strip() else ""
+    return f"{heading}<ul>{links}</ul>{_without_frames(tree)}"
+
+
+def _frame_label(frame: Element) -> str:
+    return frame.attr("title") or frame.attr("name") or link_label(frame) or frame.attr("src") or ""
+
+
+def _without_frames(tree: Document) -> str:
+    inner = parse("".join(each.text for each in tree.select("noframes")))
+    body = inner.select_one("body")
+    return "" if body is None else FlowWriter(find_forms(inner), lambda _name, _element: True, ()).flow(body.children)

@@ -1,0 +1,79 @@
+"""Small sites in memory for the tests of the classifier of images."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Mapping
+
+from PIL import Image
+
+from adaptc import media
+from adaptc.analyse.decorations import ImageUse, classify_site, load_decoration_rules
+from adaptc.analyse.decorations.evidence import UseEvidence
+from adaptc.analyse.decorations.page import page_uses
+from adaptc.analyse.decorations.sheets import sheet_images
+from adaptc.fs import MemoryTree
+from adaptc.html.document import parse
+from adaptc.site import Found, Site, Source
+from adaptc.tomlsource import parse_toml
+from adaptc.urls import SiteAddress
+
+
+def flat(width: int, height: int) -> bytes:
+    """A PNG of one colour."""
+    return png(Image.new("RGB", (width, height), "navy"))
+
+
+def photo(width: int, height: int) -> bytes:
+    """A PNG with as many colours and as much entropy as a photograph."""
+    chance = random.Random(1)
+    small = Image.frombytes("RGB", (64, 64), bytes(chance.randrange(256) for _ in range(64 * 64 * 3)))
+    return png(small.resize((width, height), Image.Resampling.NEAREST))
+
+
+def png(image: Image.Image) -> bytes:
+    output = io.BytesIO()
+    image.save(output, "PNG")
+    return output.getvalue()
+
+
+def site_of(files: Mapping[str, bytes]) -> Site:
+    sources = {path: Source("", len(files[path]), media.by_name(path) or media.BINARY) for path in sorted(files)}
+    return Site.of(sources, SiteAddress(), ("index.html",))
+
+
+def classified(
+    files: Mapping[str, bytes | str], rules: str = "", level: str | None = None, pages: list[str] | None = None
+) -> list[ImageUse]:
+    """Classify the images of a site; ``rules`` is TOML over the rules that ship."""
+    content = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    own = load_decoration_rules(parse_toml(rules, "own.toml"))
+    return list(classify_site(MemoryTree(content), site_of(content), own, pages, level))
+
+
+def labels(files: Mapping[str, bytes | str], rules: str = "", level: str | None = None) -> dict[str, str]:
+    """Return the label of each reference of the site's pages."""
+    return {use.ref: use.label.value for use in classified(files, rules, level)}
+
+
+class Places:
+    """Where URLs lead in a site."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def url_of(self, path: str) -> str:
+        return self.site.address.url_of(path)
+
+    def follow(self, base: str, reference: str) -> Found:
+        return self.site.follow(base, reference)
+
+
+def uses(html: str, path: str = "index.html", **files: str) -> list[UseEvidence]:
+    """Return the uses of a page of a site with some images, and with the sheets ``NAME.css`` of ``files``."""
+    sheets = {f"{name}.css": text for name, text in files.items()}
+    images = ("a.png", "b.png", "c.png", "d/a.png", "v.svg")
+    site = site_of(dict.fromkeys(("index.html", "other.html", path, *images, *sheets), b""))
+    rules = load_decoration_rules()
+    return page_uses(parse(html), path, Places(site), lambda sheet: sheet_images(sheets[sheet]), rules)

@@ -1,0 +1,138 @@
+"""The facts of a file: references, digests, sizes, and what is wrong with its links."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from adaptc import media
+from adaptc.analyse.facts import Facts, affected_targets, gather
+from adaptc.digest import digest_bytes
+from adaptc.site import Site, Source
+from adaptc.urls import SiteAddress
+
+PATHS = {
+    "index.html": media.HTML,
+    "sub/page.html": media.HTML,
+    "sub/index.html": media.HTML,
+    "dir/file.txt": "text/plain",
+    "s.css": media.CSS,
+    "t.css": media.CSS,
+    "a.js": media.JS,
+    "i.png": media.PNG,
+    "i.svg": media.SVG,
+}
+SITE = Site.of(
+    {path: Source("", 1, media_type) for path, media_type in PATHS.items()},
+    SiteAddress("https://example.org/docs/"),
+    ("index.html",),
+)
+
+
+def facts(content: str, path: str = "sub/page.html", media_type: str = media.HTML) -> Facts:
+    return gather(path, content.encode(), media_type, SITE)
+
+
+def test_what_a_page_embeds_each_once_in_order() -> None:
+    found = facts(
+        '<link rel=stylesheet href=../s.css><script src="/docs/a.js"></script><img src=../i.png><img src="../i.png?2">'
+        '<img src=../gone.png><a href=../index.html>x</a><link rel=stylesheet href=../s.css><iframe src="./"></iframe>'
+    )
+    assert found.embeds == (
+        ("stylesheet", "s.css"),
+        ("script", "a.js"),
+        ("image", "i.png"),
+        ("frame", "sub/index.html"),
+    )
+    assert set(found.targets) == {"s.css", "a.js", "i.png", "gone.png", "index.html", "sub/"}
+    assert [one.message for one in found.diagnostics] == ["img src points to ../gone.png, but there is no such file"]
+
+
+def test_the_base_element_counts() -> None:
+    found = facts('<base href="/docs/"><img src="i.png"><base href="/nowhere/">')
+    assert found.embeds == (("image", "i.png"),)
+    assert facts('<base href="https://cdn.example.net/"><img src="i.png">').embeds == ()
+
+
+def test_places_of_diagnostics() -> None:
+    (said,) = facts('<!DOCTYPE html>\n<p>\n  <a href="gone.html">').diagnostics
+    assert str(said.location) == "sub/page.html:3:3"
+
+
+@pytest.mark.parametrize(
+    ("markup", "kind"),
+    [
+        ('<a href="gone.html">', "missing-target"),
+        ('<a href="../dir/gone/">', "missing-target"),
+        ('<img srcset="gone.png 2x">', "missing-target"),
+        ('<a href="http://[">', "bad-url"),
+        ('<a href="/elsewhere/">', "outside-docroot"),
+    ],
+)
+def test_links_that_lead_nowhere(markup: str, kind: str) -> None:
+    assert [one.id for one in facts(markup).diagnostics] == [kind]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<a href="../dir/">a directory is answered by its listing</a>',
+        '<a href="../dir">',
+        '<a href="./">',
+        '<a href="/docs/">',
+        '<a href="#part">',
+        '<a href="mailto:a@example.org">',
+        '<a href="https://example.net/gone.html">',
+        '<meta property="og:image" content="https://example.org/docs/gone.png">',
+        '<img data-src="{{ image }}">',
+        '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">',
+    ],
+)
+def test_links_that_are_fine_or_not_ours_to_check(markup: str) -> None:
+    assert facts(markup).diagnostics == ()
+
+
+def test_files_whose_bytes_are_fixed() -> None:
+    found = facts(
+        '<script src="../a.js" integrity="sha256-x"></script><link rel=stylesheet href=../s.css integrity="">'
+    )
+    assert found.pinned == ("a.js", "s.css")
+    assert facts('<script src="../gone.js" integrity="sha256-x"></script><script integrity=x></script>').pinned == ()
+
+
+def test_a_sheet() -> None:
+    text = '@import "t.css"; a { background: url(i.png) } b { background: url("gone.png") }' + "/* */" * 50
+    found = facts(text, "s.css", media.CSS)
+    assert found.embeds == (("import", "t.css"),)
+    assert set(found.targets) == {"t.css", "i.png", "gone.png"}
+    assert [str(one.location) for one in found.diagnostics] == ["s.css:1:63"]
+    assert found.transfer == len(zlib.compress(text.encode(), 6))
+
+
+def test_a_script_and_an_image_have_a_digest_and_a_size() -> None:
+    assert facts("let a", "a.js", media.JS) == Facts(digest_bytes(b"let a"), transfer=len(zlib.compress(b"let a", 6)))
+    assert facts("...", "i.png", media.PNG) == Facts(digest_bytes(b"..."))
+
+
+def test_a_drawing() -> None:
+    found = facts('<svg xmlns="http://www.w3.org/2000/svg"><image href="gone.png"/></svg>', "i.svg", media.SVG)
+    assert [one.id for one in found.diagnostics] == ["missing-target"]
+
+
+def test_a_page_that_cannot_be_decoded_has_no_references() -> None:
+    found = gather("index.html", b'<meta charset="utf-8"><img src=gone.png>\xff', media.HTML, SITE)
+    assert found == Facts(digest_bytes(b'<meta charset="utf-8"><img src=gone.png>\xff'))
+
+
+@pytest.mark.parametrize(
+    ("changed", "targets"),
+    [
+        ("a.html", {"a.html"}),
+        ("index.html", {"index.html", ""}),
+        ("a/b/index.html", {"a/b/index.html", "a/b/", "a/b", "a/", "a"}),
+        ("a/x.png", {"a/x.png", "a/", "a"}),
+    ],
+)
+def test_what_may_lead_elsewhere_when_a_file_comes_or_goes(changed: str, targets: set[str]) -> None:
+    assert affected_targets([changed], ("index.html",)) == targets
