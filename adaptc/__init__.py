@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adaptc.version import VERSION as __version__
+from adaptc.version import VERSION
 
 if TYPE_CHECKING:
     from adaptc.api import BuildResult, build, plan
     from adaptc.config import Config, load_config
+
+__version__ = VERSION
 
 __all__ = ["BuildResult", "Config", "__version__", "build", "load_config", "plan"]
 

@@ -141,9 +141,7 @@ def recipe() -> str:
     """Return what encoded bytes depend on beside the content: ``RECIPE`` and the codecs' versions."""
     from importlib.metadata import version
 
-    return " ".join(
-        [RECIPE, *(f"{name}-{version(name)}" for name in ("brotli", "deflate", "zopfli", "zstandard"))]
-    )
+    return " ".join([RECIPE, *(f"{name}-{version(name)}" for name in ("brotli", "deflate", "zopfli", "zstandard"))])
 
 
 # The codecs are imported where they are used: a command that encodes nothing must not pay for them.

@@ -146,9 +146,7 @@ def _whole(least: int) -> Check:
 
 
 def _number(least: float, most: float = float("inf")) -> Check:
-    wanted = (
-        f"a number from {least:g} to {most:g}" if most < float("inf") else f"a number of at least {least:g}"
-    )
+    wanted = f"a number from {least:g} to {most:g}" if most < float("inf") else f"a number of at least {least:g}"
 
     def check(value: Any, _base: Path) -> float:
         # "not (in range)" and not "out of range": nan, which TOML has, is neither.
@@ -389,9 +387,7 @@ def recipe_text(config: Config) -> str:
     values.
     """
     recipe = {name: _recipe_table(name, getattr(config, name)) for name in SECTIONS}
-    return json.dumps(
-        {**recipe, "levels": config.levels.values}, sort_keys=True, separators=(",", ":"), default=str
-    )
+    return json.dumps({**recipe, "levels": config.levels.values}, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def _recipe_table(name: str, section: Any) -> dict[str, Any]:

@@ -80,9 +80,7 @@ KINDS: dict[str, Kind] = {
     "outside-docroot": Kind(N, "{where} points to {url}, above the docroot"),
     "bad-url": Kind(W, "{where} is not a URL: {url}"),
     # pages
-    "encoding-unreversible": Kind(
-        W, "does not survive decoding and encoding as {encoding}; the page is not rewritten"
-    ),
+    "encoding-unreversible": Kind(W, "does not survive decoding and encoding as {encoding}; the page is not rewritten"),
     "page-not-html": Kind(N, "is {media_type}; pages of this type are not rewritten"),
     "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
     "edit-serialised": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),

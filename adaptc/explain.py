@@ -6,12 +6,12 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.config import Config
+from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.engine.publish import PRIVATE
 from adaptc.engine.results import UnitResult
 from adaptc.engine.state import State, as_sources
 from adaptc.engine.view import PIN, PLACEMENT
-from adaptc.config import Config
-from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.site import Site, Source
 from adaptc.urls import Reach, SiteAddress
 

@@ -49,9 +49,7 @@ class Option:
 
     def wanted(self) -> str:
         """Return what may be given, in words: ``"exact" or a number``."""
-        return " or ".join(
-            _NAMES.get(one, repr(one)) if isinstance(one, type) else shown(one) for one in self.allowed
-        )
+        return " or ".join(_NAMES.get(one, repr(one)) if isinstance(one, type) else shown(one) for one in self.allowed)
 
 
 def _same(one: Any, value: Any) -> bool:
@@ -99,9 +97,7 @@ class _Draft:
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def load_levels(
-    overrides: TomlSource | None = None, known_passes: PassTable | None = None
-) -> dict[str, Level]:
+def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | None = None) -> dict[str, Level]:
     """Return the levels that ship and the user's, by name, highest number first.
 
     ``overrides`` is ``Config.levels``. ``known_passes`` gives each pass's options; None leaves pass names
@@ -132,9 +128,7 @@ def choose_levels(names: Iterable[str], levels: Mapping[str, Level]) -> tuple[Le
 def shipped_sources() -> tuple[TomlSource, ...]:
     """Return the level files of the package: those with a ``[level]`` table, sorted by file name."""
     folder = resources.files("adaptc.rules")
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
-    )
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     sources = [parse_toml(file.read_text("utf-8"), f"rules/{file.name}") for file in files]
     return tuple(source for source in sources if "level" in source.values)
 
@@ -157,9 +151,7 @@ class _Workshop:
         self.refuse(source, place, f"there is no pass {name}{nearest(name, self.known_passes)}")
         return False
 
-    def options(
-        self, source: TomlSource, place: KeyPath, name: str, given: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def options(self, source: TomlSource, place: KeyPath, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options that a pass takes; note a problem for each of the others."""
         if self.known_passes is None:
             return dict(given)
@@ -308,9 +300,7 @@ def _user_draft(name: str, drafts: Mapping[str, _Draft], shop: _Workshop) -> _Dr
     )
 
 
-def _chosen_passes(
-    name: str, table: Mapping[str, Any], base: _Draft, shop: _Workshop
-) -> dict[str, dict[str, Any]]:
+def _chosen_passes(name: str, table: Mapping[str, Any], base: _Draft, shop: _Workshop) -> dict[str, dict[str, Any]]:
     """Return the passes of the base, or those that ``passes`` lists, without those of ``skip``."""
     for position, word in enumerate(table.get("passes", ())):
         shop.accepts_pass(shop.user, (name, "passes", position), word)

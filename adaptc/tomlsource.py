@@ -32,9 +32,7 @@ class TomlSource:
 
     def line(self, path: KeyPath) -> int | None:
         """Return the line of ``path``, or of the nearest table around it, or None."""
-        return next(
-            (self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None
-        )
+        return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
 
     def complaint(self, path: KeyPath, problem: str) -> str:
         """Return ``problem`` with file and line in front: ``adaptc.toml:12: build.jobs must be ...``."""

@@ -584,6 +584,7 @@ def _links(chosen: random.Random, site: BuiltSite) -> None:
         chosen.choice(["a.html", "sub", "two.css"]),
     )
     _make_room(site, name)
+    _clear(site, name)
     (site.docroot / name).parent.mkdir(exist_ok=True)
     (site.docroot / name).symlink_to(os.path.relpath(site.docroot / target, (site.docroot / name).parent))
 

@@ -82,9 +82,7 @@ def test_help_imports_no_command_and_no_library() -> None:
         "print(loaded & {'pyvips', 'PIL', 'turbohtml', 'numpy', 'lxml', 'rich', 'jinja2', 'sqlite3'})\n"
         "print('adaptc.cli.build' in sys.modules, 'adaptc.config' in sys.modules)\n"
     )
-    printed = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines()[-2:] == ["set()", "False False"]
 
 
@@ -118,9 +116,7 @@ def test_every_mistake_has_a_line(raising: Callable[[BaseException], None], outp
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT])
-def test_what_the_system_refuses(
-    number: int, raising: Callable[[BaseException], None], output: Output
-) -> None:
+def test_what_the_system_refuses(number: int, raising: Callable[[BaseException], None], output: Output) -> None:
     raising(OSError(number, "refused", "opt/full/id/a\x1b.html"))
     assert run(["version"]) is ExitCode.INTERNAL
     assert output()[1] == "adaptc: opt/full/id/a\\x1b.html: refused\n"
@@ -225,9 +221,7 @@ def missing(count: int) -> list[Diagnostic]:
 
 def test_many_diagnostics_of_one_id_are_cut_short() -> None:
     lines = list(diagnostic_lines(missing(6966), Frame()))
-    assert lines[0] == (
-        "a.html:1: warning: img src points to b.png, but there is no such file [missing-target]"
-    )
+    assert lines[0] == ("a.html:1: warning: img src points to b.png, but there is no such file [missing-target]")
     assert len(lines) == 7
     assert lines[-2:] == ["and 6,961 more [missing-target]; see the report or --verbose", "6,966 warnings"]
 

@@ -92,9 +92,7 @@ def test_a_wrong_value_names_file_line_and_choices(folder: Path) -> None:
 
 
 def test_all_mistakes_are_told_at_once(folder: Path) -> None:
-    found = problems(
-        'output = 3\n[build]\njobs = -1\nidentity = "all"\n[diagnostics]\nmissing-target = "loud"'
-    )
+    found = problems('output = 3\n[build]\njobs = -1\nidentity = "all"\n[diagnostics]\nmissing-target = "loud"')
     assert [line.split(": ")[0] for line in found] == [f"adaptc.toml:{n}" for n in (1, 3, 4, 6)]
 
 
@@ -151,9 +149,7 @@ def test_what_is_said_of_a_mistake(folder: Path, text: str, problem: str) -> Non
 
 
 def test_a_mistake_of_the_command_line_is_said_to_be_one(folder: Path) -> None:
-    assert problems("", site__base_url="example.org")[0].startswith(
-        "command line: site.base_url must be an http"
-    )
+    assert problems("", site__base_url="example.org")[0].startswith("command line: site.base_url must be an http")
 
 
 def test_text_that_is_no_toml(folder: Path) -> None:
@@ -256,9 +252,7 @@ def test_the_recipe_tells_what_may_change_the_output(folder: Path, text: str) ->
     assert recipe_text(load(text)) != recipe_text(Config())
 
 
-@pytest.mark.parametrize(
-    "text", ["[build]\njobs = 3", 'output = "x"', '[diagnostics]\nmissing-target = "off"']
-)
+@pytest.mark.parametrize("text", ["[build]\njobs = 3", 'output = "x"', '[diagnostics]\nmissing-target = "off"'])
 def test_the_recipe_leaves_out_what_cannot(folder: Path, text: str) -> None:
     assert recipe_text(load(text)) == recipe_text(Config())
 

@@ -28,9 +28,7 @@ def reasons(result):
 
 
 def test_conditions_become_blocks():
-    importer = (
-        '@charset "koi8-r";@import "b.css" layer(x.y) supports(display:grid) print, (min-width:1px);a{}'
-    )
+    importer = '@charset "koi8-r";@import "b.css" layer(x.y) supports(display:grid) print, (min-width:1px);a{}'
     result = flat({"a.css": importer, "b.css": "b{}"})
     expected = "@media print, (min-width:1px){@supports (display:grid){@layer x.y{b{}}}}\na{}"
     assert result == Flattened(expected, ("b.css",), ())
@@ -78,8 +76,7 @@ def test_cycle_ends_as_in_browsers():
     result = flat({"a.css": "@import 'b.css';a{}", "b.css": "@import 'a.css';b{}"})
     assert (result.text, result.imported) == ("b{}\na{}", ("b.css",))
     assert [str(found) for found in result.diagnostics] == [
-        "b.css:1:1: warning: @import of a.css closes a cycle; it is ended there, as browsers do "
-        "[css-import-cycle]"
+        "b.css:1:1: warning: @import of a.css closes a cycle; it is ended there, as browsers do [css-import-cycle]"
     ]
 
 
@@ -88,8 +85,7 @@ def test_imports_before_a_kept_one_are_kept():
     result = flat(files)
     assert (result.text, result.imported) == ("@import 'b.css';\n@import '//x/';\nc{}\na{}", ("c.css",))
     assert reasons(result) == [
-        "note: @import of b.css is kept: an @import behind it is kept, and no rule may precede that "
-        "[css-import-kept]",
+        "note: @import of b.css is kept: an @import behind it is kept, and no rule may precede that [css-import-kept]",
         "note: @import of //x/ is kept: it is external [css-import-kept]",
     ]
 
@@ -102,9 +98,7 @@ def test_kept_import_of_an_import_comes_first_or_keeps_it():
     }
     assert flat(files).text == "@import \"d/c.css\";\n@import '//x/';\nb{}\na{}"
     assert flat(files | {"a.css": "@import 'd/b.css' print;"}).text == "@import 'd/b.css' print;"
-    assert flat(files | {"a.css": "@import 'd/c.css';@import 'd/b.css';"}).text.startswith(
-        "@import 'd/c.css'"
-    )
+    assert flat(files | {"a.css": "@import 'd/c.css';@import 'd/b.css';"}).text.startswith("@import 'd/c.css'")
 
 
 @pytest.mark.parametrize(
@@ -137,9 +131,7 @@ def test_when_unsure_the_import_is_kept(importer, imported, reason):
 def test_deep_and_doubling_imports_end():
     chain = {f"{index}.css": f"@import '{index + 1}.css';a{{}}" for index in range(100)} | {"100.css": ""}
     assert "32 imports deep" in reasons(flat(chain, "0.css"))[0]
-    doubling = {f"{index}.css": f"@import '{index + 1}.css';" * 2 + "a{}" for index in range(30)} | {
-        "30.css": "a{}"
-    }
+    doubling = {f"{index}.css": f"@import '{index + 1}.css';" * 2 + "a{}" for index in range(30)} | {"30.css": "a{}"}
     assert flat(doubling, "22.css").text.count("a{}") == 2**9 - 1
     assert any("more than 2000 imports" in reason for reason in reasons(flat(doubling, "0.css")))
 

@@ -133,9 +133,7 @@ def test_quoted_urls_read_back(url):
     assert urls(f"a{{b:{quote_url(url)}}}") == [url.replace("\0", "\ufffd")]
 
 
-@pytest.mark.parametrize(
-    "opener", ["(", "{", "[", "url(", "image-set(", "@font-face{", "\\", "/*", "'\n", "@a "]
-)
+@pytest.mark.parametrize("opener", ["(", "{", "[", "url(", "image-set(", "@font-face{", "\\", "/*", "'\n", "@a "])
 def test_megabytes_of_openers(opener):
     css_references("@font-face{" + opener * (300_000 // len(opener)) + "url(")
 
@@ -153,9 +151,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), st.booleans())
 def test_same_references_as_tinycss2(text, declarations):
     expected = by_tinycss2(text, declarations)
-    assert [
-        (each.role.name, each.url) for each in css_references(text, declarations=declarations)
-    ] == expected
+    assert [(each.role.name, each.url) for each in css_references(text, declarations=declarations)] == expected
     new = rewrite_urls(text, lambda _: 'n"n', declarations=declarations)
     assert urls(new, declarations=declarations) == ['n"n'] * len(expected)
 
@@ -191,11 +187,7 @@ def head_by_tinycss2(nodes):
 def prelude_end(nodes, index, closing=True):
     for end in range(index + 1, len(nodes)):
         node = nodes[end]
-        if (
-            node.type == "{} block"
-            or node == ";"
-            or (closing and node.type == "error" and node.kind in ")]}")
-        ):
+        if node.type == "{} block" or node == ";" or (closing and node.type == "error" and node.kind in ")]}"):
             return end
     return len(nodes)
 

@@ -172,9 +172,7 @@ def test_targets_of_make_that_the_readme_names_exist() -> None:
 
 
 def test_rooms_of_the_architecture_exist() -> None:
-    rooms = re.findall(
-        r"^\| `(adaptc/[\w/.]+|rules/|templates/)`", text("docs/architecture.md"), re.MULTILINE
-    )
+    rooms = re.findall(r"^\| `(adaptc/[\w/.]+|rules/|templates/)`", text("docs/architecture.md"), re.MULTILINE)
     assert len(rooms) > 10
     assert [room for room in rooms if not (ROOT / room).exists()] == []
 

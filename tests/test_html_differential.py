@@ -21,9 +21,7 @@ def outline(node: Node, depth: int = 0) -> Iterator[str]:
         prefix = {Namespace.HTML: "", Namespace.SVG: "svg ", Namespace.MATHML: "math "}[node.namespace]
         yield f"{indent}<{prefix}{node.tag}>"
         for name in sorted(node.attrs, key=lambda each: each.replace(":", " ")):
-            shown = (
-                name.replace(":", " ") if name.startswith(("xlink:", "xml:", "xmlns:")) and prefix else name
-            )
+            shown = name.replace(":", " ") if name.startswith(("xlink:", "xml:", "xmlns:")) and prefix else name
             yield f'{indent}  {shown}="{node.attr(name)}"'
     elif isinstance(node, Comment):
         yield f"{indent}<!-- {node.data} -->"

@@ -133,15 +133,10 @@ def test_broken_bytes_are_irreversible(content: bytes) -> None:
 
 def test_characters_outside_the_encoding_become_references() -> None:
     page = read_page(meta("windows-1251"))
-    assert (
-        encode_page(page, page.text + "日<a title=日>")
-        == meta("windows-1251") + b"&#26085;<a title=&#26085;>"
-    )
+    assert encode_page(page, page.text + "日<a title=日>") == meta("windows-1251") + b"&#26085;<a title=&#26085;>"
 
 
-@pytest.mark.parametrize(
-    "markup", ["<script>日</script>", "<style>日{}</style>", "<!--日-->", "<a日>", "<p 日>"]
-)
+@pytest.mark.parametrize("markup", ["<script>日</script>", "<style>日{}</style>", "<!--日-->", "<a日>", "<p 日>"])
 def test_where_references_do_not_work_encoding_is_refused(markup: str) -> None:
     page = read_page(meta("windows-1251"))
     assert encode_page(page, page.text + markup) is None
@@ -172,9 +167,7 @@ def test_any_bytes_survive_or_are_irreversible(content: bytes, label: str) -> No
     except Irreversible:
         return
     encoded = encode_page(page, page.text)
-    normal = (
-        content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if page.encoding[:5] != "utf-1" else encoded
-    )
+    normal = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if page.encoding[:5] != "utf-1" else encoded
     assert encoded is None or encoded == normal
 
 
@@ -187,9 +180,7 @@ def test_html5lib_encoding_cases() -> None:
     for name in ("tests1.dat", "tests2.dat"):
         for case in sections(DATA / "html5lib-encoding" / name):
             expected = canonical(case["encoding"].strip().decode())
-            if sniff(case["data"]).encoding != expected and not any(
-                mark in case["data"] for mark in DISPUTED
-            ):
+            if sniff(case["data"]).encoding != expected and not any(mark in case["data"] for mark in DISPUTED):
                 wrong.append(case)
     assert wrong == []
 

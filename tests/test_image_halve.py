@@ -23,12 +23,18 @@ def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
     return output.getvalue()
 
 
+def noise(width: int, height: int, spread: int) -> Image.Image:
+    """The same grain in each run."""
+    samples = np.random.default_rng(5).normal(128, spread, (height, width))
+    return Image.fromarray(samples.clip(0, 255).astype(np.uint8))
+
+
 def photo(width: int = 240, height: int = 160, grain: int = 60) -> Image.Image:
     """A soft picture with grain, like a photograph."""
     ramp = Image.linear_gradient("L").resize((width, height))
     disc = Image.radial_gradient("L").resize((width, height))
-    noise = Image.effect_noise((width, height), grain).filter(ImageFilter.GaussianBlur(1))
-    return Image.merge("RGB", [Image.blend(band, noise, 0.2) for band in (ramp, disc, ramp.rotate(180))])
+    seen = noise(width, height, grain).filter(ImageFilter.GaussianBlur(1))
+    return Image.merge("RGB", [Image.blend(band, seen, 0.2) for band in (ramp, disc, ramp.rotate(180))])
 
 
 def quarters(width: int = 200, height: int = 100) -> Image.Image:
@@ -37,8 +43,7 @@ def quarters(width: int = 200, height: int = 100) -> Image.Image:
     boxes = ((0, 0, "red"), (1, 0, "lime"), (0, 1, "blue"), (1, 1, "gray"))
     for x, y, colour in boxes:
         image.paste(Image.new("RGB", (width // 2, height // 2), colour), (x * width // 2, y * height // 2))
-    grain = Image.effect_noise(image.size, 40).convert("RGB")
-    return Image.blend(image, grain, 0.15)
+    return Image.blend(image, noise(width, height, 40).convert("RGB"), 0.15)
 
 
 def screenshot(width: int = 400, height: int = 300, soft: bool = True) -> Image.Image:
@@ -124,10 +129,10 @@ def test_a_photograph_is_halved(kind: str, effort: str) -> None:
 
 def test_the_score_reaches_the_target_by_the_lowest_quality_that_does() -> None:
     content = encoded(photo(grain=20), "JPEG", quality=95)
-    soft, fine = made(content, target=0.5), made(content, target=0.97, qualities=(45, 95))
+    soft, fine = made(content, target=0.5), made(content, target=0.98, qualities=(45, 97), effort="max")
     assert soft.score is not None
     assert fine.score is not None
-    assert fine.score >= 0.97
+    assert fine.score >= 0.98
     assert soft.score < fine.score
     assert "quality 45," in soft.reason
     assert len(soft.content) < len(fine.content)

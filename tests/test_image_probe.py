@@ -82,17 +82,10 @@ def bomb(width: int, height: int) -> bytes:
     """A PNG whose header claims more than its content holds."""
 
     def chunk(name: bytes, content: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-        )
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(b""))
-        + chunk(b"IEND", b"")
-    )
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
 
 
 def test_a_bomb_is_refused_by_its_header() -> None:
@@ -109,9 +102,7 @@ def test_the_limit_is_the_caller_s() -> None:
     assert isinstance(probe(content, 1199), Refusal)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"GIF89a", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"<html>", b"\0" * 99]
-)
+@pytest.mark.parametrize("content", [b"", b"GIF89a", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"<html>", b"\0" * 99])
 def test_what_is_no_image_is_a_finding(content: bytes) -> None:
     refused = probe(content)
     assert isinstance(refused, Refusal)

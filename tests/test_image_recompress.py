@@ -150,9 +150,7 @@ def test_what_cannot_shrink_is_kept() -> None:
 # --- exact, JPEG
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"progressive": True}, {"subsampling": 0}, {"restart_marker_rows": 1}]
-)
+@pytest.mark.parametrize("options", [{}, {"progressive": True}, {"subsampling": 0}, {"restart_marker_rows": 1}])
 @pytest.mark.parametrize("mode", ["RGB", "L"])
 def test_a_jpeg_keeps_its_pixels(mode: str, options: dict[str, Any]) -> None:
     content = encoded(picture(mode, 200), "JPEG", quality=90, comment=b"x" * 900, **options)
@@ -203,9 +201,7 @@ def test_a_jpeg_with_a_second_image_is_left() -> None:
 
 @pytest.mark.parametrize("target", ["exact", 0.9])
 @pytest.mark.parametrize(("kind", "media_type"), [("PNG", PNG), ("JPEG", JPEG)])
-def test_a_truncated_image_is_left_with_a_finding(
-    kind: str, media_type: str, target: Any, capfd: Any
-) -> None:
+def test_a_truncated_image_is_left_with_a_finding(kind: str, media_type: str, target: Any, capfd: Any) -> None:
     content = encoded(picture(side=200), kind)
     result = recompress("a", content[: len(content) // 2], media_type, target=target)
     assert result.content is None

@@ -34,17 +34,25 @@ def test_lossless_pages_look_and_behave_as_before(name: str, browser: Browser, t
     if not docroot.is_dir():
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         verdict(f"the Debian package {name} is not installed")
-    adaptc.build(
-        adaptc.load_config(None, {"docroot": docroot, "output": tmp_path / "opt", "build.effort": "fast"})
-    )
+    adaptc.build(adaptc.load_config(None, {"docroot": docroot, "output": tmp_path / "opt", "build.effort": "fast"}))
     for page in pages:
         assert (docroot / page).exists(), page
-        before = _view(browser, page, docroot)
-        after = _view(browser, page, tmp_path / "opt" / "lossless" / "id")
-        assert after.png == before.png, page
-        assert after.errors == before.errors, page
-        assert sorted(set(map(_path, after.failed))) == sorted(set(map(_path, before.failed))), page
-        assert after.requests <= before.requests, page
+        _same_view(browser, page, docroot, tmp_path / "opt" / "lossless" / "id")
+
+
+# An animated image and a script that comes late make two drawings of one page differ now and then; a page that was
+# changed differs every time.
+TRIES = 4
+
+
+def _same_view(browser: Browser, page: str, original: Path, tree: Path) -> None:
+    for left in reversed(range(TRIES)):
+        before, after = _view(browser, page, original), _view(browser, page, tree)
+        if after.png == before.png and after.errors == before.errors:
+            break
+        assert left, f"{page} is drawn otherwise: {before.errors} {after.errors}"
+    assert sorted(set(map(_path, after.failed))) == sorted(set(map(_path, before.failed))), page
+    assert after.requests <= before.requests, page
 
 
 def _view(browser: Browser, page: str, root: Path) -> View:

@@ -187,9 +187,7 @@ def test_actions_beyond_the_limits_are_counted(monkeypatch):
 
 def test_no_more_actions_than_a_report_can_hold(monkeypatch):
     monkeypatch.setattr(tally, "DISTINCT_ACTIONS", 1)
-    pages = [
-        PageFigures(f"{n}.html", "full", 1, 1, 1, 1, 1, (Action("p", "kept", f"{n}"),)) for n in range(3)
-    ]
+    pages = [PageFigures(f"{n}.html", "full", 1, 1, 1, 1, 1, (Action("p", "kept", f"{n}"),)) for n in range(3)]
     gathered = tally_pages(pages, ["full"])
     assert len(gathered.actions) == 1
     assert [row[0].unlisted for row in gathered.rows.values() if row[0]] == [0, 1, 1]
@@ -277,9 +275,7 @@ def test_the_policy_lets_the_reports_script_run(chromium, tmp_path):
         "--dump-dom",
     )
     logging = ("--enable-logging=stderr",)
-    run = subprocess.run(
-        [chromium, *options, *logging, page.as_uri()], capture_output=True, timeout=60, check=True
-    )
+    run = subprocess.run([chromium, *options, *logging, page.as_uri()], capture_output=True, timeout=60, check=True)
     assert b"CONSOLE" not in run.stderr
     assert b'aria-expanded="false"' in run.stdout
 

@@ -44,9 +44,7 @@ def test_the_default_configuration_builds_levels_that_ship() -> None:
 
 def test_pages_take_in_what_was_made_smaller_before() -> None:
     order = names(load_levels()["lossless"])
-    assert (
-        order.index("styles") < order.index("inline-styles") < order.index("embedded") < order.index("markup")
-    )
+    assert order.index("styles") < order.index("inline-styles") < order.index("embedded") < order.index("markup")
     assert order.index("images") < order.index("inline-images")
 
 
@@ -58,9 +56,7 @@ def test_every_option_of_a_pass_has_a_value() -> None:
 def test_defaults_of_the_pass_fill_what_the_level_leaves_open() -> None:
     known = {**KNOWN_PASSES, "json": {"indent": 0, "sort": False}}
     use = next(
-        use
-        for use in levels("[levels.lossless.json]\nsort = true", known)["lossless"].passes
-        if use.name == "json"
+        use for use in levels("[levels.lossless.json]\nsort = true", known)["lossless"].passes if use.name == "json"
     )
     assert use.options == (("indent", 0), ("sort", True))
     assert use.option("sort") is True
@@ -75,9 +71,7 @@ def test_an_option_is_overridden_where_it_stands() -> None:
 
 def test_passes_are_skipped() -> None:
     changed = levels('[levels.lossless]\nskip = ["json", "svg"]')["lossless"]
-    assert names(changed) == [
-        name for name in names(load_levels()["lossless"]) if name not in ("json", "svg")
-    ]
+    assert names(changed) == [name for name in names(load_levels()["lossless"]) if name not in ("json", "svg")]
 
 
 def test_an_own_level_extends_another_whatever_the_order() -> None:
@@ -124,8 +118,7 @@ def test_an_own_level_gives_its_whole_list() -> None:
         ("[levels]\nlossless = 3", "adaptc.toml:2: levels.lossless must be a table, not 3"),
         (
             "[levels.lossless.image]\ntarget = 1",
-            "adaptc.toml:1: level lossless has no pass image, did you mean images?; "
-            "add it with levels.lossless.passes",
+            "adaptc.toml:1: level lossless has no pass image, did you mean images?; add it with levels.lossless.passes",
         ),
         (
             "[levels.lossless.images]\ntarget = 'best'",
@@ -174,13 +167,11 @@ def test_an_own_level_gives_its_whole_list() -> None:
         ),
         (
             '[levels."a/b"]\nnumber = 1',
-            'adaptc.toml:1: a level cannot be called "a/b": small letters, digits and -, 32 at most, '
-            "and not reject",
+            'adaptc.toml:1: a level cannot be called "a/b": small letters, digits and -, 32 at most, and not reject',
         ),
         (
             "[levels.reject]\nnumber = 1",
-            'adaptc.toml:1: a level cannot be called "reject": small letters, digits and -, 32 at most, '
-            "and not reject",
+            'adaptc.toml:1: a level cannot be called "reject": small letters, digits and -, 32 at most, and not reject',
         ),
     ],
 )

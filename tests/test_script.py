@@ -183,9 +183,7 @@ def test_essence_is_the_same(one, other):
 
 
 def test_names_stay():
-    assert "longParameterName" in minify_script(
-        "function f ( longParameterName ) { return longParameterName }"
-    )
+    assert "longParameterName" in minify_script("function f ( longParameterName ) { return longParameterName }")
 
 
 def test_minifying_again_changes_nothing():

@@ -123,7 +123,5 @@ def test_a_saving_below_zero_has_a_minus_sign():
 
 def test_capacity_by_the_papers_coefficients():
     # Abdelzaher, Shin and Bhatti 2002: a = 0.83 ms a request, b = 0.033 ms a kB
-    assert capacity_factor(3, 65_000, 59, 322_000) == pytest.approx(
-        (0.83 * 59 + 0.033 * 322) / (0.83 * 3 + 0.033 * 65)
-    )
+    assert capacity_factor(3, 65_000, 59, 322_000) == pytest.approx((0.83 * 59 + 0.033 * 322) / (0.83 * 3 + 0.033 * 65))
     assert capacity_factor(0, 0, 0, 0) == 1.0

@@ -8,9 +8,7 @@ from adaptc.model import Role
 from adaptc.svg import clean_svg, svg_references
 from adaptc.svg.path import shorten_path
 
-HEAD = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9">'
-)
+HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9">'
 TEMPLATE = b"<?xml version='1.0' encoding='UTF-8'?>\n" + HEAD + b"\n %s\n</svg>\n"
 
 
@@ -114,18 +112,16 @@ def test_what_is_not_well_formed_is_left(content: bytes) -> None:
 def test_what_could_see_the_difference_is_left(inside: bytes, reason: str) -> None:
     result = clean_svg(TEMPLATE % inside, "a.svg")
     assert result.content is None
-    assert [str(found) for found in result.diagnostics] == [
-        f"a.svg: note: is copied as it is: {reason} [svg-left]"
-    ]
+    assert [str(found) for found in result.diagnostics] == [f"a.svg: note: is copied as it is: {reason} [svg-left]"]
 
 
 def test_a_style_sheet_another_root_and_another_encoding_are_left() -> None:
     assert findings(b'<?xml-stylesheet href="a.css"?>' + HEAD + b"</svg>") == ["svg-left"]
     assert findings(b"<html/>") == ["svg-left"]
     assert findings(b'<?xml version="1.0" encoding="ISO-8859-1"?>' + HEAD + b"</svg>") == ["svg-left"]
-    assert findings(
-        ('<?xml version="1.0" encoding="UTF-16"?>' + HEAD.decode() + "</svg>").encode("utf-16")
-    ) == ["svg-left"]
+    assert findings(('<?xml version="1.0" encoding="UTF-16"?>' + HEAD.decode() + "</svg>").encode("utf-16")) == [
+        "svg-left"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -155,9 +151,7 @@ def test_a_cleaned_drawing_renders_the_same() -> None:
     )
     result = clean_svg(content, "a.svg")
     assert result.content is not None
-    before, after = (
-        pyvips.Image.svgload_buffer(c, scale=20).write_to_memory() for c in (content, result.content)
-    )
+    before, after = (pyvips.Image.svgload_buffer(c, scale=20).write_to_memory() for c in (content, result.content))
     assert before == after
 
 

@@ -16,8 +16,8 @@ from adaptc.diagnostics import printable
 
 if TYPE_CHECKING:
     from adaptc.api import BuildResult, Plan
-    from adaptc.engine.reasons import Reason
     from adaptc.config import Config
+    from adaptc.engine.reasons import Reason
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -89,7 +89,9 @@ def _show(frame: Frame, result: BuildResult, config: Config) -> None:
 
     width = shutil.get_terminal_size((100, 24)).columns
     colored = frame.is_colored(sys.stdout)
-    done = f"built {len(result.built):,}, removed {result.removed:,}" if result.built or result.removed else "up to date"
+    done = (
+        f"built {len(result.built):,}, removed {result.removed:,}" if result.built or result.removed else "up to date"
+    )
     print_text(done, frame)
     print_text(render_summary(result.figures, width, colored, str(config.output)), frame)
 

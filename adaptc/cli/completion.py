@@ -18,6 +18,4 @@ def completion(_frame: Frame, shell: str) -> None:
     found = get_completion_class(shell)
     if found is None:  # click has these three; a release without one would be a change to notice
         raise LookupError(f"click completes no {shell}")
-    click.echo(
-        found(click.get_current_context().find_root().command, {}, "adaptc", "_ADAPTC_COMPLETE").source()
-    )
+    click.echo(found(click.get_current_context().find_root().command, {}, "adaptc", "_ADAPTC_COMPLETE").source())

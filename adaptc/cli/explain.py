@@ -71,7 +71,13 @@ def _record(found: Explanation) -> dict[str, Any]:
                 "files": {one.coding: one.size for one in result.outputs},
                 "demoted": list(result.demoted),
                 "actions": [
-                    {"pass": one.pass_name, "verb": one.verb, "subject": one.subject, "reason": one.reason, "count": one.count}
+                    {
+                        "pass": one.pass_name,
+                        "verb": one.verb,
+                        "subject": one.subject,
+                        "reason": one.reason,
+                        "count": one.count,
+                    }
                     for one in result.actions
                 ],
                 "diagnostics": [diagnostic_record(one) for one in result.diagnostics],

@@ -17,9 +17,7 @@ _USUAL_DOCROOTS = ("public", "_site", "dist", "site", "htdocs", "www", "html", "
 
 
 @command("init")
-@click.option(
-    "--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page."
-)
+@click.option("--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page.")
 @click.option("--output", metavar="DIR", default="opt", show_default=True, help="Where builds go.")
 def init(frame: Frame, docroot: str | None, output: str) -> None:
     """Write a commented adaptc.toml.

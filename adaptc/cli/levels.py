@@ -58,9 +58,7 @@ def _show_level(level: Level, frame: Frame) -> None:
         print_json(level_record(level))
         return
     lines = [f"{level.name} ({level.number}): {level.title}", f"promise: {level.promise}", ""]
-    rows = [
-        [use.name, ", ".join(f"{key} = {shown(value)}" for key, value in use.options)] for use in level.passes
-    ]
+    rows = [[use.name, ", ".join(f"{key} = {shown(value)}" for key, value in use.options)] for use in level.passes]
     print_text("\n".join(lines) + (table(rows) if rows else "no passes: the files stay as they are"), frame)
 
 

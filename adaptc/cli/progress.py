@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from adaptc.engine.progress import Progress, Silent
 from adaptc.cli.frame import Frame
+from adaptc.engine.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

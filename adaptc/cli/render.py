@@ -58,9 +58,7 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> ExitCode:
     """Return the exit code of a command that did its work: an error among the diagnostics is worth 1."""
-    return (
-        ExitCode.WITH_ERRORS if any(one.severity is Severity.ERROR for one in diagnostics) else ExitCode.DONE
-    )
+    return ExitCode.WITH_ERRORS if any(one.severity is Severity.ERROR for one in diagnostics) else ExitCode.DONE
 
 
 def diagnostic_record(one: Diagnostic) -> dict[str, Any]:

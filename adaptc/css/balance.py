@@ -38,11 +38,7 @@ def ends_between_rules(text: str) -> bool:
         if not stack and token.kind is Kind.AT_KEYWORD and skip_between(text, end) == token.start:
             is_at_rule = True
         follow(stack, token)
-        if (
-            not stack
-            and token.kind is Kind.MARK
-            and (token.value == "}" or (token.value == ";" and is_at_rule))
-        ):
+        if not stack and token.kind is Kind.MARK and (token.value == "}" or (token.value == ";" and is_at_rule)):
             is_at_rule, end = False, token.end
     return skip_between(text, end) == len(text)
 

@@ -74,9 +74,7 @@ def _layer_name(arguments: list[Any]) -> str:
     """Return the dotted name; white space may stand at its ends only, and CSS-wide keywords are no names."""
     name: str = tinycss2.serialize([part for part in arguments if part.type != "comment"]).strip()
     pieces = [part for part in arguments if part.type not in _BLANK]
-    is_dotted = all(
-        (part.type == "ident") if index % 2 == 0 else part == "." for index, part in enumerate(pieces)
-    )
+    is_dotted = all((part.type == "ident") if index % 2 == 0 else part == "." for index, part in enumerate(pieces))
     if not is_dotted or len(pieces) % 2 == 0 or " " in name or "\n" in name or "\t" in name:
         return _UNKNOWN
     reserved = {"initial", "inherit", "unset", "revert", "revert-layer", "default"}

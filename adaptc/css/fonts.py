@@ -78,9 +78,7 @@ def _font_faces(items: Sequence[Item]) -> Iterator[Item]:
 
 def _is_private(body: str) -> bool:
     """Whether every character that a font is for is a private one."""
-    value = next(
-        (value for name, value in _declarations(body, declaration_items(body)) if name == "unicode-range"), ""
-    )
+    value = next((value for name, value in _declarations(body, declaration_items(body)) if name == "unicode-range"), "")
     bounds = [_bounds(match) for match in _RANGE.finditer(value)]
     return bool(bounds) and all(any(low <= a and b <= high for low, high in _PRIVATE_USE) for a, b in bounds)
 

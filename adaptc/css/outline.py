@@ -22,9 +22,7 @@ Entry = tuple[Any, ...]
 
 # At-rules that hold rules which join the cascade; an empty one says nothing, except for a layer's place
 # in the order.
-_GROUPS = frozenset(
-    {"media", "supports", "container", "layer", "scope", "starting-style", "document", "-moz-document"}
-)
+_GROUPS = frozenset({"media", "supports", "container", "layer", "scope", "starting-style", "document", "-moz-document"})
 _KEYFRAMES = frozenset({"keyframes", "-webkit-keyframes", "-moz-keyframes", "-o-keyframes", "-ms-keyframes"})
 _LEGACY_PSEUDO = frozenset({"before", "after", "first-line", "first-letter"})
 # Pseudo-classes and -elements every browser knows. A rule with another one in its list may be dropped
@@ -150,9 +148,7 @@ def _selector_token(token: Any, written: list[Any], index: int) -> Iterator[Entr
         yield ("[]", tuple(_unquoted(part) for part in canonical_tokens(token.content)))
     elif token.type == "function":
         yield ("function", token.lower_name, tuple(selectors(token.arguments)))
-    elif (token == ":" and _is_legacy_double(written, index)) or (
-        token == "*" and _is_implied(written, index)
-    ):
+    elif (token == ":" and _is_legacy_double(written, index)) or (token == "*" and _is_implied(written, index)):
         return
     elif token.type == "ident":
         yield _KEYFRAME.get(token.lower_value if len(written) == 1 else "", ("ident", token.value))
@@ -174,9 +170,7 @@ def _is_implied(written: list[Any], index: int) -> bool:
     """Whether the ``*`` at ``index`` is one of ``*:hover``, ``*.class``, ``*[attribute]``, which mean the
     same without."""
     following = written[index + 1] if index + 1 < len(written) else None
-    is_compound = following is not None and (
-        following in (":", ".") or following.type in ("hash", "[] block")
-    )
+    is_compound = following is not None and (following in (":", ".") or following.type in ("hash", "[] block"))
     return is_compound and (index == 0 or written[index - 1] != "|")
 
 

@@ -69,9 +69,7 @@ def css_references(text: str, *, declarations: bool = False) -> list[CssReferenc
     return list(_placed(text, _found(text, declarations)))
 
 
-def rewrite_urls(
-    text: str, replace: Callable[[CssReference], str | None], *, declarations: bool = False
-) -> str:
+def rewrite_urls(text: str, replace: Callable[[CssReference], str | None], *, declarations: bool = False) -> str:
     """Write the URLs that ``replace`` returns in the place of the old; every other byte stays as it is."""
     pieces, done = [], 0
     for reference in css_references(text, declarations=declarations):

@@ -66,9 +66,7 @@ def declaration_items(text: str) -> tuple[Item, ...]:
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [
-            token for token in tokens(text, 0, DENSE) if token.kind in (Kind.MARK, Kind.FUNCTION)
-        ]
+        self.tokens = [token for token in tokens(text, 0, DENSE) if token.kind in (Kind.MARK, Kind.FUNCTION)]
         self.partner = _partners(self.tokens)
         self.index = 0
 

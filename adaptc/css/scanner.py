@@ -42,9 +42,7 @@ DENSE = re.compile(rf"[(){{}}\[\];\"'/\\@<](?:{'|'.join(_OPENINGS + _MARKS)})")
 
 # Group 2 is the closing mark, empty at the end of the text, and missing in a bad-string (section 4.3.5).
 _STRING = {
-    mark: re.compile(
-        rf"{mark}([^{mark}\\\n\r\f]*+(?:\\(?:\r\n|[\s\S]|\Z)[^{mark}\\\n\r\f]*+)*+)({mark}|\Z)?+"
-    )
+    mark: re.compile(rf"{mark}([^{mark}\\\n\r\f]*+(?:\\(?:\r\n|[\s\S]|\Z)[^{mark}\\\n\r\f]*+)*+)({mark}|\Z)?+")
     for mark in "\"'"
 }
 _NAME = re.compile(NAME)

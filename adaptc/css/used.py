@@ -64,9 +64,7 @@ def used_sheets(
     chosen = [_Chosen(can_match, media) for _ in texts]
     kept = [one.of(_outline(text).nodes) for one, text in zip(chosen, texts, strict=True)]
     needs = _Needs.of([*kept, [_Kept(node) for node in _inline_nodes(inline)]], keep_names)
-    return tuple(
-        _Writer(text, _outline(text), needs).written(nodes) for text, nodes in zip(texts, kept, strict=True)
-    )
+    return tuple(_Writer(text, _outline(text), needs).written(nodes) for text, nodes in zip(texts, kept, strict=True))
 
 
 def _by_names(matches: Matches, keep_names: frozenset[str]) -> Matches:
@@ -275,9 +273,7 @@ def _gather(kept: Sequence[_Kept], found: list[_Names], defining: dict[str, list
             _gather(one.inner, found, defining)
 
 
-def _closure(
-    found: Sequence[_Names], defining: dict[str, list[_Names]]
-) -> tuple[set[str], dict[str, list[_Names]]]:
+def _closure(found: Sequence[_Names], defining: dict[str, list[_Names]]) -> tuple[set[str], dict[str, list[_Names]]]:
     """Return the custom properties in use, and ``defining``."""
     reached: set[str] = set()
     waiting = set().union(*(names.customs for names in found))

@@ -33,13 +33,9 @@ _FAMILY_KEYWORDS = frozenset({
     "ui-sans-serif", "ui-monospace", "ui-rounded", "math", "emoji", "fangsong", "inherit",
     "initial", "unset", "revert", "revert-layer", "default",
 })  # fmt: skip
-_FAMILY = re.compile(
-    r"-?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*(?: -?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*)*"
-)
+_FAMILY = re.compile(r"-?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*(?: -?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*)*")
 # Properties in which a name may look like a colour.
-_NAMING = re.compile(
-    r"font|animation|grid|counter|content|transition|will-change|list-style|quotes|view-|container|--"
-)
+_NAMING = re.compile(r"font|animation|grid|counter|content|transition|will-change|list-style|quotes|view-|container|--")
 # Properties that take a number and no length: "0px" is invalid in them, "0" is not.
 _NUMBERS = frozenset({
     "opacity", "z-index", "order", "flex-grow", "flex-shrink", "orphans", "widows", "font-weight",
@@ -72,17 +68,12 @@ def canonical_declaration(node: Any) -> Iterator[Entry]:
 
 
 def _sides(value: Entry) -> Entry:
-    top, right, bottom, left = {1: (0, 0, 0, 0), 2: (0, 1, 0, 1), 3: (0, 1, 2, 1), 4: (0, 1, 2, 3)}[
-        len(value)
-    ]
+    top, right, bottom, left = {1: (0, 0, 0, 0), 2: (0, 1, 0, 1), 3: (0, 1, 2, 1), 4: (0, 1, 2, 3)}[len(value)]
     return (value[top], value[right], value[bottom], value[left])
 
 
 def _is_plain(token: Any) -> bool:
-    return (
-        token[0] in ("number", "dimension", "percentage", "ident", "colour")
-        and token[1] not in _FAMILY_KEYWORDS
-    )
+    return token[0] in ("number", "dimension", "percentage", "ident", "colour") and token[1] not in _FAMILY_KEYWORDS
 
 
 def canonical_tokens(tokens: list[Any], name: str = "") -> Entry:

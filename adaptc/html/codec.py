@@ -98,9 +98,7 @@ def _sequences(encoding: str) -> Iterator[bytes]:
     yield from (pair.to_bytes(2, "big") for pair in _pairs(_LEADS, _TRAILS) if pair not in never)
     if encoding == "euc-jp":
         yield from (b"\x8e" + bytes([trail]) for trail in range(0xA1, 0xE0))
-        yield from (
-            b"\x8f" + pair.to_bytes(2, "big") for pair in _pairs(range(0xA1, 0xFF), range(0xA1, 0xFF))
-        )
+        yield from (b"\x8f" + pair.to_bytes(2, "big") for pair in _pairs(range(0xA1, 0xFF), range(0xA1, 0xFF)))
 
 
 def _pairs(leads: Iterable[int], trails: range) -> Iterator[int]:

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from turbohtml import Document, Element
 
+from adaptc.html.article import article_kept
 from adaptc.html.quirks import is_limited_quirks, is_quirks
 
 _UNSEEN = ("script", "style", "template", "noscript", "title", "noframes", "iframe", "noembed")
@@ -84,6 +85,21 @@ def broken(before: Promise, after: Promise) -> list[str]:
     if (before.quirks, before.limited_quirks) != (after.quirks, after.limited_quirks):
         sentences.append(f"the page changes from {_mode(before)} to {_mode(after)} mode")
     return sentences
+
+
+def broken_article(before: Document, after: Document) -> list[str]:
+    """Return what a page that promises the article only no longer keeps, as sentences (see ``article_kept``)."""
+    sentences = article_kept(before, after)
+    for name, old, new in zip(("title", "lang", "dir"), _named(before), _named(after), strict=True):
+        if old and old != new:
+            sentences.append(f"{name} was {old!r} and is {new!r}")
+    return sentences
+
+
+def _named(tree: Document) -> tuple[str, str, str]:
+    root, title = tree.root, tree.select_one("head > title")
+    lang, direction = ((root.attr(name) or "") if root is not None else "" for name in ("lang", "dir"))
+    return _folded(title.text) if title is not None else "", lang, direction
 
 
 _LISTS: Sequence[tuple[str, str, Callable[[Promise], Iterable[object]]]] = (

@@ -1,7 +1,7 @@
 """Forms that work without script, and their controls as markup (WHATWG HTML, "forms").
 
-A form works when it can be submitted: by a button, or by Enter in its only line of text. Buttons that only scripts
-listen to go, and so do controls outside of any form.
+A form stays when there is something to fill in or to press, and its action is no script; whether it can be submitted
+without a button is the page's affair. Buttons that only scripts listen to go, and so do controls outside of any form.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from adaptc.html.quoting import attribute_markup, text_markup
 __all__ = ["Forms", "attributes", "control_markup", "find_forms", "form_attributes", "option_markup"]
 
 _CONTROLS = "input, select, textarea, button"
-_SUBMITTING = frozenset({"submit", "image"})
-# An Enter in one of these submits a form that has no button, if it is the only one (implicit submission).
-_LINES = frozenset({"text", "search", "url", "tel", "email", "password", "number", "date", "month", "week", "time"})
+_IDLE = frozenset({"button", "hidden", "menu", "reset"})
 _IN_TABLE = frozenset({"table", "tbody", "thead", "tfoot", "tr"})
 _CONTROL_ATTRIBUTES = (
     "type", "name", "value", "checked", "disabled", "required", "readonly", "placeholder", "min", "max", "step",
@@ -165,6 +163,4 @@ def _behind(form: Element, owner: dict[Element, Element]) -> list[Element]:
 def _works(form: Element, controls: list[Element]) -> bool:
     if is_hidden(form) or not is_followed(form.attr("action") or "?"):
         return False
-    kinds = [_kind(control) for control in controls]
-    lines = sum(control.tag == "input" and kind in _LINES for control, kind in zip(controls, kinds, strict=True))
-    return not _SUBMITTING.isdisjoint(kinds) or lines == 1
+    return not _IDLE.issuperset(map(_kind, controls))

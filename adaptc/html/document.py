@@ -15,7 +15,7 @@ from adaptc.html.sniff import PRESCANNED, byte_order_mark, canonical, declared_e
 _FROM_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xfe\xff": "utf-16be", b"\xff\xfe": "utf-16le"}
 
 
-class Irreversible(Exception):  # noqa: N818  it names the page's state, not a mistake
+class Irreversible(Exception):
     """The page does not survive decoding and encoding; ``encoding`` is the one that was tried."""
 
     def __init__(self, encoding: str) -> None:
@@ -70,9 +70,7 @@ def encode_page(page: Page, text: str) -> bytes | None:
 
 def parse(text: str, *, scripting: bool = False) -> turbohtml.Document:
     """Parse a page's text into a tree with source locations; ``scripting`` makes ``<noscript>`` hold text."""
-    return turbohtml.parse(
-        text, source_locations=True, scripting=scripting, allow_declarative_shadow_roots=False
-    )
+    return turbohtml.parse(text, source_locations=True, scripting=scripting, allow_declarative_shadow_roots=False)
 
 
 def parse_bare(text: str, *, scripting: bool = False) -> turbohtml.Document:

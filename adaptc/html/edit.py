@@ -24,7 +24,7 @@ from adaptc.html.splice import Unspliceable, splice
 Method = Literal["unchanged", "spliced", "serialised"]
 
 
-class EditRefused(Exception):  # noqa: N818  the page refuses, nobody made an error
+class EditRefused(Exception):
     """Neither splicing nor serialising gives the intended tree; ``reason`` says why in words."""
 
     def __init__(self, reason: str) -> None:

@@ -9,14 +9,15 @@ from turbohtml import Element, Node, Text
 
 from adaptc.html.landmarks import UNSEEN, is_hidden
 
-__all__ = ["image_words", "is_followed", "link_label", "math_words", "media_target"]
+__all__ = ["image_words", "is_followed", "link_label", "link_name", "math_words", "media_target"]
 
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _FILE_NAME = re.compile(r"(?i)^\S*\.(?:png|jpe?g|gif|svg|webp|bmp|avif|ico)$")
 # What authors write when they have nothing to say.
 _MEANINGLESS = frozenset({
     "image", "img", "picture", "photo", "icon", "logo", "bullet", "spacer", "blank", "pixel", "placeholder",
-    "thumbnail", "banner", "avatar", "*", "-", ".", "|", "[]", "graphic", "figure", "decoration", "line", "hr",
+    "the", "a", "of", "thumbnail", "banner", "avatar", "*", "-", ".", "|", "[]", "graphic", "figure", "decoration",
+    "line", "hr",
 })  # fmt: skip
 _SCRIPTED = re.compile(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)[\s]*:", re.IGNORECASE)
 
@@ -32,17 +33,26 @@ def image_words(element: Element) -> str:
         return ""
     found = element.attr("alt") if "alt" in element.attrs else element.attr("title") or element.attr("aria-label")
     text = folded(found or "")
-    is_empty = text.lower() in _MEANINGLESS or _FILE_NAME.match(text) or not any(map(str.isalnum, text))
+    text = text[1:-1].strip() if text[:1] == "[" and text[-1:] == "]" else text
+    is_empty = (
+        _MEANINGLESS.issuperset(text.lower().split()) or _FILE_NAME.match(text) or not any(map(str.isalnum, text))
+    )
     return "" if is_empty else text
 
 
 def link_label(element: Element) -> str:
-    """Return the words of a link: its text, else those of its images, its title, or the end of its URL."""
+    """Return the words of a link: its name, or else the end of its URL, if a picture is all there is."""
+    label = link_name(element)
+    return label if any(map(str.isalnum, label)) else _file_name(element) or label
+
+
+def link_name(element: Element) -> str:
+    """Return the words of a link: its text, else those of its images, its title or its icon."""
     text = folded("".join(_texts(element)))
     if any(map(str.isalnum, text)):
         return text
     named = (element.attr("aria-label"), element.attr("title"), *map(_svg_title, element.select("svg")))
-    return next((folded(name) for name in named if name and name.strip()), "") or _file_name(element) or text
+    return next((folded(name) for name in named if name and name.strip()), "") or _icon_name(element) or text
 
 
 def media_target(element: Element) -> tuple[str, str] | None:
@@ -90,12 +100,29 @@ def _svg_title(element: Element) -> str | None:
     return element.attr("aria-label") or (title.text if title is not None else None)
 
 
+def _icon_name(element: Element) -> str:
+    """Return the name of the glyph of an icon font: ``fa-twitter`` says "twitter"."""
+    classes = " ".join(each.attr("class") or "" for each in element.select("i, span"))
+    return next((name for name in _ICON.findall(classes) if name not in _ICON_OPTIONS), "")
+
+
+_ICON = re.compile(r"(?:^|\s)(?:fa[brsl]?|bi|mdi|ti|icon|icofont|ion|ionicon|glyphicon|la)-([a-z]{3,})")
+_ICON_OPTIONS = frozenset({
+    "stack", "inverse", "spin", "pulse", "fixed", "border", "pull", "rotate", "flip", "solid", "circle", "square",
+})  # fmt: skip
+
+
 def _file_name(element: Element) -> str:
     """Return the end of a link's URL, if a picture in it is all there is: else the link has nothing to show."""
     href = element.attr("href") or ""
-    if not is_followed(href) or href.startswith("#") or element.select_one("img, svg, i, span, picture") is None:
+    if not is_followed(href) or href.startswith("#") or element.select_one("img, svg, i, picture") is None:
         return ""
-    return _last_segment(href)
+    segment = _last_segment(href)
+    return _HOUSE if segment in _HOMES or segment.startswith("index.") else segment
+
+
+_HOMES = ("", ".", "..")
+_HOUSE = "\u2302"
 
 
 def _last_segment(url: str) -> str:

@@ -33,7 +33,10 @@ _MAIN_NAMES = (
 _LIGATURES = re.compile(r"material-(?:icons|symbols)|\bligature\b")
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 _SKIPS = re.compile(r"\bskip")
-_GUTTER = frozenset({"linenos", "lineno", "linenumbers", "line-numbers", "gutter", "linenodiv", "headerlink"})
+_GUTTER = frozenset({
+    "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "linenodiv", "headerlink",
+    "permalink", "anchorlink", "header-anchor", "headeranchor",
+})  # fmt: skip
 _WHOLE, _HALF = 1.0, 0.5
 _LINKED = 0.6  # share of a navigation's characters that stand in links; menus have labels between
 _FEWEST = 3  # links that make a list navigation
@@ -55,7 +58,9 @@ def landmarks(tree: Document) -> Landmarks:
     total = content_length(body)
     main = _main(tree, body, total)
     inside = {main, *main.ancestors} if main is not None else set()
-    found = [each for each in body.iter_elements() if each not in inside and _is_navigation(each, total)]
+    # Where no main content stands out, what is called a menu may be all that there is.
+    most = int(_HALF * total) if main is None else total
+    found = [each for each in body.iter_elements() if each not in inside and _is_navigation(each, most)]
     kept = [each for each in found if main is None or main not in each.ancestors]
     chosen = set(kept)
     return Landmarks(main, tuple(each for each in kept if chosen.isdisjoint(each.ancestors)))
@@ -105,8 +110,10 @@ def _is_decorative(element: Element) -> bool:
 def _is_hidden_class(element: Element) -> bool:
     """Whether it is an icon spelled as a ligature, a line number, or a link to skip what is not here."""
     value = (element.attr("class") or "").lower()
-    if _LIGATURES.search(value) or not _GUTTER.isdisjoint(value.split()):
+    if _LIGATURES.search(value):
         return True
+    if not _GUTTER.isdisjoint(value.split()):  # the same classes stand on whole listings
+        return not any(map(str.isalpha, element.text))
     href = element.attr("href") or ""
     return element.tag == "a" and href.startswith("#") and _SKIPS.search(value) is not None
 
@@ -133,12 +140,12 @@ def _is_called_main(element: Element) -> bool:
     return any(name in _MAIN_NAMES for name in names)
 
 
-def _is_navigation(element: Element, total: int) -> bool:
+def _is_navigation(element: Element, most: int) -> bool:
     if not _is_called_navigation(element):
         return False
     links = element.select("a[href]")
     length = content_length(element)
-    if not links or (length > _HALF * total and element.tag != "nav"):
+    if not links or (length > most and element.tag != "nav"):
         return not length and not element.select("input, textarea, select")
     return sum(map(content_length, links)) >= _LINKED * length
 

@@ -13,9 +13,7 @@ from adaptc.html.mutate import merge_texts
 from adaptc.html.serialise import is_forced_quirks
 
 _LAYOUT = Html(
-    layout=Minify(
-        collapse_whitespace=False, omit_optional_tags=True, unquote_attributes=True, strip_comments=False
-    )
+    layout=Minify(collapse_whitespace=False, omit_optional_tags=True, unquote_attributes=True, strip_comments=False)
 )
 _COMMENTS = "//comment()[not(ancestor::template or ancestor::noscript)]"
 # What a comment starts with, or holds, when a program or a lawyer reads it: conditional comments, licences,

@@ -48,7 +48,7 @@ def inline_declarations(tree: Document) -> str:
     """Return the declarations of the page's attributes, joined with ``;``: they may use what the sheets define."""
     found = [str(value) for value in _strings(tree, "//@style")]
     fonts = [f"font-family:{value}" for value in _strings(tree, "//@font-family | //font/@face")]
-    uses = [f"--used:{value}" for value in _strings(tree, "//@*[contains(., 'var(')]")]
+    uses = [f"used:{value}" for value in _strings(tree, "//@*[contains(., 'var(')]")]
     return ";".join(dict.fromkeys([*found, *fonts, *uses]))
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text, parse_fragment
 
 
-class Impossible(Exception):  # noqa: N818  a reason to refuse, turned into EditRefused
+class Impossible(Exception):
     """The tree has no place for this edit."""
 
 
@@ -48,9 +48,7 @@ Edits = dict[Element, ElementEdits]
 
 def effective(edits: Edits) -> Edits:
     """Drop edits that do nothing, and those inside of an element that goes away or gets other content."""
-    gone = {
-        element for element, edit in edits.items() if edit.replacement is not None or edit.raw is not None
-    }
+    gone = {element for element, edit in edits.items() if edit.replacement is not None or edit.raw is not None}
     return {
         element: edit
         for element, edit in edits.items()
@@ -65,10 +63,7 @@ def mutate(edits: Edits, counterpart: Callable[[Element], Element | None], *, sc
     """
     targets = [(counterpart(element), edit) for element, edit in edits.items()]
     changed = [
-        parent
-        for target, edit in targets
-        if target is not None
-        for parent in _mutate_element(target, edit, scripting)
+        parent for target, edit in targets if target is not None for parent in _mutate_element(target, edit, scripting)
     ]
     for parent in dict.fromkeys(changed):  # once each: a list may lose a thousand items
         merge_texts(parent)

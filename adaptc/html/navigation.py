@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from turbohtml import Document, Element
 
-from adaptc.html.labels import folded, is_followed, link_label
-from adaptc.html.landmarks import Landmarks, is_hidden
+from adaptc.html.labels import folded, is_followed, link_label, link_name
+from adaptc.html.landmarks import Landmarks, is_hidden, words
 
-__all__ = ["NavigationLink", "navigation_links", "site_link"]
+__all__ = ["NavigationLink", "Site", "find_site", "navigation_links"]
 
 MOST = 80  # links: a contents tree of a manual has a thousand, and its first two levels fit
 _LONGEST = 90  # characters of a label, for teasers that are one link
+_BRANDS = frozenset({"brand", "logo"})
+_NEAR = 4  # the link and three elements around it
 _LISTS = ("ul", "ol", "dl", "menu")
 _BRAND = "[class*=brand] a[href], [class*=logo] a[href], a[href][class*=brand], a[href][class*=logo], a[href][rel=home]"
 
@@ -41,14 +43,30 @@ def navigation_links(found: Landmarks, content_links: Iterable[str] = ()) -> lis
     return [link for link in links if link.depth <= _deepest(links)][:MOST]
 
 
-def site_link(tree: Document) -> tuple[str, str]:
-    """Return the site's name and the URL of its home page as written, each ``""`` where unknown."""
-    brand = next((each for each in tree.select(_BRAND) if not is_hidden(each)), None)
+class Site(NamedTuple):
+    """The site's name and the URL of its home page as written, each ``""`` where unknown; ``brand`` is the link."""
+
+    name: str
+    home: str
+    brand: Element | None
+
+
+def find_site(tree: Document) -> Site:
+    """Find the name of the site that a page belongs to, and the link that shows it."""
+    brand = next((each for each in tree.select(_BRAND) if _is_brand(each)), None)
     home = (brand.attr("href") or "") if brand is not None and is_followed(brand.attr("href")) else ""
     named = tree.select_one('meta[property="og:site_name"], meta[name="application-name"]')
     name = (named.attr("content") or "") if named is not None else ""
-    label = link_label(brand) if brand is not None and home else ""
-    return folded(name) or (label if len(label) < _LONGEST else ""), home
+    label = link_name(brand) if brand is not None and home else ""
+    return Site(folded(name) or (label if len(label) < _LONGEST else ""), home, brand)
+
+
+def _is_brand(link: Element) -> bool:
+    """Whether a link is called a logo or brand, itself or by what it stands in ("catalogo" is neither)."""
+    if is_hidden(link):
+        return False
+    around = [link, *(each for each in link.ancestors if isinstance(each, Element))][:_NEAR]
+    return (link.attr("rel") or "") == "home" or not _BRANDS.isdisjoint(word for each in around for word in words(each))
 
 
 def _links(region: Element) -> Iterator[NavigationLink]:

@@ -6,9 +6,7 @@ from turbohtml import Doctype, Document
 
 from adaptc.html.serialise import is_forced_quirks
 
-_PUBLIC_IDS = frozenset(
-    {"-//w3o//dtd w3 html strict 3.0//en//", "-/w3c/dtd html 4.0 transitional/en", "html"}
-)
+_PUBLIC_IDS = frozenset({"-//w3o//dtd w3 html strict 3.0//en//", "-/w3c/dtd html 4.0 transitional/en", "html"})
 _SYSTEM_IDS = frozenset({"http://www.ibm.com/data/dtd/v11/ibmxhtml1-transitional.dtd"})
 _PUBLIC_STARTS = (
     "+//silmaril//dtd html pro v0r11 19970101//", "-//as//dtd html 3.0 aswedit + extensions//",

@@ -17,9 +17,9 @@ from turbohtml import Document, Element
 from adaptc.html.article import content_links
 from adaptc.html.controls import find_forms
 from adaptc.html.document import parse
-from adaptc.html.labels import folded, link_label
-from adaptc.html.landmarks import Landmarks, landmarks
-from adaptc.html.navigation import NavigationLink, navigation_links, site_link
+from adaptc.html.labels import folded, link_label, link_name
+from adaptc.html.landmarks import Landmarks, content_length, landmarks
+from adaptc.html.navigation import NavigationLink, Site, find_site, navigation_links
 from adaptc.html.quoting import attribute_markup, text_markup
 from adaptc.html.reading_flow import FlowWriter, keeps_id_by_kind
 from adaptc.html.reading_head import head_markup, refresh_target
@@ -30,6 +30,9 @@ __all__ = ["ReadingPage", "reading_page"]
 _XML = (".xhtml", ".xht", ".xml")
 _OBJECTS = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas", "frame")
 _FOLDED = 8  # links of a navigation that still stand open
+_LEAD = 600  # characters of a heading with what stands beside it
+_FIRST_HEADING = re.compile(r"<h[2-6][^>]*>(.*?)</h")
+_TAG = re.compile(r"<[^>]*>")
 _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
 
 
@@ -73,24 +76,39 @@ def _page_body(tree: Document, text: str, targets: frozenset[str] | None) -> str
         return ""
     found = landmarks(tree)
     links = navigation_links(found, content_links(tree, found))
-    content, rest = _content(tree, body, text, found, targets)
+    site = find_site(tree)
+    brand = [] if site.brand is None or not site.home or link_name(site.brand) != site.name else [site.brand]
+    writer = FlowWriter(find_forms(tree), _IdsKept(text, targets), [*found.navigation, *brand])
+    content, rest = _content(writer, body, found)
     if not content + rest:
         return _redirect(tree)
-    parts = [_site(tree), _navigation(links), _heading(tree, content + rest), content]
+    shown = [link for link in links if not (site.name and link.href == site.home)]
+    parts = [_site(site), _navigation(shown), _heading(tree, content), content]
     return "".join([*parts, f"<footer>{rest}</footer>" if rest else ""])
 
 
-def _content(
-    tree: Document, body: Element, text: str, found: Landmarks, targets: frozenset[str] | None
-) -> tuple[str, str]:
+def _content(writer: FlowWriter, body: Element, found: Landmarks) -> tuple[str, str]:
     """Return the main content, and what stands around it."""
-    writer = FlowWriter(find_forms(tree), _IdsKept(text, targets), found.navigation)
     if found.main is None:
         return writer.flow(body.children) + writer.rest() + _forms(writer, found), ""
-    inner = writer.flow([found.main]) + writer.rest()
-    writer.left_out.add(found.main)
+    lead = _lead(body, found)
+    inner = writer.flow([*lead, found.main]) + writer.rest()
+    writer.left_out.update([*lead, found.main])
     around = writer.flow(body.children) + writer.rest() + _forms(writer, found)
     return f"<main>{inner}</main>" if inner else "", around
+
+
+def _lead(body: Element, found: Landmarks) -> list[Element]:
+    """Return what stands above the main content and holds the page's only first heading, with its by-line."""
+    main = found.main
+    headings = [each for each in body.select("h1") if content_length(each)]
+    if main is None or len(headings) != 1 or main in headings[0].ancestors:
+        return []
+    parent = headings[0].parent
+    apart = {each for region in (main, *found.navigation) for each in (region, *region.ancestors)}
+    if isinstance(parent, Element) and parent not in apart and content_length(parent) <= _LEAD:
+        return [parent]
+    return [headings[0]] if apart.isdisjoint([headings[0], *headings[0].ancestors][:1]) else []
 
 
 def _forms(writer: FlowWriter, found: Landmarks) -> str:
@@ -115,11 +133,11 @@ class _IdsKept:
         return keeps_id_by_kind(element)
 
 
-def _site(tree: Document) -> str:
-    name, home = site_link(tree)
+def _site(site: Site) -> str:
+    name = text_markup(site.name)
     if not name:
         return ""
-    inner = f"<a {attribute_markup('href', home)}>{text_markup(name)}</a>" if home else text_markup(name)
+    inner = f"<a {attribute_markup('href', site.home)}>{name}</a>" if site.home else name
     return f"<header>{inner}</header>"
 
 
@@ -137,7 +155,10 @@ def _heading(tree: Document, content: str) -> str:
     """Return the title as a heading for a page that has none."""
     title = tree.select_one("head > title")
     words = folded(title.text) if title is not None else ""
-    return f"<h1>{text_markup(words)}</h1>" if words and "<h1" not in content else ""
+    first = _FIRST_HEADING.search(content)
+    said = folded(_TAG.sub("", first[1])) if first else ""
+    is_said = "<h1" in content or bool(said and said in text_markup(words))
+    return f"<h1>{text_markup(words)}</h1>" if words and not is_said else ""
 
 
 def _redirect(tree: Document) -> str:

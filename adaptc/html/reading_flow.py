@@ -20,7 +20,7 @@ from adaptc.html.controls import (
     option_markup,
 )
 from adaptc.html.labels import folded, image_words, is_followed, link_label, math_words, media_target
-from adaptc.html.landmarks import UNSEEN, is_hidden
+from adaptc.html.landmarks import UNSEEN, content_length, is_hidden
 from adaptc.html.quoting import attribute_markup, text_markup
 from adaptc.html.tables import is_layout_table, rows_of
 
@@ -51,6 +51,7 @@ _EDGES = re.compile(r"^(?:\s|<br>)+|(?:\s|<br>)+$")
 _BR = "<br>"
 _SCRIPT_NOTICE = re.compile(r"java\s?script|scripting", re.IGNORECASE)
 _NOTICE_LENGTH = 300
+_SHORT = 60  # characters of a cell that needs no line of its own
 _TEX = "math/tex"
 
 
@@ -65,6 +66,8 @@ class _Blocks:
 
     def inline(self, markup: str, *, is_content: bool = True) -> None:
         """Add to the run of text; links that touch each other are told apart by a space."""
+        if not markup:
+            return
         if markup.startswith("<a ") and self.run and self.run[-1].endswith("</a>"):
             self.run.append(" ")
         self.run.append(markup)
@@ -127,7 +130,7 @@ class FlowWriter:
     def rest(self) -> str:
         """Return the anchors for which there was no place."""
         waiting, self.waiting = self.waiting, []
-        return "".join(f"<a {attribute_markup('id', name)}></a>" for name in waiting)
+        return _anchors(waiting)
 
     # ---- the walk
 
@@ -139,7 +142,11 @@ class FlowWriter:
                 self._element(node, blocks)
 
     def _element(self, element: Element, blocks: _Blocks) -> None:
-        if element in self.left_out or is_hidden(element):
+        if element in self.left_out:
+            return
+        if is_hidden(element):
+            if element.tag == "a":  # a permanent link may carry the id that it links to
+                self._note_id(element)
             return
         tag = element.tag if element.namespace is Namespace.HTML else _FOREIGN.get(element.tag, "")
         if tag in UNSEEN:
@@ -187,9 +194,6 @@ class FlowWriter:
         self._note_id(element)
         return self._waiting_id()
 
-    def _anchors(self) -> str:
-        return self.rest() if self.waiting else ""
-
     # ---- containers
 
     def _container(self, element: Element, blocks: _Blocks) -> None:
@@ -204,6 +208,7 @@ class FlowWriter:
             self._end_run(blocks)
 
     def _transparent(self, element: Element, blocks: _Blocks) -> None:
+        before = len(self.waiting)
         self._note_id(element)
         language = _language(element)
         if _holds_block(element):
@@ -211,8 +216,9 @@ class FlowWriter:
         elif language:
             self._wrapped("span", language, element, blocks)
         else:
-            if self.waiting and blocks.has_content:
-                blocks.inline(self._anchors(), is_content=False)
+            if blocks.has_content:
+                noted, self.waiting = self.waiting[before:], self.waiting[:before]
+                blocks.inline(_anchors(noted), is_content=False)
             self._walk(element.children, blocks)
 
     def _noscript(self, element: Element, blocks: _Blocks) -> None:
@@ -250,9 +256,9 @@ class FlowWriter:
         if not is_followed(element.attr("href")):
             self._transparent(element, blocks)
             return
-        start = f"<a{{}} {attribute_markup('href', element.attr('href') or '')}{_link_attributes(element)}>"
+        written = f" {attribute_markup('href', element.attr('href') or '')}{_link_attributes(element)}>"
         if _holds_block(element):
-            self._block_link(element, start, blocks)
+            self._block_link(element, written, blocks)
             return
         inner, has_content = self._inside(element)
         if not has_content:
@@ -261,16 +267,16 @@ class FlowWriter:
         self.last_link = element.attr("href") or ""
         if has_content:
             space = " " if inner.startswith(" ") else ""
-            blocks.inline(space + start.format(self._waiting_id()) + inner.strip(" ") + "</a>")
+            blocks.inline(f"{space}<a{self._waiting_id()}{written}{inner.strip(' ')}</a>")
             blocks.inline(" " if inner.endswith(" ") else "", is_content=False)
 
-    def _block_link(self, element: Element, start: str, blocks: _Blocks) -> None:
+    def _block_link(self, element: Element, written: str, blocks: _Blocks) -> None:
         """A link around blocks: one block gives a link inside of it, several a link around them."""
         inner = self.flow(element.children, is_item=True) or text_markup(link_label(element))
         if inner and not _OPENED.search(inner):
-            blocks.inline(f"{start.format(self._waiting_id())}{inner}</a>")
+            blocks.inline(f"<a{self._waiting_id()}{written}{inner}</a>")
         elif inner:
-            self._block(f"{start.format(self._waiting_id())}{inner}</a>", blocks)
+            self._block(f"<a{self._waiting_id()}{written}{inner}</a>", blocks)
 
     def _image(self, element: Element, blocks: _Blocks) -> None:
         words = text_markup(image_words(element))
@@ -308,7 +314,7 @@ class FlowWriter:
     def _heading(self, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
         identity = self._own_id(element)
-        before = self._anchors()
+        before = self.rest()
         inner, has_content = self._one_line(element)
         if has_content:
             tag = element.tag
@@ -329,12 +335,14 @@ class FlowWriter:
     def _list(self, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
         identity = self._own_id(element)
-        before = self._anchors()
-        items = "".join(self._items(element))
+        before = self.rest()
+        items = list(self._items(element))
         tag = "ol" if element.tag == "ol" else "ul"
-        if items:
+        if len(items) == 1 and items[0].startswith("<li><ul") and items[0].endswith("</ul>"):
+            self._block(items[0].removeprefix("<li>"), blocks)  # a menu that opened by script
+        elif items:
             kind = attributes(element, ("start", "reversed", "type")) if tag == "ol" else ""
-            self._block(f"{before}<{tag}{identity}{kind}{_language(element)}>{items}</{tag}>", blocks)
+            self._block(f"{before}<{tag}{identity}{kind}{_language(element)}>{''.join(items)}</{tag}>", blocks)
 
     def _items(self, element: Element) -> Iterable[str]:
         """Yield the items; a list that stands between items belongs to the one before."""
@@ -356,7 +364,7 @@ class FlowWriter:
     def _description(self, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
         self._note_id(element)
-        before = self._anchors()
+        before = self.rest()
         inner = "".join(self._terms(element))
         self._block(f"{before}<dl{_language(element)}>{inner}</dl>" if inner else "", blocks)
 
@@ -381,7 +389,7 @@ class FlowWriter:
     def _enclosed(self, tag: str, element: Element, blocks: _Blocks, written: str = "") -> None:
         self._end_run(blocks)
         identity = self._own_id(element)
-        before = self._anchors()
+        before = self.rest()
         inner = self.flow(element.children)
         self._block(f"{before}<{tag}{identity}{written}{_language(element)}>{inner}</{tag}>" if inner else "", blocks)
 
@@ -398,7 +406,7 @@ class FlowWriter:
     def _preformatted(self, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
         identity = self._own_id(element)
-        before = self._anchors()
+        before = self.rest()
         inner = "".join(self._lines(element.children)).strip("\n").rstrip()
         self._block(f"{before}<pre{identity}{_language(element)}>{inner}</pre>" if inner.strip() else "", blocks)
 
@@ -422,7 +430,7 @@ class FlowWriter:
             yield f"<{element.tag}>{inner}</{element.tag}>"
         elif element.tag not in UNSEEN:
             self._note_id(element)
-            yield f"{self._anchors()}{inner}"
+            yield f"{self.rest()}{inner}"
             yield "\n" if element.tag in BLOCKS and not inner.endswith("\n") else ""
 
     # ---- tables
@@ -430,15 +438,26 @@ class FlowWriter:
     def _table(self, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
         if is_layout_table(element):
-            self._note_id(element)
-            self._walk(element.children, blocks)
-            self._end_run(blocks)
+            self._container(element, blocks)
             return
         identity = self._own_id(element)
-        before = self._anchors() + "".join(self._form_starts(element))
+        before = self.rest() + "".join(self._form_starts(element))
         inner = self._caption(element) + "".join(self._rows(element))
         written = f"{before}<table{identity}{_language(element)}>{inner}</table>"
-        self._block(written if "<t" in inner else before, blocks)
+        self._block(written if inner else before, blocks)
+
+    def _row(self, element: Element, blocks: _Blocks) -> None:
+        """Write a row of a layout table: short cells make one line, as in "Prev | Up | Next"."""
+        cells = [child for child in element.children if isinstance(child, Element)]
+        if any(_holds_block(cell) or content_length(cell) > _SHORT for cell in cells):
+            self._container(element, blocks)
+            return
+        self._end_run(blocks)
+        self._note_id(element)
+        for cell in cells:
+            self._transparent(cell, blocks)
+            blocks.inline(" ", is_content=False)
+        self._end_run(blocks)
 
     def _form_starts(self, table: Element) -> Iterable[str]:
         """Yield the forms that start between rows, empty: their controls refer to them."""
@@ -537,6 +556,7 @@ _WRITERS: dict[str, _Writer] = {
     "details": FlowWriter._details,
     "summary": FlowWriter._summary,
     "table": FlowWriter._table,
+    "tr": FlowWriter._row,
     "form": FlowWriter._form,
     "label": FlowWriter._label,
     "fieldset": FlowWriter._fieldset,
@@ -552,8 +572,12 @@ def keeps_id_by_kind(element: Element) -> bool:
     return first is not None and (first.tag in _HEADINGS or first.select_one("h1, h2, h3, h4, h5, h6") is not None)
 
 
+def _anchors(names: list[str]) -> str:
+    return "".join(f"<a {attribute_markup('id', name)}></a>" for name in names)
+
+
 def _holds_block(element: Element) -> bool:
-    return any(each.tag in BLOCKS for each in element.iter_elements())
+    return any(each.tag in BLOCKS and each != element for each in element.iter_elements())
 
 
 def _language(element: Element) -> str:

@@ -20,7 +20,7 @@ STYLE = (
     "body{max-width:44em;margin:auto;padding:1em;font:1em/1.5 system-ui,sans-serif;overflow-wrap:break-word}"
     "h1,h2,h3,h4{line-height:1.2}"
     "nav a{display:inline-block;margin-inline-end:1em}"
-    "nav,footer,figure,i,small{opacity:.85}"
+    "nav,footer{opacity:.85}"
     "figure{margin-inline:0}"
     "pre,table{display:block;overflow:auto;max-width:100%}"
     "pre{padding:.5em;background:#8882}"

@@ -11,9 +11,7 @@ from turbohtml import Doctype, Document, TokenType, tokenize
 
 def serialise(tree: Document, source: str) -> str:
     """Write a tree; ``source`` is the text it once was parsed from, whose doctype is taken over."""
-    return "".join(
-        doctype_source(source) if isinstance(child, Doctype) else child.html for child in tree.children
-    )
+    return "".join(doctype_source(source) if isinstance(child, Doctype) else child.html for child in tree.children)
 
 
 def doctype_source(text: str) -> str:

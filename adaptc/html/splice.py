@@ -19,7 +19,7 @@ _SPACE = "\t\n\f "
 _ENDS_NAME = "\t\n\f />"
 
 
-class Unspliceable(Exception):  # noqa: N818  control flow inside the package: the other method is tried
+class Unspliceable(Exception):
     """The source has no place for an edit (an element without tags, overlapping constructs)."""
 
 
@@ -165,9 +165,7 @@ class _Splicer:
             if span is None:
                 yield from self._new_attribute(name, value, order)
             elif isinstance(value, Removed):
-                yield Splice(
-                    self._attribute_start(span.start_offset, span.end_offset), 0, 0, 0, span.end_offset, ""
-                )
+                yield Splice(self._attribute_start(span.start_offset, span.end_offset), 0, 0, 0, span.end_offset, "")
             else:
                 yield self._changed_attribute(span.start_offset, span.end_offset, value)
 

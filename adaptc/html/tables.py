@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from turbohtml import Element
 
-from adaptc.html.landmarks import content_length
+from adaptc.html.landmarks import content_length, words
 
 __all__ = ["is_layout_table", "rows_of"]
 
@@ -27,6 +27,8 @@ def rows_of(table: Element) -> Iterator[list[Element]]:
 def is_layout_table(table: Element) -> bool:
     """Whether a table only places its content: one column or row, tables or headings or long text inside."""
     role = (table.attr("role") or "").lower()
+    if _is_navigation(table):
+        return True
     if role in ("presentation", "none", "grid", "table", "treegrid"):
         return role in ("presentation", "none")
     rows = [cells for cells in rows_of(table) if cells]
@@ -37,6 +39,12 @@ def is_layout_table(table: Element) -> bool:
     if any(cell.select_one("table, h1, h2, h3, form, hr, nav, main, article") for cells in rows for cell in cells):
         return True
     return not _has_border(table) and (len(rows) < _FEW or _has_long_cell(rows))
+
+
+def _is_navigation(table: Element) -> bool:
+    """Whether it is called ``navheader`` and the like, as in DocBook's pages, or stands in what is."""
+    around = [table, *([table.parent] if isinstance(table.parent, Element) else [])]
+    return any(word.startswith("nav") for each in around for word in words(each))
 
 
 def _says_data(table: Element, rows: list[list[Element]]) -> bool:

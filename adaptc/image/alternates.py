@@ -23,9 +23,7 @@ _EFFORTS: dict[Effort, dict[str, int]] = {
 }
 
 
-def webp_exact(
-    content: bytes, *, effort: Effort = "default", limit_pixels: int = LIMIT_PIXELS
-) -> bytes | None:
+def webp_exact(content: bytes, *, effort: Effort = "default", limit_pixels: int = LIMIT_PIXELS) -> bytes | None:
     """Return a lossless WebP with the pixels of a PNG or a GIF of one frame, or ``None``.
 
     ``None`` means: not smaller than ``content``, not provably the same (16 bits, colours other than sRGB,

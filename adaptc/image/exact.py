@@ -101,6 +101,4 @@ def jpeg_refusal(content: bytes) -> Refusal | None:
 
 def same_jpeg_colours(before: bytes, after: bytes) -> bool:
     """Whether a JPEG kept its ICC profile and the number of its components."""
-    return jpeg.icc_profile(before) == jpeg.icc_profile(after) and jpeg.frame_shape(
-        before
-    ) == jpeg.frame_shape(after)
+    return jpeg.icc_profile(before) == jpeg.icc_profile(after) and jpeg.frame_shape(before) == jpeg.frame_shape(after)

@@ -56,9 +56,7 @@ def _reason_to_leave(content: bytes, facts: ImageFacts) -> Refusal | None:
     if facts.media_type == media.PNG:
         if b"acTL" in png.names(content):
             return left("it is an animated PNG")
-        return (
-            None if facts.has_icc or png.is_plain_srgb(content) else left("its colours are not those of sRGB")
-        )
+        return None if facts.has_icc or png.is_plain_srgb(content) else left("its colours are not those of sRGB")
     if facts.media_type != media.JPEG:
         return None
     exif = jpeg.exif(content)
@@ -83,9 +81,7 @@ def _encode_png(image: Any, effort: Effort, quality: int) -> bytes:
 
 
 def _encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
-    return bytes(
-        image.webpsave_buffer(Q=quality, effort=_WEBP_EFFORTS[effort], smart_subsample=True, keep="none")
-    )
+    return bytes(image.webpsave_buffer(Q=quality, effort=_WEBP_EFFORTS[effort], smart_subsample=True, keep="none"))
 
 
 _WEBP_EFFORTS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}

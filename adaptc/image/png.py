@@ -15,9 +15,7 @@ _COLOUR_NAMES = frozenset(name.encode() for name in COLOUR_CHUNKS)
 
 # gAMA and cHRM (in 100,000ths) that say no more than sRGB does (table 17 of the specification).
 SRGB_GAMMA = (45455).to_bytes(4, "big")
-SRGB_PRIMARIES = b"".join(
-    n.to_bytes(4, "big") for n in (31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)
-)
+SRGB_PRIMARIES = b"".join(n.to_bytes(4, "big") for n in (31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,7 @@ def recompress(
         return _misnamed(path, media_type, facts)
     if target == "exact":
         return _exact(path, content, media_type, effort)
-    return _smaller(
-        _lossy(path, content, facts, effort, target), lambda: _exact(path, content, media_type, effort)
-    )
+    return _smaller(_lossy(path, content, facts, effort, target), lambda: _exact(path, content, media_type, effort))
 
 
 def _exact(path: str, content: bytes, media_type: str, effort: Effort) -> Recompressed:
@@ -99,9 +97,7 @@ def _refused(path: str, refusal: Refusal) -> Recompressed:
 
 def _misnamed(path: str, media_type: str, facts: ImageFacts) -> Recompressed:
     extension = "." + path.rpartition(".")[2] if "." in path else media_type
-    finding = diagnose(
-        "image-wrong-extension", Location(path), extension=extension, media_type=facts.media_type
-    )
+    finding = diagnose("image-wrong-extension", Location(path), extension=extension, media_type=facts.media_type)
     return Recompressed(None, finding.message, (finding,))
 
 

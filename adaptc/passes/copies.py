@@ -9,7 +9,7 @@ from typing import Any
 from adaptc import media
 from adaptc.model import Action
 from adaptc.passes.page import KEPT
-from adaptc.passes.view import DerivedFile, Options, View
+from adaptc.passes.view import DerivedFile, DerivingView, Options
 from adaptc.urls import relative_url
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
@@ -33,7 +33,7 @@ class Copy:
 class Copies:
     """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action."""
 
-    def __init__(self, view: View, base: str, path: str, options: Options, pass_name: str) -> None:
+    def __init__(self, view: DerivingView, base: str, path: str, options: Options, pass_name: str) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
         self.options: Mapping[str, Any] = {name: options[name] for name in sorted(OF_COPIES & set(options))}
         self.actions: list[Action] = []

@@ -14,7 +14,7 @@ from adaptc.passes.half_sheets import half_css
 from adaptc.passes.half_srcset import SourceSet, halve_srcset, single
 from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets
-from adaptc.passes.view import Options, View
+from adaptc.passes.view import DerivingView, Options
 from adaptc.script.images import touches_images
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ NAME = "half-images"
 # sites, of which nothing is known; or the site's own that touch images.
 ANY, OWN = "any", "own"
 
+_MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
 # Selectors that would match other elements, or none, once the attributes changed
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
 
-def half_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def half_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
     A page whose scripts may read or write the addresses of images stays as it is (the option ``scripts`` says which
@@ -37,7 +38,7 @@ def half_images(editor: Editor, page: PageContext, view: View, options: Options)
     images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
     """
     report = Report()
-    if not any(True for _ in editor.tree.iter_elements(("img", "source", "style"))) and "url(" not in editor.text:
+    if not _MAY_SHOW_IMAGES.search(editor.text):
         return report
     halving = _Halving(editor, page, view, options)
     reason = halving.reason_to_leave()
@@ -52,7 +53,7 @@ def half_images(editor: Editor, page: PageContext, view: View, options: Options)
 class _Halving:
     """The images of one page."""
 
-    def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
+    def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
         self.editor, self.page, self.view, self.options = editor, page, view, options
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
 
@@ -109,7 +110,7 @@ class _Halving:
     def _img(self, image: Element) -> None:
         copy = self.copies.of(image.attr("src") or "") if image.attr("src") else None
         if parse_srcset(image.attr("srcset") or ""):
-            made = self._source_set(image, "srcset", "sizes")
+            made = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
             made = None if copy is None else single(copy)
         if made is None:
@@ -130,8 +131,8 @@ class _Halving:
             self.editor.set_attribute(link, "href", copy.url)
         self._set_type(link, made.media_type if made else copy.file.media_type if copy else link.attr("type"))
 
-    def _source_set(self, element: Element, srcset: str, sizes: str) -> SourceSet | None:
-        return halve_srcset(element.attr(srcset) or "", element.attr(sizes), self.copies.of)
+    def _source_set(self, element: Element, srcset: str, sizes: str, src: str | None = None) -> SourceSet | None:
+        return halve_srcset(element.attr(srcset) or "", element.attr(sizes), self.copies.of, src)
 
     def _set_source_set(self, element: Element, made: SourceSet, srcset: str, sizes: str) -> None:
         self.editor.set_attribute(element, srcset, made.srcset)

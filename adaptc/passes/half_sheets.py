@@ -15,7 +15,7 @@ from adaptc.css.references import quote_url
 from adaptc.image.size import slack
 from adaptc.model import Action
 from adaptc.passes.copies import Copies, Copy
-from adaptc.passes.view import View
+from adaptc.passes.view import DerivingView
 
 NAME = "half-sheets"
 # CSS pixels by which the height of an image may be off: a pattern that repeats shows more than that.
@@ -25,7 +25,7 @@ _OFF = 0.25
 def half_sheet(
     text: str,
     sheet_path: str,
-    view: View,
+    view: DerivingView,
     options: Mapping[str, Any] | None = None,
     actions: list[Action] | None = None,
 ) -> str:

@@ -41,8 +41,12 @@ class SourceSet:
     media_type: str | None
 
 
-def halve_srcset(value: str, sizes: str | None, copy_of: Callable[[str], Copy | None]) -> SourceSet | None:
+def halve_srcset(
+    value: str, sizes: str | None, copy_of: Callable[[str], Copy | None], src: str | None = None
+) -> SourceSet | None:
     """Return the source set with copies in the place of originals, or ``None`` to leave it.
+
+    ``src`` is that of an ``<img>``: among densities it is the candidate for 1x where there is no other.
 
     Of candidates by density the one for a 1x screen remains. Of candidates by width those remain that a screen of 1280
     CSS pixels and 1x, or a smaller one, would have chosen, each as its copy; ``sizes`` stays.
@@ -53,7 +57,7 @@ def halve_srcset(value: str, sizes: str | None, copy_of: Callable[[str], Copy | 
         return None
     if None not in widths:
         return _by_width(list(zip(candidates, filter(None, widths), strict=True)), sizes, copy_of)
-    return _by_density(candidates, copy_of)
+    return _by_density(_densities(candidates, src), copy_of)
 
 
 def single(copy: Copy, density: float = 1.0) -> SourceSet:
@@ -69,12 +73,16 @@ def _number(candidate: Candidate, unit: str) -> float | None:
     return next((float(descriptor[:-1]) for descriptor in found), None)
 
 
-def _by_density(candidates: list[Candidate], copy_of: Callable[[str], Copy | None]) -> SourceSet | None:
-    densities = [_number(candidate, "x") for candidate in candidates]
-    pairs = [(1.0 if density is None else density, one) for density, one in zip(densities, candidates, strict=True)]
-    enough = [density for density, _ in pairs if density >= 1]
-    chosen = min(enough) if enough else max(density for density, _ in pairs)
-    copy = copy_of(next(one.url for density, one in pairs if density == chosen))
+def _densities(candidates: list[Candidate], src: str | None) -> list[tuple[float, str]]:
+    numbers = [(_number(candidate, "x"), candidate.url) for candidate in candidates]
+    found = [(1.0 if number is None else number, url) for number, url in numbers]
+    return [*found, (1.0, src)] if src and all(density != 1 for density, _ in found) else found
+
+
+def _by_density(candidates: list[tuple[float, str]], copy_of: Callable[[str], Copy | None]) -> SourceSet | None:
+    enough = [density for density, _ in candidates if density >= 1]
+    chosen = min(enough) if enough else max(density for density, _ in candidates)
+    copy = copy_of(next(url for density, url in candidates if density == chosen))
     return None if copy is None or chosen <= 0 else single(copy, chosen)
 
 

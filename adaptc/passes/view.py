@@ -85,14 +85,18 @@ class View(Protocol):
     def artifact(self, path: str) -> bytes:
         """Return the content of an existing asset at this level."""
 
-    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
-        """Return a smaller copy of the image at ``path``, or the reason why the original stays.
-
-        ``kind`` says which ("half", "hard"); ``options`` are the keyword arguments of ``adaptc.image.halve``.
-        """
-
     def placement(self, path: str) -> Placement:
         """Return where a shared style sheet or script should live."""
 
     def is_pinned(self, path: str) -> bool:
         """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""
+
+
+class DerivingView(View, Protocol):
+    """A view of a level that makes smaller copies of images."""
+
+    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
+        """Return a smaller copy of the image at ``path``, or the reason why the original stays.
+
+        ``kind`` says which ("half", "hard"); ``options`` are the keyword arguments of ``adaptc.image.halve``.
+        """

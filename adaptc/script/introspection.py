@@ -85,6 +85,5 @@ def _reasons(code: str) -> Iterator[str]:
 def _compiled() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str] | None], ...]:
     """Compile the table when it is first needed: a command that reads no script must not pay for it."""
     return tuple(
-        (mark.reason, re.compile(mark.pattern), re.compile(mark.also) if mark.also else None)
-        for mark in MARKS
+        (mark.reason, re.compile(mark.pattern), re.compile(mark.also) if mark.also else None) for mark in MARKS
     )

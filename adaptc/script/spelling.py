@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-_ESCAPE = re.compile(
-    r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|([0-3]?[0-7]{1,2})|(\r\n|[\s\S]))"
-)
+_ESCAPE = re.compile(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|([0-3]?[0-7]{1,2})|(\r\n|[\s\S]))")
 _SINGLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v"}
 _CONTINUED = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 

@@ -45,9 +45,7 @@ _SPACE = re.compile(r"[\s\ufeff]+")
 _COMMENT = re.compile(rf"(?://|<!--)[^{_LINE_END}]*|/\*[\s\S]*?\*/")
 _AT_LINE_START = re.compile(rf"-->[^{_LINE_END}]*")
 _HASHBANG = re.compile(rf"#![^{_LINE_END}]*")
-_STRING = re.compile(
-    r""" "(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*" | '(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*' """, re.VERBOSE
-)
+_STRING = re.compile(r""" "(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*" | '(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*' """, re.VERBOSE)
 _TEMPLATE_PIECE = re.compile(r"[`}](?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)")
 _REGEX = re.compile(
     rf"/(?![*/])(?:[^/\\\[{_LINE_END}]|\\[^{_LINE_END}]|\[(?:[^\]\\{_LINE_END}]|\\[^{_LINE_END}])*\])+/[\w$]*"
@@ -116,9 +114,7 @@ class _Scanner:
         return self.at
 
     def _token(self) -> bool:
-        if self._take(Kind.COMMENT, _COMMENT) or (
-            self.line_start and self._take(Kind.COMMENT, _AT_LINE_START)
-        ):
+        if self._take(Kind.COMMENT, _COMMENT) or (self.line_start and self._take(Kind.COMMENT, _AT_LINE_START)):
             return True
         self.line_start = False
         first = self.text[self.at]

@@ -8,8 +8,7 @@ from adaptc.svg.parse import SVG_NAMESPACE, namespace
 
 # Elements whose content is kept as it is, comments and all: white space is text there (SVG 2, 11.7), or CSS.
 VERBATIM = frozenset(
-    f"{{{SVG_NAMESPACE}}}{name}"
-    for name in ("text", "tspan", "textPath", "tref", "a", "title", "desc", "style")
+    f"{{{SVG_NAMESPACE}}}{name}" for name in ("text", "tspan", "textPath", "tref", "a", "title", "desc", "style")
 )
 _METADATA = f"{{{SVG_NAMESPACE}}}metadata"
 

@@ -55,6 +55,4 @@ def _reason_of(node: Any) -> str | None:
 
 def _reason_of_style(text: str) -> str | None:
     lowered = text.lower()
-    return (
-        "its style depends on more than ids and classes" if any(m in lowered for m in _STYLE_MARKS) else None
-    )
+    return "its style depends on more than ids and classes" if any(m in lowered for m in _STYLE_MARKS) else None

@@ -52,9 +52,7 @@ def _stylesheets(root: Any) -> Iterator[Reference]:
         target = getattr(node, "target", None)
         href = _PSEUDO_HREF.search(node.text or "") if target == "xml-stylesheet" else None
         if href is not None:
-            yield Reference(
-                Role.STYLESHEET, href[1] or href[2] or "", "xml-stylesheet", node.sourceline or 1, 1
-            )
+            yield Reference(Role.STYLESHEET, href[1] or href[2] or "", "xml-stylesheet", node.sourceline or 1, 1)
 
 
 def _of_node(node: Any) -> Iterator[Reference]:

@@ -1,0 +1,485 @@
+"""Images of pages and sheets at half resolution: references rewritten so that no box moves."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Browser, serving
+from half_site import HalfSite
+from PIL import Image
+
+from adaptc.css.image_declarations import image_declarations
+from adaptc.html.srcset import parse_srcset
+from adaptc.passes.copies import Copy
+from adaptc.passes.half_sheets import half_css
+from adaptc.passes.half_srcset import halve_srcset, slot_width
+from adaptc.passes.view import DerivedFile, Settings
+
+
+@cache
+def photo(width: int = 400, height: int = 300, kind: str = "JPEG") -> bytes:
+    """A soft picture; the same size has the same bytes."""
+    ramp = Image.linear_gradient("L").resize((width, height))
+    disc = Image.radial_gradient("L").resize((width, height))
+    grain = Image.linear_gradient("L").rotate(90).resize((7, 7)).resize((width, height))
+    output = io.BytesIO()
+    Image.merge("RGB", (ramp, disc, grain)).save(output, kind, quality=95)
+    return output.getvalue()
+
+
+def site(body: str, **files: str | bytes) -> HalfSite:
+    """A page with images a.jpg (400 by 300), b.jpg (800 by 600), odd.png (401 by 307), odd2.png."""
+    images = {"a.jpg": photo(), "b.jpg": photo(800, 600), "odd.png": photo(401, 307, "PNG")}
+    images |= {"odd2.png": photo(802, 614, "PNG"), "tiny.gif": b"GIF89a"}
+    named = {name.replace("_", "."): content for name, content in files.items()}
+    return HalfSite({"index.html": f"<!doctype html><meta charset=utf-8>{body}", **images, **named})
+
+
+def halved(body: str, **options: Any) -> str:
+    """Return the body after the pass, with HALF for each copy."""
+    text = site(body).page_text(**options)
+    return re.sub(r"_adaptc/[0-9a-f]{12}\.webp", "HALF", text.removeprefix("<!doctype html><meta charset=utf-8>"))
+
+
+def kept(body: str, **options: Any) -> list[str]:
+    """Return why images stayed, where nothing changed."""
+    text, actions = site(body).halved(**options)
+    assert text.endswith(body)
+    return [action.reason for action in actions]
+
+
+# --- img
+
+
+def test_an_image_gets_its_copy_and_its_size() -> None:
+    assert halved("<img src=a.jpg>") == '<img srcset="HALF 200w" sizes=400px src=HALF>'
+
+
+def test_other_attributes_stay() -> None:
+    text = halved('<img class=x loading="lazy" src="a.jpg" alt="A cat" width=100 usemap=#m>')
+    assert text == (
+        '<img srcset="HALF 200w" sizes=400px class=x loading="lazy" src=HALF alt="A cat" width=100 usemap=#m>'
+    )
+
+
+def test_a_size_without_half_is_given_with_what_browsers_round_away() -> None:
+    made = re.search(r'srcset="HALF (\d+)w" sizes=([\d.]+)px', halved("<img src=odd.png>"))
+    assert made is not None
+    assert 201 <= int(made[1]) <= 215
+    assert made[2] == "401.02"
+
+
+def test_urls_are_relative_to_the_base() -> None:
+    body = '<base href="/deep/er/"><img src="../../a.jpg">'
+    made = site(body).page_text()
+    assert re.search(r"src=\.\./\.\./_adaptc/[0-9a-f]{12}\.webp", made)
+
+
+def test_queries_lead_to_the_same_copy() -> None:
+    assert halved('<img src="a.jpg?v=3">') == halved('<img src="a.jpg">')
+
+
+def test_options_decide_the_copy() -> None:
+    assert "100w" in halved("<img src=a.jpg>", scale=0.25)
+    assert site("<img src=a.jpg>").page_text(formats=("jpeg",)).count(".jpg 200w") == 1
+
+
+def test_actions_name_the_file_and_the_gain() -> None:
+    _, actions = site("<img src=a.jpg><img src=tiny.gif><img src=a.jpg><img src=missing.png>").halved()
+    assert [(action.pass_name, action.verb, action.subject) for action in actions] == [
+        ("half-images", "halved", "a.jpg"),
+        ("half-images", "kept", "tiny.gif"),
+    ]
+    assert actions[0].reason.startswith("200x150 of 400x300 pixels, ")
+    assert "not a readable" in actions[1].reason
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p>words</p>",
+        "<img src=missing.jpg>",
+        "<img src=https://elsewhere.invalid/a.jpg>",
+        "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>",
+        "<img alt=none>",
+        "<img src=a.jpg#part>",
+        "<input type=image src=a.jpg>",
+        "<video poster=a.jpg></video>",
+        "<svg><image href=a.jpg /></svg>",
+        "<table background=a.jpg></table>",
+        "<noscript><img src=a.jpg></noscript>",
+        "<template><img src=a.jpg></template>",
+        "<a href=a.jpg>large</a>",
+        "<link rel=icon href=a.jpg>",
+        "<source srcset=a.jpg>",
+        "<style type=text/less>p{background:url(a.jpg)}</style>",
+    ],
+)
+def test_what_cannot_keep_its_size_stays(body: str) -> None:
+    assert kept(body) == []
+
+
+# --- reasons to leave a page
+
+
+def test_a_page_whose_scripts_touch_images_stays() -> None:
+    script = "<script>document.images[0].src = document.images[0].src.replace('s','l')</script>"
+    for scripts in ("any", "own"):
+        reasons = kept(f"<img src=a.jpg>{script}", scripts=scripts)
+        assert reasons == ["a script may read or write the addresses of images"]
+
+
+def test_scripts_of_others_and_links_count_on_demand() -> None:
+    for script in (
+        "<script src=https://elsewhere.invalid/count.js></script>",
+        "<script>document.links[0].href = '/there'</script>",
+        "<script>const s = document.createElement('script'); s.src = 'x.js'</script>",
+    ):
+        assert "HALF" in halved(f"<img src=a.jpg>{script}", scripts="own")
+    assert kept("<img src=a.jpg><script src=https://elsewhere.invalid/count.js></script>") != []
+
+
+def test_a_script_that_may_get_an_image_touches_images() -> None:
+    script = "<script>let s = document.createElement('script'); s = find(); s.src = 'b.jpg'</script>"
+    assert kept(f"<img src=a.jpg>{script}", scripts="own") != []
+
+
+@pytest.mark.parametrize("selector", ['img[src$=".jpg"]', "img[ srcset]", "[sizes]"])
+def test_a_page_with_selectors_by_source_stays(selector: str) -> None:
+    assert kept(f"<style>{selector}{{border:0}}</style><img src=a.jpg>") == [
+        "a style sheet selects images by their addresses"
+    ]
+
+
+def test_a_page_under_a_policy_stays() -> None:
+    policy = '<meta http-equiv=Content-Security-Policy content="img-src /images/">'
+    assert kept(f"{policy}<img src=a.jpg>") == ["a Content-Security-Policy restricts the page"]
+    under_header = HalfSite({"index.html": "<img src=a.jpg>", "a.jpg": photo()}, settings=Settings(csp="img-src x"))
+    assert under_header.page_text() == "<img src=a.jpg>"
+
+
+def test_a_page_with_its_base_elsewhere_stays() -> None:
+    reasons = kept("<base href=https://elsewhere.invalid/><img src=a.jpg>")
+    assert reasons == ["the page's base is not on this site"]
+
+
+# --- srcset
+
+
+def copies(**sizes: tuple[int, int]) -> Any:
+    """A lookup of copies by URL: natural width and width; the ratio of the sides is 1."""
+
+    def copy_of(url: str) -> Copy | None:
+        if url not in sizes:
+            return None
+        natural, width = sizes[url]
+        return Copy(f"h{url}", DerivedFile(f"h{url}", "image/webp", 1, width, width, natural, natural))
+
+    return copy_of
+
+
+@pytest.mark.parametrize(
+    ("srcset", "sizes", "expected"),
+    [
+        # by width: every descriptor is the copy's pixels, sizes stays
+        ("a 400w, b 800w", "100vw", ("ha 200w, hb 400w", None)),
+        ("a 400w, b 800w", None, ("ha 200w, hb 400w", None)),
+        # candidates beyond what a screen of 1280 pixels takes go
+        ("a 400w, b 800w, c 1600w", "400px", ("ha 200w", None)),
+        ("a 400w, b 800w, c 1600w", "(max-width: 600px) 100vw, 500px", ("ha 200w, hb 400w", None)),
+        ("c 1600w, a 400w", "(min-width: 40em) 25vw, 100vw", ("ha 200w", None)),
+        ("a 400w, b 800w, c 1600w", "calc(100vw - 2em)", ("ha 200w, hb 400w, hc 800w", None)),
+        # an original that has no copy stays, with its descriptor
+        ("a 400w, other 900w", "100vw", ("ha 200w, other 900w", None)),
+        # a descriptor that is not the file's width keeps its ratio, if a whole number can say it
+        ("a 300w", "100vw", ("ha 150w", None)),
+        ("a 301w", "100vw", None),
+        # by density: what a 1x screen takes
+        ("a, b 2x", None, ("ha 200w", "400px")),
+        ("b 2x, a 1x", "9px", ("ha 200w", "400px")),
+        ("b 2x", None, ("hb 400w", "400px")),
+        ("a .5x, b 1.5x", None, ("hb 400w", "533.333px")),
+        ("a 0.5x", None, ("ha 200w", "800px")),
+        ("a 0x", None, None),
+        ("other, b 2x", None, None),
+        ("a 400w, b 2x", None, None),
+        ("", None, None),
+    ],
+)
+def test_source_sets(srcset: str, sizes: str | None, expected: tuple[str, str | None] | None) -> None:
+    made = halve_srcset(srcset, sizes, copies(a=(400, 200), b=(800, 400), c=(1600, 800)))
+    assert (None if made is None else (made.srcset, made.sizes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "width"),
+    [
+        (None, 1280), ("", 1280), ("auto", 1280), ("300px", 300), ("50vw", 640), ("20em", 320), ("5rem", 80),
+        (".5px", 0.5), ("(max-width: 600px) 100vw, 33vw", 422.4), ("(min-width:600px) 500px, 100vw", 500),
+        ("(max-width: 1280px) 10px", 10), ("(max-width: 100px) 10px", 1280),
+        ("(orientation: portrait) 10px, 20px", 1280),
+    ],
+)  # fmt: skip
+def test_the_slot_on_a_wide_screen(sizes: str | None, width: float) -> None:
+    assert slot_width(sizes) == pytest.approx(width)
+
+
+def test_a_source_set_of_an_image_is_rewritten_with_its_src() -> None:
+    assert halved('<img src=a.jpg srcset="a.jpg 400w, b.jpg 800w" sizes="50vw">') == (
+        '<img src=HALF srcset="HALF 200w, HALF 400w" sizes="50vw">'
+    )
+    assert halved('<img src=a.jpg srcset="b.jpg 2x">') == '<img sizes=400px src=HALF srcset="HALF 200w">'
+    assert halved('<img src=a.jpg srcset="b.jpg 1x">') == '<img sizes=800px src=HALF srcset="HALF 400w">'
+    assert halved('<img srcset="a.jpg">') == '<img sizes=400px srcset="HALF 200w">'
+
+
+def test_an_image_without_a_copy_in_its_source_set_stays() -> None:
+    kept_set = '<img src=a.jpg srcset="missing.jpg 1x">'
+    assert halved(kept_set) == kept_set
+
+
+def test_sources_of_a_picture_get_copies_and_their_type() -> None:
+    text = halved('<picture><source type="image/jpeg" media=print srcset="b.jpg"><img src=a.jpg></picture>')
+    assert text == (
+        '<picture><source sizes=800px type=image/webp media=print srcset="HALF 400w">'
+        '<img srcset="HALF 200w" sizes=400px src=HALF></picture>'
+    )
+
+
+def test_a_source_of_a_type_with_an_original_in_it_stays() -> None:
+    source = '<source type="image/jpeg" srcset="a.jpg 400w, missing.jpg 800w">'
+    assert source in halved(f"<picture>{source}<img src=a.jpg></picture>")
+    untyped = source.replace('type="image/jpeg" ', "")
+    assert '<source srcset="HALF 200w, missing.jpg 800w">' in halved(f"<picture>{untyped}<img src=a.jpg></picture>")
+
+
+def test_a_preload_fetches_the_copy() -> None:
+    assert halved('<link rel=preload as=image type="image/jpeg" href=a.jpg><img src=a.jpg>').startswith(
+        "<link rel=preload as=image type=image/webp href=HALF>"
+    )
+    text = halved('<link rel=preload as=image imagesrcset="a.jpg 400w" imagesizes="10vw"><link rel=preload as=font>')
+    assert 'imagesrcset="HALF 200w" imagesizes="10vw"' in text
+    mixed = '<link rel=preload as=image type="image/jpeg" imagesrcset="a.jpg 400w, missing.jpg 900w">'
+    assert halved(mixed) == '<link rel=preload as=image imagesrcset="HALF 200w, missing.jpg 900w">'
+
+
+# --- CSS
+
+
+def copied(css: str, **options: Any) -> str:
+    return half_css(css, copies(a=(400, 200), b=(800, 568), whole=(10, 10)), **options)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("p{background:url(a)}", "p{background:url(a);background:image-set(url(ha) 0.5x)}"),
+        (
+            "p { color: red; BACKGROUND-image : url( 'a' ) ; }",
+            "p { color: red; BACKGROUND-image : url( 'a' );BACKGROUND-image : image-set(url(ha) 0.5x) ; }",
+        ),
+        (
+            "p{background:#fff url(a) no-repeat 0 0/cover!important;margin:0}",
+            "p{background:#fff url(a) no-repeat 0 0/cover!important;"
+            "background:#fff image-set(url(ha) 0.5x) no-repeat 0 0/cover!important;margin:0}",
+        ),
+        (
+            "p{background:url(a),url(other),url(b)}",
+            "p{background:url(a),url(other),url(b);"
+            "background:image-set(url(ha) 0.5x),url(other),image-set(url(hb) 0.71x)}",
+        ),
+        ("ul{list-style:url(a) inside}", "ul{list-style:url(a) inside;list-style:image-set(url(ha) 0.5x) inside}"),
+        ('q::after{content:url("a")"x"', 'q::after{content:url("a")"x";content:image-set(url(ha) 0.5x)"x"'),
+        ("@media print{p{background:url(a)}}", "@media print{p{background:url(a);background:image-set(url(ha) 0.5x)}}"),
+        ("p{&:hover{background:url(a)}}", "p{&:hover{background:url(a);background:image-set(url(ha) 0.5x)}}"),
+        ("/*;*/p{/*}*/background:url(a)}", "/*;*/p{/*}*/background:url(a);background:image-set(url(ha) 0.5x)}"),
+        ("p{background:url(whole)}", "p{background:url(whole);background:image-set(url(hwhole) 1x)}"),
+    ],
+)
+def test_images_of_sheets(before: str, after: str) -> None:
+    assert copied(before) == after
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        "p{background:url(other)}",
+        "p{background:red}",
+        "p{--image:url(a)}",
+        "p{background:var(--x,url(a))}",
+        "p{background:image-set(url(a) 1x,url(b) 2x)}",
+        "p{background:-webkit-cross-fade(url(a),url(b),50%)}",
+        "p{border-image:url(a) 30}",
+        "p{cursor:url(a),auto}",
+        "p{mask:url(a)}",
+        "p{filter:url(a)}",
+        "@font-face{src:url(a)}",
+        "@import url(a);",
+        "@supports (background:url(a)){p{color:red}}",
+        "p[style='background:url(a)']{color:red}",
+        "p{background:'\n;background:url(a",
+        "/* background:url(a) */",
+    ],
+)
+def test_what_is_no_image_of_a_known_size_stays(css: str) -> None:
+    assert copied(css) == css
+
+
+def test_declarations_of_an_attribute() -> None:
+    assert copied("color:red;background:url(a)", declarations=True) == (
+        "color:red;background:url(a);background:image-set(url(ha) 0.5x)"
+    )
+    assert [(one.start, one.end) for one in image_declarations(" content:url(x) ;", declarations=True)] == [(1, 15)]
+
+
+def test_an_image_whose_height_would_be_off_stays_in_css() -> None:
+    off = Copy("h", DerivedFile("h", "image/webp", 1, 50, 26, 99, 50))  # 51.5 high
+    assert half_css("p{background:url(a)}", lambda url: off) == "p{background:url(a)}"
+
+
+def test_style_elements_and_attributes_of_a_page() -> None:
+    text = halved('<style>p{background:url(a.jpg)}</style><p style="background:url(a.jpg)">')
+    assert text == (
+        "<style>p{background:url(a.jpg);background:image-set(url(HALF) 0.5x)}</style>"
+        '<p style="background:url(a.jpg);background:image-set(url(HALF) 0.5x)">'
+    )
+
+
+def test_a_sheet_refers_to_copies_from_where_it_is() -> None:
+    made = HalfSite({"css/all.css": "p{background:url(../a.jpg)}", "a.jpg": photo()})
+    assert re.fullmatch(
+        r"p\{background:url\(\.\./a\.jpg\);background:image-set\(url\(\.\./_adaptc/[0-9a-f]{12}\.webp\) 0\.5x\)\}",
+        made.sheet("css/all.css"),
+    )
+
+
+# --- in a browser
+
+# Each case holds the image at its natural size, or at one that depends on it.
+_IMAGE_CASES = (
+    "<figure><img src={0} loading=lazy><figcaption>words</figcaption></figure>",
+    "<img src={0}>",
+    "<img src={0} style='max-width:100%'>",
+    "<div style='width:150px'><img src={0} style='max-width:100%'></div>",
+    "<div style='width:150px'><img src={0} style='max-width:100%' width=401 height=307></div>",
+    "<div style='width:150px'><img src={0} style='max-width:100%;height:auto' width=401 height=307></div>",
+    "<img src={0} style='width:200px'>",
+    "<img src={0} style='height:90px'>",
+    "<img src={0} width=120>",
+    "<img src={0} height=120>",
+    "<img src={0} width=120 height=200>",
+    "<img src={0} style='width:200px;height:200px;object-fit:contain'>",
+    "<img src={0} style='width:200px;height:200px;object-fit:none'>",
+    "<img src={0} style='border:10px solid;padding:5px;box-sizing:border-box'>",
+    "<img src={0} style='width:min-content;max-height:200px'>",
+    "<div style='display:flex'><img src={0}><p>beside</p></div>",
+    "<div style='display:flex;width:200px'><img src={0} style='flex:1;min-width:0'><p>beside</p></div>",
+    "<div style='display:flex;flex-direction:column'><img src={0}><p>below</p></div>",
+    "<div style='display:grid;grid-template-columns:auto 1fr'><img src={0}><p>beside</p></div>",
+    "<div style='display:grid;grid-template-columns:100px 1fr'><img src={0}><p>beside</p></div>",
+    "<div style='float:left'><img src={0}></div><p style='clear:both'>",
+    "<table><tr><td><img src={0}><td>cell</table>",
+    "<span style='display:inline-block'><img src={0}></span>",
+    "<picture><source media='(min-width:5000px)' srcset=b.jpg><img src={0}></picture>",
+    "<picture><source srcset={0}><img src=b.jpg></picture>",
+    "<img src={0} srcset='{1} 2x'>",
+    "<img srcset='{0} 1x, {1} 2x' style='max-width:100%'>",
+    "<div style='display:inline-block;width:300px'><img src={0} style='width:100%;display:block'></div>",
+)
+_SET_CASES = (
+    "<img src=a.jpg srcset='a.jpg 400w, b.jpg 800w' sizes='300px'>",
+    "<img src=a.jpg srcset='a.jpg 400w, b.jpg 800w' sizes='(max-width:500px) 100vw, 600px'>",
+    "<img src=a.jpg srcset='a.jpg 400w, b.jpg 800w' style='width:80%'>",
+    "<img srcset='a.jpg 200w, b.jpg 400w' sizes='100px'>",
+)
+_CSS_CASES = (
+    "<p class=bg style='width:900px;height:400px;background:url(a.jpg) no-repeat'>",
+    "<p style='width:900px;height:650px;background:url(a.jpg)'>",
+    "<p style='width:300px;height:300px;background:url(a.jpg) 50% 50%/cover'>",
+    "<p style='width:300px;height:300px;background:url(a.jpg) 50% 50%/contain no-repeat'>",
+    "<p style='width:300px;height:300px;background:url(a.jpg) 0 0/auto 50px'>",
+    "<ul style='list-style-image:url(a.jpg)'><li>marker</ul>",
+    "<ul style='list-style:inside url(a.jpg)'><li>marker</ul>",
+    "<div style='display:inline-block;content:url(a.jpg)'></div>",
+)
+_EMBEDDED_CSS = "q::before{content:url(a.jpg)} q{display:inline-block} .sheet{background:url(b.jpg)}"
+_CASES = [
+    *(case.format(*names) for case in _IMAGE_CASES for names in (("a.jpg", "b.jpg"), ("odd.png", "odd2.png"))),
+    *_SET_CASES,
+    *_CSS_CASES,
+    "<q>generated</q>",
+]
+_BOXES = """[...document.querySelectorAll('body *')].map(element => {
+    const box = element.getBoundingClientRect();
+    return [element.tagName, box.x, box.y, box.width, box.height];
+})"""
+# CSS pixels: what the image without a half may be off, and what all of them may add up to on the page
+_BOX_OFF, _DRIFT = 0.3, 1.0
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    running = Browser(chromium)
+    yield running
+    running.close()
+
+
+def written(files: HalfSite, root: Path, index: str) -> Path:
+    root.mkdir()
+    for path, content in files.contents.items():
+        (root / path).write_bytes(content)
+    (root / "index.html").write_text(index)
+    return root
+
+
+def boxes(browser: Browser, root: Path) -> tuple[list[tuple[str, float, float, float, float]], list[str]]:
+    """Return the boxes of a page's elements and the names of the images it fetched."""
+    with serving(root) as base:
+        browser.view(base, height=4000)
+        names = browser.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
+        fetched = [name.removeprefix(base) for name in names if not name.endswith("favicon.ico")]
+        return browser.evaluate(_BOXES), fetched
+
+
+@pytest.mark.chromium
+def test_no_box_moves_and_no_original_is_fetched(browser: Browser, tmp_path: Path) -> None:
+    body = "".join(f"<section>{case}</section>\n" for case in _CASES)
+    case_site = site(f"<style>section{{overflow:hidden}}{_EMBEDDED_CSS}</style><p class=sheet>text</p>{body}")
+    text = case_site.page_text()
+    before, fetched = boxes(browser, written(case_site, tmp_path / "full", case_site.contents["index.html"].decode()))
+    half = written(case_site, tmp_path / "half", text)
+    case_site.publish(half)
+    after, fetched_after = boxes(browser, half)
+    assert len(before) == len(after) > len(_CASES) * 2
+    for original, halved_box in zip(before, after, strict=True):
+        assert original[0] == halved_box[0]
+        assert original[3:] == pytest.approx(halved_box[3:], abs=_BOX_OFF), original
+        assert original[1:3] == pytest.approx(halved_box[1:3], abs=_DRIFT), original
+    # Chromium may take the image for 2x where it has it already
+    assert {"a.jpg", "b.jpg", "odd.png"} <= set(fetched) <= {"a.jpg", "b.jpg", "odd.png", "odd2.png"}
+    assert set(fetched_after) <= set(case_site.made)
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("srcset", ["a.jpg 400w, b.jpg 800w", "a.jpg, b.jpg 2x"])
+def test_a_screen_takes_half_of_what_it_took(srcset: str, browser: Browser, tmp_path: Path) -> None:
+    case_site = site(f"<img src=a.jpg srcset='{srcset}' sizes='380px'>")
+    half = written(case_site, tmp_path / "half", case_site.page_text())
+    case_site.publish(half)
+    with serving(half) as base:
+        browser.view(base)
+        shown = browser.evaluate("document.images[0].currentSrc").removeprefix(base)
+    assert Image.open(io.BytesIO(case_site.made[shown])).width == 200
+
+
+def test_case_page_covers_every_way_of_rewriting() -> None:
+    text = site("".join(_CASES) + f"<style>{_EMBEDDED_CSS}</style>").page_text()
+    assert all(name not in text.replace("url(a.jpg);", "") for name in ("src=a.jpg", "src=b.jpg", "src=odd.png"))
+    candidates = [parse_srcset(found) for found in re.findall(r'srcset="([^"]*)"', text)]
+    assert len(candidates) > len(_IMAGE_CASES) * 2
