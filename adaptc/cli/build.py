@@ -89,10 +89,8 @@ def _show(frame: Frame, result: BuildResult, config: Config) -> None:
 
     width = shutil.get_terminal_size((100, 24)).columns
     colored = frame.is_colored(sys.stdout)
-    done = (
-        f"built {len(result.built):,}, removed {result.removed:,}" if result.built or result.removed else "up to date"
-    )
-    print_text(done, frame)
+    worked = result.built or result.removed
+    print_text(f"built {len(result.built):,}, removed {result.removed:,}" if worked else "up to date", frame)
     print_text(render_summary(result.figures, width, colored, str(config.output)), frame)
 
 

@@ -14,6 +14,7 @@ from adaptc.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
     from adaptc.explain import Explanation
+    from adaptc.model import Action
 
 
 @command("explain")
@@ -43,8 +44,7 @@ def _lines(found: Explanation) -> list[str]:
     lines.extend(f"  {sentence}" for sentence in found.decisions)
     if found.used_by:
         lines.append(f"  used by {found.used_by:,} pages")
-    for said in found.diagnostics:
-        lines.append(f"  {said}")
+    lines.extend(f"  {said}" for said in found.diagnostics)
     for result in found.levels:
         sizes = ", ".join(f"{one.coding} {one.size:,}" for one in result.outputs) or "the original is served"
         lines.append(f"{result.level}: {sizes}")
@@ -70,18 +70,13 @@ def _record(found: Explanation) -> dict[str, Any]:
                 "changed": result.changed,
                 "files": {one.coding: one.size for one in result.outputs},
                 "demoted": list(result.demoted),
-                "actions": [
-                    {
-                        "pass": one.pass_name,
-                        "verb": one.verb,
-                        "subject": one.subject,
-                        "reason": one.reason,
-                        "count": one.count,
-                    }
-                    for one in result.actions
-                ],
+                "actions": [_action_record(one) for one in result.actions],
                 "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
             }
             for result in found.levels
         ],
     }
+
+
+def _action_record(one: Action) -> dict[str, Any]:
+    return {"pass": one.pass_name, "verb": one.verb, "subject": one.subject, "reason": one.reason, "count": one.count}
