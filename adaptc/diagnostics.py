@@ -92,10 +92,6 @@ KINDS: dict[str, Kind] = {
     "css-malformed": Kind(W, "{problem}; the style sheet is not rewritten"),
     "css-import-cycle": Kind(W, "@import of {url} closes a cycle; it is ended there, as browsers do"),
     "css-import-kept": Kind(N, "@import of {url} is kept: {reason}"),
-    "css-not-minified": Kind(N, "is not minified: {reason}"),
-    # scripts
-    "script-malformed": Kind(N, "cannot be parsed as a script ({problem}); it is not minified"),
-    "script-kept": Kind(N, "script {url} is not inlined: {reason}"),
     # images
     "image-broken": Kind(W, "is not a readable {media_type} image ({problem}); it is copied as it is"),
     "image-bomb": Kind(W, "would need {pixels} pixels decoded, more than the limit of {limit}; it is copied as it is"),
@@ -105,7 +101,6 @@ KINDS: dict[str, Kind] = {
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
     # publishing
-    "write-failed": Kind(E, "cannot be written ({reason})"),
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
 

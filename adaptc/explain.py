@@ -38,7 +38,7 @@ def explain(config: Config, name: str) -> Explanation | None:
     path = Path(config.output) / PRIVATE / "state.sqlite"
     if not path.exists():
         raise UsageError(f"there is no build in {config.output}; run adaptc build first, or name it with --output")
-    with contextlib.closing(State(path)) as state:
+    with contextlib.closing(State(path, read_only=True)) as state:
         return _explained(state, config, name)
 
 

@@ -42,7 +42,16 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             output, copy = Path(scratch) / "opt", Path(scratch) / "site"
             shutil.copytree(arguments.docroot, copy, symlinks=True)
-            ours = [sys.executable, "-m", "adaptc.cli", "build", str(arguments.docroot.absolute()), "-o", str(output)]
+            ours = [
+                sys.executable,
+                "-P",
+                "-m",
+                "adaptc.cli",
+                "build",
+                str(arguments.docroot.absolute()),
+                "-o",
+                str(output),
+            ]
             times["adaptc"].append(run([*ours, "--effort", arguments.effort], "."))
             sizes["adaptc"] = size(output / "lossless" / "id")
             theirs = [*shlex.split(arguments.jampack), str(copy), "--cleancache"]

@@ -634,6 +634,15 @@ def test_a_history_of_edits_ends_like_a_clean_build(site: BuiltSite, seed: int) 
         assert site.built() == {}
 
 
+def test_a_page_in_xml_syntax_and_a_malformed_sheet_stay_as_they_are_and_are_named(site: BuiltSite) -> None:
+    page_text = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body><br/></body></html>'
+    site.write({"x.xhtml": page_text, "open.css": "a { color : red ; }\nb { color : blue"})
+    said = {(one.id, one.location.path) for one in site.build().diagnostics if one.location}
+    assert {("page-not-html", "x.xhtml"), ("css-malformed", "open.css")} <= said
+    assert (site.output / "lossless/id/x.xhtml").read_text() == page_text
+    assert (site.output / "lossless/id/open.css").read_text() == "a { color : red ; }\nb { color : blue"
+
+
 # ---- cache and state
 
 

@@ -152,7 +152,7 @@ def test_an_interruption(raising: Callable[[BaseException], None], output: Outpu
 
 
 def test_errors_among_the_diagnostics_are_worth_1() -> None:
-    warning, error = diagnose("css-malformed", problem="x"), diagnose("write-failed", reason="x")
+    warning, error = diagnose("css-malformed", problem="x"), diagnose("unreadable-directory", reason="x")
     assert exit_code([warning]) is ExitCode.DONE
     assert exit_code([warning, error]) is ExitCode.WITH_ERRORS
 
@@ -233,13 +233,16 @@ def test_verbose_prints_all_and_notes_too() -> None:
 
 
 def test_quiet_prints_errors_only(output: Output) -> None:
-    error = diagnose("write-failed", Location("a"), reason="full")
+    error = diagnose("unreadable-directory", Location("a"), reason="full")
     print_diagnostics([*missing(3), error], Frame(quiet=True))
-    assert output() == ("", "a: error: cannot be written (full) [write-failed]\n1 error\n")
+    assert output() == (
+        "",
+        "a: error: cannot be listed (full); nothing below it is built [unreadable-directory]\n1 error\n",
+    )
 
 
 def test_errors_come_first_and_lines_in_order(output: Output) -> None:
-    error = diagnose("write-failed", Location("z"), reason="full")
+    error = diagnose("unreadable-directory", Location("z"), reason="full")
     print_diagnostics([*reversed(missing(2)), error], Frame())
     assert [line.split(": ")[0] for line in output()[1].splitlines()] == [
         "z",

@@ -139,8 +139,8 @@ def test_all_mistakes_are_told_at_once(folder: Path) -> None:
             'adaptc.toml:2: diagnostics.missing-target must be one of error, warning, note, off, not "quiet"',
         ),
         (
-            '[diagnostics]\nwrite-failed = "note"',
-            "adaptc.toml:2: diagnostics.write-failed is an error, and errors cannot be silenced",
+            '[diagnostics]\nunreadable-directory = "note"',
+            "adaptc.toml:2: diagnostics.unreadable-directory is an error, and errors cannot be silenced",
         ),
     ],
 )

@@ -26,6 +26,7 @@ SYSTEM_ERRORS = frozenset(
         errno.EACCES,
         errno.EPERM,
         errno.EIO,
+        errno.EFBIG,
         errno.EMFILE,
         errno.ENFILE,
     }

@@ -150,7 +150,14 @@ class Workshop:
         content = _or(outcome.content, original)
         embeds = self._imports(path, content, view)
         result = self._finished(level, path, content, original, view)
-        return dataclasses.replace(result, actions=outcome.actions, diagnostics=outcome.diagnostics, embeds=embeds)
+        diagnostics = (*outcome.diagnostics, *self._not_rewritten(level, path))
+        return dataclasses.replace(result, actions=outcome.actions, diagnostics=diagnostics, embeds=embeds)
+
+    def _not_rewritten(self, level: str, path: str) -> tuple[Diagnostic, ...]:
+        """Say of a page in XML syntax that the page passes of the level do not work on it."""
+        if self.site.sources[path].media_type != media.XHTML or not self.plans[level].steps_for(media.HTML):
+            return ()
+        return (diagnose("page-not-html", Location(path), media_type=media.XHTML),)
 
     def _imports(self, path: str, content: bytes, view: RecordingView) -> tuple[str, ...] | None:
         """Return the sheets that a style sheet still imports, ``None`` for what is no style sheet."""

@@ -9,7 +9,7 @@ from turbohtml import Document, Element, Node, Text
 
 from adaptc.html.controls import Forms, find_forms
 from adaptc.html.labels import is_followed, link_label
-from adaptc.html.landmarks import UNSEEN, Landmarks, is_hidden, landmarks
+from adaptc.html.landmarks import UNSEEN, Landmarks, is_hidden, landmarks, walk
 from adaptc.html.navigation import navigation_links
 
 __all__ = ["article_kept", "content_links"]
@@ -34,16 +34,17 @@ def content_links(tree: Document, found: Landmarks) -> list[str]:
     """Return the URLs, as written, of the links outside of the navigation that a visitor can follow."""
     apart = set(found.navigation)
     root = tree.select_one("body")
-    return [] if root is None else list(_links(root, apart))
+    return [] if root is None else [href for node in _content(root, apart) if (href := _followed(node))]
 
 
-def _links(element: Element, apart: set[Element]) -> Iterator[str]:
-    for child in element.children:
-        if not isinstance(child, Element) or child in apart or child.tag in _APART or is_hidden(child):
-            continue
-        if child.tag == "a" and is_followed(child.attr("href")) and link_label(child):
-            yield child.attr("href") or ""
-        yield from _links(child, apart)
+def _content(root: Node, apart: set[Element]) -> Iterator[Text | Element]:
+    return walk(root, lambda each: each not in apart and each.tag not in _APART and not is_hidden(each))
+
+
+def _followed(node: Text | Element) -> str:
+    if isinstance(node, Text) or node.tag != "a" or not is_followed(node.attr("href")):
+        return ""
+    return (node.attr("href") or "") if link_label(node) else ""
 
 
 def _lost_text(before: Document, after: Document, found: Landmarks) -> Iterator[str]:
@@ -73,25 +74,14 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
 
 def _pieces(node: Node, apart: set[Element]) -> Iterator[str]:
     """Yield the text nodes that a visitor reads, without white space."""
-    for child in node.children:
-        if isinstance(child, Text):
-            piece = "".join(child.data.split())
-            if piece:
-                yield piece
-        elif isinstance(child, Element) and child not in apart and child.tag not in _APART and not is_hidden(child):
-            yield from _pieces(child, apart)
+    for child in _content(node, apart):
+        if isinstance(child, Text) and (piece := "".join(child.data.split())):
+            yield piece
 
 
 def _compact(body: Element) -> str:
-    return "".join("".join(text.split()) for text in _all_text(body))
-
-
-def _all_text(node: Node) -> Iterator[str]:
-    for child in node.children:
-        if isinstance(child, Text):
-            yield child.data
-        elif isinstance(child, Element) and child.tag not in ("script", "style", "template"):
-            yield from _all_text(child)
+    found = walk(body, lambda each: each.tag not in ("script", "style", "template"))
+    return "".join("".join(node.data.split()) for node in found if isinstance(node, Text))
 
 
 def _lost_links(before: Document, after: Document, found: Landmarks) -> Iterator[str]:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from turbohtml import Element, Node, Text
 
-from adaptc.html.landmarks import UNSEEN, is_hidden
+from adaptc.html.landmarks import UNSEEN, is_hidden, walk
 
 __all__ = ["image_words", "is_followed", "link_label", "link_name", "math_words", "media_target"]
 
@@ -81,15 +81,15 @@ def folded(text: str) -> str:
 
 
 def _texts(node: Node) -> list[str]:
-    found: list[str] = []
-    for child in node.children:
-        if isinstance(child, Text):
-            found.append(child.data)
-        elif isinstance(child, Element) and child.tag == "img" and not is_hidden(child):
-            found.append(image_words(child))
-        elif isinstance(child, Element) and child.tag not in UNSEEN and not is_hidden(child):
-            found += _texts(child) if child.tag in _INLINE else [" ", *_texts(child), " "]
-    return found
+    shown = walk(node, lambda each: each.tag not in UNSEEN and not is_hidden(each))
+    return [each.data if isinstance(each, Text) else _between(each) for each in shown]
+
+
+def _between(element: Element) -> str:
+    """Return what the start of an element adds to a label: the words of an image, a space before a block."""
+    if element.tag == "img":
+        return image_words(element)
+    return "" if element.tag in _INLINE else " "
 
 
 _INLINE = frozenset({"a", "b", "i", "em", "strong", "span", "font", "code", "small", "tt", "u", "sub", "sup", "kbd"})

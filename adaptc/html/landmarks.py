@@ -7,12 +7,12 @@ When no main content stands out, there is none: a reader then gets everything in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text
+from turbohtml import Document, Element, Namespace, Node, Text
 
-__all__ = ["UNSEEN", "Landmarks", "content_length", "in_content", "is_hidden", "landmarks", "words"]
+__all__ = ["UNSEEN", "Landmarks", "content_length", "depth", "in_content", "is_hidden", "landmarks", "walk", "words"]
 
 # Elements whose text no visitor reads as text.
 UNSEEN = frozenset({
@@ -37,7 +37,7 @@ _GUTTER = frozenset({
     "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "linenodiv", "headerlink",
     "permalink", "anchorlink", "header-anchor", "headeranchor",
 })  # fmt: skip
-_WHOLE, _HALF = 1.0, 0.5
+_HALF = 0.5
 _LINKED = 0.6  # share of a navigation's characters that stand in links; menus have labels between
 _FEWEST = 3  # links that make a list navigation
 
@@ -86,12 +86,32 @@ def content_length(node: Node) -> int:
 
 
 def in_content(node: Node) -> Iterator[Text]:
-    """Yield the text nodes that a visitor reads, in order."""
-    for child in node.children:
+    """Return the text nodes that a visitor reads, in order."""
+    shown = walk(node, lambda element: element.tag not in UNSEEN and not is_hidden(element))
+    return (each for each in shown if isinstance(each, Text))
+
+
+def walk(node: Node, enters: Callable[[Element], bool]) -> Iterator[Text | Element]:
+    """Yield the text nodes below a node and the elements that ``enters`` allows, in order.
+
+    Without recursion: markup that closes nothing nests as deep as the parser lets it (512).
+    """
+    stack = [*reversed(node.children)]
+    while stack:
+        child = stack.pop()
         if isinstance(child, Text):
             yield child
-        elif isinstance(child, Element) and child.tag not in UNSEEN and not is_hidden(child):
-            yield from in_content(child)
+        elif isinstance(child, Element) and enters(child):
+            yield child
+            stack += reversed(child.children)
+
+
+def depth(tree: Document) -> int:
+    """Return how deep elements stand in each other."""
+    level, deepest = list(tree.children), 0
+    while level := [child for node in level if isinstance(node, Element) for child in node.children]:
+        deepest += 1
+    return deepest
 
 
 def words(element: Element) -> frozenset[str]:
@@ -166,8 +186,3 @@ def _is_linked_list(element: Element) -> bool:
     if around.isdisjoint(("header", "footer", "aside")) or not around.isdisjoint(("article", "main")):
         return False
     return len(element.select("a[href]")) >= _FEWEST
-
-
-def is_in_template(element: Element) -> bool:
-    """Whether it stands in a template's content."""
-    return any(isinstance(ancestor, DocumentFragment) for ancestor in element.ancestors)

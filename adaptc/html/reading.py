@@ -18,7 +18,7 @@ from adaptc.html.article import content_links
 from adaptc.html.controls import find_forms
 from adaptc.html.document import parse
 from adaptc.html.labels import folded, link_label, link_name
-from adaptc.html.landmarks import Landmarks, content_length, landmarks
+from adaptc.html.landmarks import Landmarks, content_length, depth, landmarks
 from adaptc.html.navigation import NavigationLink, Site, find_site, navigation_links
 from adaptc.html.quoting import attribute_markup, text_markup
 from adaptc.html.reading_flow import FlowWriter, keeps_id_by_kind
@@ -30,6 +30,8 @@ __all__ = ["ReadingPage", "reading_page"]
 _XML = (".xhtml", ".xht", ".xml")
 _OBJECTS = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas", "frame")
 _FOLDED = 8  # links of a navigation that still stand open
+# Pages of the corpora reach 40; five calls a level are far from the 1,000 that Python allows.
+_DEEPEST = 120
 _LEAD = 600  # characters of a heading with what stands beside it
 _FIRST_HEADING = re.compile(r"<h[2-6][^>]*>(.*?)</h")
 _TAG = re.compile(r"<[^>]*>")
@@ -54,6 +56,8 @@ def reading_page(text: str, *, url_path: str, targets: frozenset[str] | None = N
     if url_path.lower().endswith(_XML):
         return "it is served as XML, whose markup is stricter"
     tree = parse(text)
+    if depth(tree) > _DEEPEST:
+        return f"its elements stand more than {_DEEPEST} deep in each other"
     frames = tree.select("frameset frame[src]")
     body = _frames_body(tree, frames) if frames else _page_body(tree, text, targets)
     if not body:

@@ -18,16 +18,15 @@ __all__ = ["head_markup", "refresh_target"]
 STYLE = (
     ":root{color-scheme:light dark}"
     "body{max-width:44em;margin:auto;padding:1em;font:1em/1.5 system-ui,sans-serif;overflow-wrap:break-word}"
-    "h1,h2,h3,h4{line-height:1.2}"
+    "h1,h2,h3{line-height:1.2}"
     "nav a{display:inline-block;margin-inline-end:1em}"
-    "nav,footer{opacity:.85}"
-    "figure{margin-inline:0}"
-    "pre,table{display:block;overflow:auto;max-width:100%}"
+    "figure{margin:0}"
+    "pre,table{display:block;overflow:auto}"
     "pre{padding:.5em;background:#8882}"
     "table{border-collapse:collapse}"
-    "td,th{border:1px solid #8886;padding:.2em .5em;text-align:start;vertical-align:top}"
+    "td,th{border:1px solid #8886;padding:.2em .5em;text-align:start}"
     "input,select,textarea,button{font:inherit;max-width:100%}"
-    "footer{border-top:1px solid #8886;font-size:.9em}"
+    "footer{border-top:1px solid;font-size:.9em}"
     "@media print{nav,form{display:none}pre{white-space:pre-wrap}}"
 )
 _NAMES = frozenset({"robots", "googlebot", "viewport", "description", "referrer", "author", "format-detection"})

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from adaptc import media
 from adaptc.css.decode import decode_sheet
 from adaptc.css.flatten import Imported, flatten
+from adaptc.css.inline import is_balanced
 from adaptc.css.minify import minify_sheet
-from adaptc.diagnostics import Diagnostic
+from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.model import Action
 from adaptc.passes.minified import is_minified
 from adaptc.passes.page import KEPT
@@ -22,11 +23,21 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     if not (declares_encoding(asset.content) or _is_utf8(asset.content)):
         return Outcome(None, (Action("styles", KEPT, asset.path, "its encoding is that of the page that links it"),))
     made = _Made(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
+    if not is_balanced(made.text):
+        return _malformed(asset.path)
     if options["flatten"]:
         made = _flattened(asset, made, view)
     if options["minify"]:
         made = _minified(asset.path, made)
     return Outcome(made.encoded() if made.is_changed else None, made.actions, made.diagnostics)
+
+
+def _malformed(path: str) -> Outcome:
+    """Browsers close what is open at the end of a sheet; text that moves or goes there would change what that is."""
+    said = diagnose(
+        "css-malformed", Location(path), problem="a bracket does not match, or it ends inside a string or comment"
+    )
+    return Outcome(None, (Action("styles", KEPT, path, "it is malformed"),), (said,))
 
 
 @dataclass(frozen=True, slots=True)
