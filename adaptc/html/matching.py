@@ -16,8 +16,8 @@ class PageMatches:
     """Tells whether an element of a page matches a selector; true where the engine does not know the selector.
 
     Several trees are the same page as it is built with and without scripting. Most selectors of a large sheet
-    name a class that the page does not have, so names are looked up before the engine is asked: 12,000 rules of
-    a framework take 3 ms. In quirks mode classes and ids match in any case (Selectors 4, section 6.6), which the
+    name a class that the page does not have, so names are looked up before the engine is asked: the 1,300 rules
+    of Bootstrap 3 take 3.5 ms. In quirks mode classes and ids match in any case (Selectors 4, section 6.6), which the
     engine does not know: a name that is there in another case counts as a match.
     """
 
