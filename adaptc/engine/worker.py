@@ -62,7 +62,7 @@ def _facts(workshop: Workshop, path: str) -> Facts:
     try:
         return gather(path, content, source.media_type, workshop.site)
     except Exception as bug:  # as in Workshop: one page must not cost the others
-        return Facts(digest_bytes(content), diagnostics=(failure(path, "reading", bug),))
+        return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))
 
 
 def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
