@@ -44,7 +44,7 @@ def site(body: str, **files: str | bytes) -> HalfSite:
 def halved(body: str, **options: Any) -> str:
     """Return the body after the pass, with HALF for each copy."""
     text = site(body).page_text(**options)
-    return re.sub(r"_adaptc/[0-9a-f]{12}\.webp", "HALF", text.removeprefix("<!doctype html><meta charset=utf-8>"))
+    return re.sub(r"_adaptc/[0-9a-f]{16}\.webp", "HALF", text.removeprefix("<!doctype html><meta charset=utf-8>"))
 
 
 def kept(body: str, **options: Any) -> list[str]:
@@ -78,7 +78,7 @@ def test_a_size_without_half_is_given_with_what_browsers_round_away() -> None:
 def test_urls_are_relative_to_the_base() -> None:
     body = '<base href="/deep/er/"><img src="../../a.jpg">'
     made = site(body).page_text()
-    assert re.search(r"src=\.\./\.\./_adaptc/[0-9a-f]{12}\.webp", made)
+    assert re.search(r"src=\.\./\.\./_adaptc/[0-9a-f]{16}\.webp", made)
 
 
 def test_queries_lead_to_the_same_copy() -> None:
@@ -179,7 +179,7 @@ def copies(**sizes: tuple[int, int]) -> Any:
         if url not in sizes:
             return None
         natural, width = sizes[url]
-        return Copy(f"h{url}", DerivedFile(f"h{url}", "image/webp", 1, width, width, natural, natural))
+        return Copy(f"h{url}", DerivedFile(f"h{url}", "image/webp", "", 1, width, width, natural, natural))
 
     return copy_of
 
@@ -339,7 +339,7 @@ def test_declarations_of_an_attribute() -> None:
 
 
 def test_an_image_whose_height_would_be_off_stays_in_css() -> None:
-    off = Copy("h", DerivedFile("h", "image/webp", 1, 50, 26, 99, 50))  # 51.5 high
+    off = Copy("h", DerivedFile("h", "image/webp", "", 1, 50, 26, 99, 50))  # 51.5 high
     assert half_css("p{background:url(a)}", lambda url: off) == "p{background:url(a)}"
 
 
@@ -354,7 +354,7 @@ def test_style_elements_and_attributes_of_a_page() -> None:
 def test_a_sheet_refers_to_copies_from_where_it_is() -> None:
     made = HalfSite({"css/all.css": "p{background:url(../a.jpg)}", "a.jpg": photo()})
     assert re.fullmatch(
-        r"p\{background:url\(\.\./a\.jpg\);background:image-set\(url\(\.\./_adaptc/[0-9a-f]{12}\.webp\) 0\.5x\)\}",
+        r"p\{background:url\(\.\./a\.jpg\);background:image-set\(url\(\.\./_adaptc/[0-9a-f]{16}\.webp\) 0\.5x\)\}",
         made.sheet("css/all.css"),
     )
 

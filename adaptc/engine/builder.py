@@ -43,7 +43,7 @@ from adaptc.engine.view import Decisions
 from adaptc.engine.worker import build_batch, gather_batch
 from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
-from adaptc.model import Resource
+from adaptc.model import OWN_DIRECTORY, Resource
 from adaptc.passes.view import Effort, Settings
 from adaptc.pipeline import plan_level
 from adaptc.rulebook import Level
@@ -190,11 +190,13 @@ class Builder:
             self._withdraw_strangers(state)
             reasons.update(self._missing_outputs(state, reasons, resources))
         report.reasons = _ordered(reasons)
+        extras = self._extras(state, (*self._without_source(state, resources), *report.reasons))
         report.removed = self._withdraw(state, report, resources)
         self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
         snapshot = self._snapshot("build", sources, decisions)
         done = self._run_units(state, report, sources, snapshot, workers)
+        self._withdraw_extras(state, extras)
         self._note_complete(state, resources, done)
 
     def _note_begun(self, state: State, worked: bool) -> None:
@@ -292,10 +294,16 @@ class Builder:
         for result in state.results(notes=False):
             unit = (result.level, result.path)
             if result.level in self.recipes and result.path in resources and unit not in known:
-                alias_of = resources[result.path].alias_of
-                missing = next((one for one in result.outputs if not self.publisher.holds(result, one, alias_of)), None)
+                missing = self._missing(result, resources[result.path].alias_of)
                 if missing is not None:
-                    yield unit, OutputMissing(f"{result.level}/{missing.coding}/{result.path}")
+                    yield unit, OutputMissing(missing)
+
+    def _missing(self, result: UnitResult, alias_of: str | None) -> str | None:
+        """Return the name of a file of a unit that is not in the tree as it was built, or ``None``."""
+        for path, output in result.files():
+            if not self.publisher.holds(result.level, path, output, alias_of if path == result.path else None):
+                return f"{result.level}/{output.coding}/{path}"
+        return None
 
     def _without_source(self, state: State, resources: Mapping[str, Resource]) -> list[Unit]:
         return [unit for unit in state.recipes() if unit[1] not in resources or unit[0] not in self.recipes]
@@ -306,17 +314,30 @@ class Builder:
         stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
+            for level, path in state.extras_of(unit):
+                if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
+                    self.publisher.withdraw_path(level, path)
         for unit in (*gone, *report.reasons):
             state.forget_unit(unit)
         return len(gone)
+
+    def _extras(self, state: State, units: Iterable[Unit]) -> dict[Unit, None]:
+        """Return the extra files of units."""
+        return {extra: None for unit in units for extra in state.extras_of(unit)}
+
+    def _withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
+        """Remove those of the extra files that no unit refers to any more."""
+        for level, path in extras:
+            if not state.has_extra(level, path):
+                self.publisher.withdraw_path(level, path)
 
     def _withdraw_strangers(self, state: State) -> None:
         """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
         levels = {*self.recipes, *(level for level, _ in state.recipes())}
         strangers, directories = self.publisher.names(sorted(levels))
         for result in state.results(notes=False):
-            for output in result.outputs:
-                strangers.pop(self.publisher.file(result.level, output.coding, result.path), None)
+            for path, output in result.files():
+                strangers.pop(self.publisher.file(result.level, output.coding, path), None)
         for file in strangers:
             self.publisher.withdraw(file)
         for directory in reversed(directories):

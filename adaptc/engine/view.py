@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc.analyse.placement import Placement
 from adaptc.digest import digest_bytes
 from adaptc.fs import ChangedWhileRead, Tree
-from adaptc.passes.view import Settings
+from adaptc.passes.view import DerivedFile, Options, Settings
 from adaptc.site import Found, Site
 from adaptc.urls import Reach
 
@@ -27,8 +27,15 @@ class Decisions:
     pinned: frozenset[str]
 
 
+# Makes a smaller copy of an image, given its digest, how to read it, the kind of copy and the options of that kind.
+Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
+
+
 class RecordingView:
-    """A ``passes.view.View``. ``build`` makes the level's version of an asset, given a view to record in."""
+    """A ``passes.view.DerivingView``.
+
+    ``build`` makes the level's version of an asset, given a view to record in.
+    """
 
     def __init__(
         self,
@@ -37,16 +44,23 @@ class RecordingView:
         decisions: Decisions,
         settings: Settings,
         build: Callable[[str, RecordingView], bytes],
+        copy: Copy,
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
-        self.build = build
+        self.build, self.copy = build, copy
         self.dependencies: dict[str, None] = {}
+        self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
         self._found: dict[tuple[str, str], Found] = {}
 
     def nested(self) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
-        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.build)
+        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.build, self.copy)
+
+    def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
+        """Take over what another view recorded."""
+        self.dependencies.update(dict.fromkeys(dependencies))
+        self.derived.update((one.path, one) for one in derived)
 
     def url_of(self, path: str) -> str:
         return self.site.address.url_of(path)
@@ -85,6 +99,13 @@ class RecordingView:
     def placement(self, path: str) -> Placement:
         self.dependencies[PLACEMENT + path] = None
         return self.decisions.placements.get(path, NOT_SHARED)
+
+    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
+        self.dependencies[path] = None
+        made = self.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
+        if isinstance(made, DerivedFile):
+            self.derived[made.path] = made
+        return made
 
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None

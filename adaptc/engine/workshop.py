@@ -8,7 +8,8 @@ import hashlib
 import os
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc import codings, media
@@ -16,14 +17,15 @@ from adaptc.css.decode import decode_sheet
 from adaptc.css.references import css_references
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.digest import digest_bytes, digest_parts
+from adaptc.engine.derive import Deriver
 from adaptc.engine.publish import ObjectGone, Publisher
-from adaptc.engine.results import Output, UnitResult, pack_diagnostics, unpack_diagnostics
+from adaptc.engine.results import Extra, Output, UnitResult, pack_diagnostics, unpack_diagnostics
 from adaptc.engine.snapshot import Snapshot
 from adaptc.engine.store import Store
 from adaptc.engine.view import RecordingView
 from adaptc.fs import ChangedWhileRead, DiskTree
 from adaptc.model import IDENTITY, Action, Role
-from adaptc.passes.view import Asset, Outcome
+from adaptc.passes.view import Asset, DerivedFile, Outcome
 from adaptc.pipeline import Plan, Step, plan_level
 from adaptc.rewrite import rewrite_page
 from adaptc.site import Site, Source
@@ -41,8 +43,20 @@ _NO_GAIN = b"-"
 # How often a unit is built anew because another build that shares the cache removed what was just made
 _TRIES = 4
 
+# In which the ASCII name of a file may stand in a page
+_ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
+
 # The target's file system has no such name: too long, or bytes that it does not allow.
 _NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
+
+
+@dataclass(frozen=True, slots=True)
+class _Artifact:
+    """An asset at a level, with what the view recorded while it was made."""
+
+    content: bytes
+    dependencies: tuple[str, ...]
+    derived: tuple[DerivedFile, ...]
 
 
 class Workshop:
@@ -55,7 +69,8 @@ class Workshop:
         self.store = Store(snapshot.cache)
         self.publisher = Publisher(snapshot.output, self.store)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
-        self._artifacts: OrderedDict[tuple[str, str], tuple[bytes, tuple[str, ...]]] = OrderedDict()
+        self.deriver = Deriver(self.store, snapshot.settings)
+        self._artifacts: OrderedDict[tuple[str, str], _Artifact] = OrderedDict()
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build and publish one unit; what cannot be built is withdrawn and said."""
@@ -171,7 +186,8 @@ class Workshop:
         media_type = self.site.sources[path].media_type
         changed = content != original
         outputs = tuple(self._outputs(content, media_type, changed))
-        return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed)
+        extras = _extras(content, view.derived.values())
+        return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed, extras=extras)
 
     def _outputs(self, content: bytes, media_type: str, changed: bool) -> Iterator[Output]:
         digest = digest_bytes(content)
@@ -205,6 +221,7 @@ class Workshop:
             snapshot.decisions,
             snapshot.settings,
             lambda path, outer: self._artifact(level, path, outer),
+            self.deriver.derived,
         )
 
     def _artifact(self, level: str, path: str, outer: RecordingView) -> bytes:
@@ -216,14 +233,14 @@ class Workshop:
                 original = view.read(path)
                 content = _or(self._run_asset_steps(level, path, original, view).content, original)
             finally:
-                outer.dependencies.update(view.dependencies)
-            known = (content, tuple(view.dependencies))
+                outer.include(view.dependencies, ())
+            known = _Artifact(content, tuple(view.dependencies), tuple(view.derived.values()))
             self._keep(level, path, known)
-        outer.dependencies.update(dict.fromkeys(known[1]))
-        return known[0]
+        outer.include(known.dependencies, known.derived)
+        return known.content
 
-    def _keep(self, level: str, path: str, artifact: tuple[bytes, tuple[str, ...]]) -> None:
-        if len(artifact[0]) <= _KEPT_BYTES:
+    def _keep(self, level: str, path: str, artifact: _Artifact) -> None:
+        if len(artifact.content) <= _KEPT_BYTES:
             self._artifacts[level, path] = artifact
             if len(self._artifacts) > _KEPT_ARTIFACTS:
                 self._artifacts.popitem(last=False)
@@ -284,6 +301,15 @@ def failure(path: str, name: str, bug: Exception) -> Diagnostic:
     where = traceback.extract_tb(bug.__traceback__)[-1]
     reason = f"{type(bug).__name__}: {bug} at {Path(where.filename).name}:{where.lineno}"
     return diagnose("pass-failed", Location(path), name=name, reason=reason)
+
+
+def _extras(content: bytes, derived: Iterable[DerivedFile]) -> tuple[Extra, ...]:
+    """Return the derived files that ``content`` refers to: passes that were dropped may have asked for others."""
+    return tuple(
+        Extra(one.path, one.media_type, (Output(IDENTITY, one.digest, one.digest, one.size),))
+        for one in derived
+        if any(os.path.basename(one.path).encode(encoding) in content for encoding in _ENCODINGS)
+    )
 
 
 def _or(made: bytes | None, original: bytes) -> bytes:

@@ -41,12 +41,13 @@ class Outcome:
 class DerivedFile:
     """A smaller copy of an image, under a path of its own, named by its content (``_adaptc/ab12.webp``).
 
-    ``size`` is in bytes; ``width`` and ``height`` are its pixels, ``natural_width`` and ``natural_height`` the CSS
-    pixels at which the original is shown.
+    ``digest`` is the SHA-256 of its bytes and ``size`` their number; ``width`` and ``height`` are its pixels,
+    ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown.
     """
 
     path: str
     media_type: str
+    digest: str
     size: int
     width: int
     height: int
@@ -93,10 +94,13 @@ class View(Protocol):
 
 
 class DerivingView(View, Protocol):
-    """A view of a level that makes smaller copies of images."""
+    """A view of a level that makes smaller copies of images. ``derived`` are those that were asked for, by path."""
+
+    derived: Mapping[str, DerivedFile]
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image at ``path``, or the reason why the original stays.
 
-        ``kind`` says which ("half", "hard"); ``options`` are the keyword arguments of ``adaptc.image.halve``.
+        ``kind`` is a name of ``adaptc.image.derive.KINDS``; ``options`` are the keyword arguments of its function but
+        for those that ``Settings`` holds.
         """
