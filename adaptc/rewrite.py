@@ -21,7 +21,7 @@ from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import embedded_references
 from adaptc.model import Action
 from adaptc.passes.page import Report, page_context
-from adaptc.passes.view import View
+from adaptc.passes.view import DerivingView
 from adaptc.pipeline import Step
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Rewritten:
     embeds: tuple[str, ...] | None = None
 
 
-def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...]) -> Rewritten:
+def rewrite_page(path: str, content: bytes, view: DerivingView, steps: tuple[Step, ...]) -> Rewritten:
     """Return the page at ``path`` after ``steps``, verified against the page as it came."""
     try:
         page = read_page(content)
@@ -72,7 +72,8 @@ class _Made:
     text: str
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, Diagnostic] = field(default_factory=dict)
-    embeds: tuple[str, ...] | None = None  # of the text once it is finished; asked where something was inlined
+    loads_others: bool = False  # whether a browser may load other files than with the source
+    embeds: tuple[str, ...] | None = None  # the files it loads with the finished text; asked where it may be others
     _tree: tuple[str, Document] | None = None
 
     def tree(self) -> Document:
@@ -81,9 +82,11 @@ class _Made:
             self._tree = (self.text, parse(self.text))
         return self._tree[1]
 
-    def inlined(self) -> set[str]:
-        """Return the files that were put into the page."""
-        return {path for report in self.reports.values() for path, _ in report.inlined}
+    def note(self, steps: Iterable[Step], reports: dict[str, Report]) -> None:
+        """Take over the reports of steps whose result the text is."""
+        self.reports.update(reports)
+        if any(step.of.changes_embeds and reports[step.of.name].has_changes for step in steps):
+            self.loads_others = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class _Problem:
 
 
 class _Rewrite:
-    def __init__(self, path: str, page: Page, content: bytes, view: View) -> None:
+    def __init__(self, path: str, page: Page, content: bytes, view: DerivingView) -> None:
         self.path, self.page, self.content, self.view = path, page, content, view
         self.editor = Editor(page.text)
         self.context = page_context(path, page, self.editor.tree, view)
@@ -132,11 +135,16 @@ class _Rewrite:
         return result
 
     def _embeds(self, made: _Made) -> tuple[str, ...] | None:
-        if made.embeds is None and made.inlined():
-            follow = partial(self.view.follow, self.context.base)
-            urls = (reference.url for reference in embedded_references(made.tree()))
-            made.embeds = tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
+        """Return the files that a browser loads with the page, ``None`` for those of the source."""
+        if made.embeds is None and made.loads_others:
+            made.embeds = self._embedded(made.tree())
         return made.embeds
+
+    def _embedded(self, tree: Document) -> tuple[str, ...]:
+        follow = partial(self.view.follow, self.context.base)
+        targets = (follow(reference.url) for reference in embedded_references(tree))
+        paths = (found.target.path if found.target.path in self.view.derived else found.path for found in targets)
+        return tuple(dict.fromkeys(path for path in paths if path is not None))
 
     # ---- running steps
 
@@ -160,7 +168,7 @@ class _Rewrite:
         shorter = step.of.text(made.text, self.context, step.options)
         if shorter is not None and len(shorter) < len(made.text):
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
-            made.reports[step.of.name] = Report([saved])
+            made.note([step], {step.of.name: Report([saved])})
             made.text = shorter
 
     def _run_edits(self, steps: list[Step], editor: Editor, made: _Made) -> None:
@@ -171,7 +179,7 @@ class _Rewrite:
         except EditRefused as refused:
             self._refuse(steps, made, _Problem("edit-refused", refused))
             return
-        made.reports.update(reports)
+        made.note(steps, reports)
         made.text = edited.text
         if edited.method == "serialised":
             changing = [name for name, report in reports.items() if report.has_changes] or list(reports)
@@ -206,11 +214,19 @@ class _Rewrite:
         return _Problem("contract-broken", "; ".join(broken)) if broken else None
 
     def _extra(self, made: _Made, encoded: bytes) -> int:
-        """Return how many bytes more, compressed, a browser receives: of the page, less what is in it instead."""
-        saved = sum(map(self._asset_transfer, made.inlined().difference(self._embeds(made) or ())))
-        return _transfer(encoded) - self.transfer - saved
+        """Return how many bytes more, compressed, a browser receives: of the page and of other files than before."""
+        extra = _transfer(encoded) - self.transfer
+        now = self._embeds(made)
+        if now is None:
+            return extra
+        before = self._embedded(self.editor.tree)
+        came, went = set(now).difference(before), set(before).difference(now)
+        return extra + sum(map(self._asset_transfer, came)) - sum(map(self._asset_transfer, went))
 
     def _asset_transfer(self, path: str) -> int:
+        derived = self.view.derived.get(path)
+        if derived is not None:
+            return _REQUEST_BYTES + derived.size
         content = self.view.artifact(path)
         is_text = media.is_compressible(self.view.media_type(path))
         return _REQUEST_BYTES + (_transfer(content) if is_text else len(content))
