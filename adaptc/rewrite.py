@@ -20,6 +20,7 @@ from adaptc.html.document import Irreversible, Page, encode_page, parse, read_pa
 from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import embedded_references
 from adaptc.model import Action
+from adaptc.passes.dead_references import new_dead_references
 from adaptc.passes.page import Report, page_context
 from adaptc.passes.view import DerivingView
 from adaptc.pipeline import Step
@@ -49,8 +50,13 @@ class Rewritten:
     embeds: tuple[str, ...] | None = None
 
 
-def rewrite_page(path: str, content: bytes, view: DerivingView, steps: tuple[Step, ...]) -> Rewritten:
-    """Return the page at ``path`` after ``steps``, verified against the page as it came."""
+def rewrite_page(
+    path: str, content: bytes, view: DerivingView, steps: tuple[Step, ...], promise: str = "same"
+) -> Rewritten:
+    """Return the page at ``path`` after ``steps``, verified against the page as it came.
+
+    ``promise`` (``adaptc.rulebook.PROMISES``) says what the verification is about.
+    """
     try:
         page = read_page(content)
     except Irreversible as problem:
@@ -58,7 +64,7 @@ def rewrite_page(path: str, content: bytes, view: DerivingView, steps: tuple[Ste
     mark = next((mark for mark in _TEMPLATE_MARKS if mark in page.text), None)
     if mark is not None:
         return _left(path, "template-source", mark=mark)
-    return _Rewrite(path, page, content, view).run(steps)
+    return _Rewrite(path, page, content, view, promise).run(steps)
 
 
 def _left(path: str, kind: str, **fields: str) -> Rewritten:
@@ -102,8 +108,8 @@ class _Problem:
 
 
 class _Rewrite:
-    def __init__(self, path: str, page: Page, content: bytes, view: DerivingView) -> None:
-        self.path, self.page, self.content, self.view = path, page, content, view
+    def __init__(self, path: str, page: Page, content: bytes, view: DerivingView, promise: str) -> None:
+        self.path, self.page, self.content, self.view, self.promise = path, page, content, view, promise
         self.editor = Editor(page.text)
         self.context = page_context(path, page, self.editor.tree, view)
         self.transfer = _transfer(content)
@@ -136,7 +142,7 @@ class _Rewrite:
 
     def _embeds(self, made: _Made) -> tuple[str, ...] | None:
         """Return the files that a browser loads with the page, ``None`` for those of the source."""
-        if made.embeds is None and made.loads_others:
+        if made.embeds is None and (made.loads_others or self.promise != "same"):
             made.embeds = self._embedded(made.tree())
         return made.embeds
 
@@ -210,18 +216,24 @@ class _Rewrite:
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
         if (extra := self._extra(made, encoded)) > 0:
             return _Problem("pass-dearer", f"{extra} bytes more, compressed")
-        broken = contract.broken(contract.promise(self.editor.tree), contract.promise(made.tree()))
+        broken = self._broken(made.tree())
         return _Problem("contract-broken", "; ".join(broken)) if broken else None
+
+    def _broken(self, tree: Document) -> list[str]:
+        broken = contract.BROKEN[self.promise](self.editor.tree, tree)
+        if self.promise == "same":
+            return broken  # its passes write no reference but those they read, and inline the rest
+        return [*broken, *new_dead_references(self.editor.tree, tree, self.context, self.view)]
 
     def _extra(self, made: _Made, encoded: bytes) -> int:
         """Return how many bytes more, compressed, a browser receives: of the page and of other files than before."""
-        extra = _transfer(encoded) - self.transfer
-        now = self._embeds(made)
+        extra, now = _transfer(encoded) - self.transfer, self._embeds(made)
         if now is None:
             return extra
         before = self._embedded(self.editor.tree)
-        came, went = set(now).difference(before), set(before).difference(now)
-        return extra + sum(map(self._asset_transfer, came)) - sum(map(self._asset_transfer, went))
+        extra += sum(map(self._asset_transfer, set(now).difference(before)))
+        # what is saved beyond that decides nothing, and to know it takes reading every image of the page
+        return extra - sum(map(self._asset_transfer, set(before).difference(now))) if extra > 0 else extra
 
     def _asset_transfer(self, path: str) -> int:
         derived = self.view.derived.get(path)
