@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import deflate
@@ -18,12 +17,13 @@ from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.html import contract
 from adaptc.html.document import Irreversible, Page, encode_page, parse, read_page
 from adaptc.html.edit import Editor, EditRefused
-from adaptc.html.references import embedded_references
+from adaptc.html.references import base_href, embedded_references
 from adaptc.model import Action
 from adaptc.passes.dead_references import new_dead_references
 from adaptc.passes.page import Report, page_context
 from adaptc.passes.view import DerivingView
 from adaptc.pipeline import Step
+from adaptc.urls import document_base
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -147,10 +147,7 @@ class _Rewrite:
         return made.embeds
 
     def _embedded(self, tree: Document) -> tuple[str, ...]:
-        follow = partial(self.view.follow, self.context.base)
-        targets = (follow(reference.url) for reference in embedded_references(tree))
-        paths = (found.target.path if found.target.path in self.view.derived else found.path for found in targets)
-        return tuple(dict.fromkeys(path for path in paths if path is not None))
+        return _loaded(tree, self.context.base, self.view)
 
     # ---- running steps
 
@@ -259,6 +256,21 @@ class _Rewrite:
             costs[index] += extra
         step = steps[max(costs, key=costs.__getitem__, default=-1)]
         return step, problem.said_of(step.of.name, self.path)
+
+
+def embedded_files(path: str, content: bytes, view: DerivingView) -> tuple[str, ...]:
+    """Return the files of the site that a browser loads with a page."""
+    try:
+        tree = parse(read_page(content).text)
+    except Irreversible:
+        return ()
+    return _loaded(tree, document_base(view.url_of(path), base_href(tree)), view)
+
+
+def _loaded(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
+    targets = (view.follow(base, reference.url) for reference in embedded_references(tree))
+    paths = (found.target.path if found.target.path in view.derived else found.path for found in targets)
+    return tuple(dict.fromkeys(path for path in paths if path is not None))
 
 
 def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
