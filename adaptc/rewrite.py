@@ -277,12 +277,18 @@ def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
     """Group consecutive edit passes that do not need each other's result."""
     together: list[Step] = []
     for step in steps:
-        if together and (step.of.text is not None or together[0].of.text is not None or step.of.after_edits):
+        if together and (step.of.after_edits or not _go_together(step, together)):
             yield together
             together = []
         together.append(step)
     if together:
         yield together
+
+
+def _go_together(step: Step, others: Iterable[Step]) -> bool:
+    """Whether a step and those of a round may work on the same text."""
+    alone = step.of.text is not None
+    return not any(alone or other.of.text is not None or step.of.writes & other.of.writes for other in others)
 
 
 def _transfer(content: bytes) -> int:
