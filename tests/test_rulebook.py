@@ -34,6 +34,7 @@ def test_the_shipped_ladder() -> None:
     assert [(level.name, level.number, level.promise) for level in shipped.values()] == [
         ("full", 4, "same"),
         ("lossless", 3, "same"),
+        ("text", None, "article"),
     ]
     assert names(shipped["full"]) == []
 
