@@ -88,7 +88,7 @@ def test_an_own_level_extends_another_whatever_the_order() -> None:
         skip = ["svg"]
         """
     )
-    assert list(found) == ["full", "lossless", "mine", "slim"]
+    assert list(found) == ["full", "lossless", "mine", "slim", "text"]
     assert found["mine"].number == 3
     assert {"svg", "json"}.isdisjoint(names(found["slim"]))
     assert "json" in names(found["mine"])
