@@ -23,7 +23,8 @@ from adaptc.passes.inline_images import inline_images
 from adaptc.passes.inline_scripts import inline_scripts
 from adaptc.passes.inline_styles import inline_styles
 from adaptc.passes.markup import shorten_markup
-from adaptc.passes.page import PagePass
+from adaptc.passes.page import PagePass, WholePass
+from adaptc.passes.reading import read_only
 from adaptc.passes.scripts import rewrite_json, rewrite_script
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
@@ -43,8 +44,8 @@ _PAGES = frozenset({media.HTML})
 class Pass:
     """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
 
-    Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
-    nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
+    Exactly one of ``asset``, ``edit``, ``whole`` and ``text`` is given. ``content_only`` says that an asset pass looks
+    at nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
     edit pass must see what the edit passes before it made of the page, where others may run on the same text;
     ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements that an edit pass
     changes and others may change as well: two passes never edit one element in the same text. ``may_grow`` says that
@@ -57,6 +58,7 @@ class Pass:
     options: Mapping[str, Option] = field(default_factory=dict)
     asset: AssetPass | None = None
     edit: PagePass | None = None
+    whole: WholePass | None = None
     text: TextPass | None = None
     content_only: bool = False
     after_edits: bool = False
@@ -97,6 +99,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("inline-images", 1, _PAGES, edit=inline_images, changes_embeds=True, writes=frozenset({"img"})),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
     Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
+    Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),
     Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),
 )
 

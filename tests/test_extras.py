@@ -102,9 +102,7 @@ def test_a_history_of_edits_ends_like_a_clean_build(site: BuiltSite, seed: int) 
         assert site.built(build__levels=LEVELS) == {}
 
 
-def test_a_level_is_as_the_one_above_where_it_would_be_dearer(
-    site: BuiltSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_level_is_as_the_one_above_where_it_would_be_dearer(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the pass that takes sheets in, a page of the lower level costs a request more."""
     monkeypatch.chdir(site.root)
     lower = "[levels.lower]\nextends = 'full'\nnumber = 2\npromise = 'words'\n"

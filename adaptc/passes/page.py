@@ -89,6 +89,8 @@ MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
 KEPT = "kept"  # the verb of an action that leaves things alone
 
 PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
+# A pass that writes the page anew: ``None`` where it leaves the page as it is.
+WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
 
 
 # The same few libraries and snippets stand in every page of a site. A file's bytes are the same object in all pages
