@@ -24,6 +24,7 @@ _LIGHT_INK = 0.4  # luminance of text that cannot be read on white
 _LIGHT_GROUND = 0.6  # ... and of what text stands on that can
 _SEE_THROUGH = 0.5  # share of see-through pixels from which text has to be readable on what is behind
 _TINY = 32  # px: text does not stand on what is smaller
+_SMALL = 64  # px: nor does it stand before what is smaller
 _IMPORTANT = re.compile(r"\s*!\s*important\s*\Z", re.IGNORECASE)
 _REPEAT = re.compile(r"\b(no-repeat|repeat-x|repeat-y)\b", re.IGNORECASE)
 _COVER = re.compile(r"\b(cover|100%)", re.IGNORECASE)
@@ -88,15 +89,16 @@ def _cleared(text: str, declaration: ImageDeclaration, going: dict[str, Going], 
     colour = _colour_behind(going.get(last.url), block)
     if not _is_readable(going.get(last.url), colour, block):
         return None
-    return written if colour is None or _has_own(block) else _with_colour(written, colour)
+    return written if colour is None or _has_own(block) else _with_colour(written, colour, block)
 
 
 def _colour_behind(one: Going | None, block: Declared) -> Colour | None:
-    """Return the colour of an image that covers its element."""
+    """Return the colour of an image that covers its element, or hides what text of another element may stand on."""
     seen = one.evidence if one is not None else None
-    if seen is None or seen.colour is None or (seen.opaque or 0) < _OPAQUE:
+    if one is None or seen is None or seen.colour is None or (seen.opaque or 0) < _OPAQUE:
         return None
-    return seen.colour if _covers(seen, block) else None
+    is_ground = one.is_bare and min(seen.width or 0, seen.height or 0) > _SMALL
+    return seen.colour if is_ground or _covers(seen, block) else None
 
 
 def _covers(seen: ImageEvidence, block: Declared) -> bool:
@@ -110,8 +112,8 @@ def _covers(seen: ImageEvidence, block: Declared) -> bool:
 
 def _is_readable(one: Going | None, colour: Colour | None, block: Declared) -> bool:
     """Whether text can be read without the image, as far as the rule and the image say it."""
-    if one is None or one.is_bare:
-        return True
+    if one is None or (one.is_bare and one.evidence is not None and not one.evidence.is_vector):
+        return True  # text of another element may stand before it: for that its colour stays
     ink, own = colour_of(block.get("color", [])), _own_colour(block)
     behind = own or (None if _has_own(block) else colour)
     if ink is not None and behind is not None:
@@ -139,12 +141,19 @@ def _has_own(block: Declared) -> bool:
     return "background-color" in block or has_colour(block.get("background", []))
 
 
-def _with_colour(written: str, colour: tuple[int, int, int]) -> str:
-    """Add a colour: to the last layer of a shorthand, or behind a longhand."""
+def _with_colour(written: str, colour: Colour, block: Declared) -> str:
+    """Add a colour: to the last layer of a shorthand, or behind a longhand.
+
+    A longhand without another image becomes the shorthand, which is shorter than the address was: what else it resets
+    means nothing without an image, but for ``background-clip``.
+    """
     important = _IMPORTANT.search(written)
     end = important.start() if important else len(written)
-    if written.partition(":")[0].strip().lower() == "background":
+    name, _, value = written[:end].partition(":")
+    if name.strip().lower() == "background":
         return f"{written[:end]} {as_hex(colour)}{written[end:]}"
+    if value.strip() == "none" and "background-clip" not in block:
+        return f"background:{as_hex(colour)}{written[end:]}"
     return f"{written};background-color:{as_hex(colour)}{written[end:].strip()}"
 
 
