@@ -16,6 +16,7 @@ from adaptc.image.targets import MODERATE, TEXT_SCALE
 from adaptc.passes.dimensions import add_dimensions
 from adaptc.passes.embedded import minify_embedded
 from adaptc.passes.half_images import half_images
+from adaptc.passes.half_objects import half_objects
 from adaptc.passes.half_sheets import half_sheet_file
 from adaptc.passes.images import MEDIA_TYPES as IMAGES
 from adaptc.passes.images import recompress_image
@@ -26,6 +27,8 @@ from adaptc.passes.markup import shorten_markup
 from adaptc.passes.page import PagePass, WholePass
 from adaptc.passes.reading import read_only
 from adaptc.passes.scripts import rewrite_json, rewrite_script
+from adaptc.passes.strip import strip
+from adaptc.passes.strip_sheets import strip_sheet
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
 from adaptc.passes.view import Asset, DerivingView, Options, Outcome
@@ -49,7 +52,7 @@ class Pass:
     edit pass must see what the edit passes before it made of the page, where others may run on the same text;
     ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements that an edit pass
     changes and others may change as well: two passes never edit one element in the same text. ``may_grow`` says that
-    an asset is worth more bytes to this pass, which saves them elsewhere.
+    an asset is worth more bytes to this pass, which saves them elsewhere; ``labels`` that it asks what images are for.
     """
 
     name: str
@@ -64,10 +67,16 @@ class Pass:
     after_edits: bool = False
     changes_embeds: bool = False
     writes: frozenset[str] = frozenset()
+    labels: bool = False
     may_grow: bool = False
 
 
 _MINIFY = {"minify": Option(True)}
+_STRIP = {
+    "decorations": Option(True),
+    "ads": Option(True),
+    "keep": Option("content", "content", "logo-story"),
+}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
 # What a smaller copy of an image is like: see ``adaptc.image.halve.halve``
@@ -88,10 +97,13 @@ _SCRIPTS = Option("own", "own", "any")
 PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
+    Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
     Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
+    Pass("half-objects", 1, _PAGES, edit=half_objects, changes_embeds=True, writes=frozenset({"img"}), labels=True),
+    Pass("strip", 1, _PAGES, _STRIP, edit=strip, changes_embeds=True, writes=frozenset({"img", "style"}), labels=True),
     Pass(
         "half-images",
         1,
@@ -141,6 +153,11 @@ class Plan:
 
     level: Level
     steps: tuple[Step, ...]
+
+    @property
+    def labels(self) -> bool:
+        """Whether some step asks what images are for."""
+        return any(step.of.labels for step in self.steps)
 
     def steps_for(self, media_type: str) -> tuple[Step, ...]:
         """Return the steps that work on a media type, in order."""
