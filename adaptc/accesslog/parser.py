@@ -42,14 +42,21 @@ class Entry(NamedTuple):
 class LineParser:
     """Parses the lines of one format. ``format`` is the format as it was given."""
 
-    __slots__ = ("_clock", "_match", "_path", "format")
+    __slots__ = ("_clock", "_match", "_missing", "_path", "format")
 
-    def __init__(self, text: str, pattern: str, notation: str, path: Callable[[str], str]) -> None:
+    def __init__(
+        self, text: str, pattern: str, missing: Sequence[str], notation: str, path: Callable[[str], str]
+    ) -> None:
         self.format = text
+        self._missing = frozenset(missing)
         # A line may hold any character but its end
         self._match = re.compile(pattern, re.DOTALL | re.ASCII).fullmatch
         self._clock = clock(notation) if notation else _no_time
         self._path = path
+
+    def lacks(self, *groups: str) -> bool:
+        """Whether one of ``pattern.GROUPS`` is not in the format."""
+        return not self._missing.isdisjoint(groups)
 
     def parse(self, line: str) -> Entry | None:
         """Return what a line (without its end) says, ``None`` for one that is not in the format."""
@@ -99,7 +106,7 @@ def compile_format(text: str = AUTO) -> LineParser:
     if "%" in text:
         return _parser(text, list(apache_pieces(text)))
     names = ", ".join((AUTO, *NICKNAMES))
-    raise UsageError(f"a log format is one of {names}, or a format string of Apache or nginx, not {text!r}")
+    raise UsageError(f"a log format is one of {names}, or a format string of Apache or nginx")
 
 
 def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) -> LineParser:
@@ -107,5 +114,6 @@ def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) 
     pattern = writer.pattern(pieces)
     if optional:
         pattern += f"(?:{writer.pattern(optional)})?(?: .*+)?"
-    pattern += writer.missing_groups()
-    return LineParser(text, pattern, writer.clock, unescaped if writer.decoded else served_path)
+    missing = writer.missing()
+    pattern += "".join(f"(?P<{name}>)" for name in missing)
+    return LineParser(text, pattern, missing, writer.clock, unescaped if writer.decoded else served_path)

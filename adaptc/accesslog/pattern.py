@@ -47,9 +47,9 @@ class PatternWriter:
             for at, one in enumerate(kept)
         )
 
-    def missing_groups(self) -> str:
-        """Return empty groups for the fields that the format lacks."""
-        return "".join(f"(?P<{name}>)" for name in GROUPS if name not in self._taken)
+    def missing(self) -> tuple[str, ...]:
+        """Return the groups of ``GROUPS`` that no pattern so far has."""
+        return tuple(name for name in GROUPS if name not in self._taken)
 
     def _field(self, field: Field, before: str, stops: str) -> str:
         text = _text(stops)
