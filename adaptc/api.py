@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.analyse.popularity import Traffic
 from adaptc.config import Config, recipe_text, relevelled
 from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.digest import digest_parts
 from adaptc.emit.collect import Collector, stored_diagnostics
-from adaptc.emit.figures import SiteFigures
+from adaptc.emit.figures import SiteFigures, TrafficFigures
 from adaptc.emit.manifest import manifest_chunks
 from adaptc.emit.remembered import diagnostic_figures, pack_build, unpack_build
 from adaptc.emit.report import stream_report
@@ -159,7 +160,12 @@ def _emission_key(engine: Builder, report: Report) -> str:
     """Return a digest of all that manifest and report say beside what is in the state."""
     config = engine.config
     return digest_parts(
-        VERSION, recipe_text(config), repr(config.diagnostics), repr(report.loading), engine.docroot.name
+        VERSION,
+        recipe_text(config),
+        repr(config.diagnostics),
+        repr(report.loading),
+        engine.docroot.name,
+        repr(report.traffic and (report.traffic.share, report.traffic.hits)),
     )
 
 
@@ -167,10 +173,10 @@ def _emit(engine: Builder, state: State, report: Report, key: str) -> tuple[Site
     """Write manifest and report; return the figures and what was said of sources and units."""
     config = engine.config
     stored = tuple(stored_diagnostics(state))
-    collector = Collector(state, report.resources, engine.levels)
+    collector = Collector(state, report.resources, engine.levels, report.traffic.hits if report.traffic else {})
     figures = _figures(engine, collector, report, _said(engine, report, stored))
     chunks = manifest_chunks(
-        state, report.resources, engine.levels, engine.recipes, config.site.base_url, config.build.effort
+        state, report.resources, engine.levels, engine.recipes, config.site.base_url, collector, figures
     )
     write_atomic(os.fspath(engine.output / "manifest.json"), chunks, keep_equal=True)
     write_atomic(os.fspath(engine.output / "report.html"), _encoded(stream_report(figures)), keep_equal=True)
@@ -197,4 +203,11 @@ def _figures(engine: Builder, collector: Collector, report: Report, diagnostics:
         engine.config.build.effort,
         cost.request_ms,
         cost.kilobyte_ms,
+        _traffic_figures(report.traffic),
     )
+
+
+def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:
+    if traffic is None or not traffic.hits:
+        return None
+    return TrafficFigures(traffic.views, len(traffic.hits), len(traffic.popular), traffic.share)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.analyse.popularity import PAGES
 from adaptc.config import Config
 from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.engine.publish import PRIVATE
@@ -15,6 +14,7 @@ from adaptc.engine.results import UnitResult
 from adaptc.engine.state import State, as_sources
 from adaptc.engine.traffic import last_traffic
 from adaptc.engine.view import PIN, PLACEMENT
+from adaptc.media import HTML
 from adaptc.site import Site, Source
 from adaptc.urls import Reach, SiteAddress
 
@@ -74,7 +74,7 @@ def _found(config: Config, name: str, sources: dict[str, Source]) -> str | None:
 
 def _popularity(state: State, path: str, media_type: str) -> Iterator[str]:
     traffic = last_traffic(state)
-    if traffic is None or media_type not in PAGES or not traffic.hits:
+    if traffic is None or media_type != HTML or not traffic.hits:
         return
     views = f"{traffic.hits.get(path, 0):,} of {traffic.views:,} page views"
     if path in traffic.popular:

@@ -74,7 +74,7 @@ def test_a_format_without_the_method() -> None:
         ("/../index.html", "index.html"),
         ("/./docs/", "docs/index.htm"),
         ("/v1.2/n.html", "v1.2/n.html"),
-        ("/x.xhtml", "x.xhtml"),
+        ("/x.xhtml", None),
         ("/about.css", None),
         ("/feed.xml", None),
         ("/gone.html", None),

@@ -18,8 +18,6 @@ from adaptc.urls import SiteAddress
 # From the path that was served, as logged, to the page that is behind it; None when there is none.
 PageFinder = Callable[[str], str | None]
 
-PAGES = frozenset({media.HTML, media.XHTML})
-
 # HEAD sends no page, and what POST sends is no file. "" stands for a format without the method.
 _METHODS = frozenset({"GET", ""})
 _STATUSES = frozenset({200, 304})
@@ -64,7 +62,7 @@ def site_finder(site: Site) -> PageFinder:
         if inner is None:
             return None
         found = site.find(inner) or site.find(f"{inner}.html")
-        return found if found is not None and site.sources[found].media_type in PAGES else None
+        return found if found is not None and site.sources[found].media_type == media.HTML else None
 
     return find
 
@@ -76,7 +74,7 @@ def name_finder(address: SiteAddress, index: str) -> PageFinder:
         inner = _below(address, path)
         if inner is not None and (not inner or inner.endswith("/")):
             return inner + index
-        return inner if inner is not None and media.by_name(inner) in PAGES else None
+        return inner if inner is not None and media.by_name(inner) == media.HTML else None
 
     return find
 

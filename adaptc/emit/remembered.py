@@ -12,6 +12,7 @@ from adaptc.emit.figures import (
     DiagnosticFigures,
     LevelFigures,
     SiteFigures,
+    TrafficFigures,
     TypeFigures,
 )
 from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
@@ -28,6 +29,7 @@ def unpack_build(values: dict[str, Any]) -> tuple[SiteFigures, tuple[Diagnostic,
     diagnostics = unpack_diagnostics(values["diagnostics"])
     plain = {**values["figures"], "levels": tuple(map(_level, values["figures"]["levels"]))}
     plain["diagnostics"] = diagnostic_figures(diagnostics)
+    plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
     return SiteFigures(**plain), diagnostics
 
 

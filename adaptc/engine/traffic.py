@@ -14,12 +14,13 @@ from typing import Any
 
 from adaptc.accesslog.parser import LineParser, compile_format
 from adaptc.accesslog.reader import LogTally, log_files, read_log
-from adaptc.analyse.popularity import PAGES, Traffic, count_paths, measured, page_hits, site_finder
+from adaptc.analyse.popularity import Traffic, count_paths, measured, page_hits, site_finder
 from adaptc.config import Config
 from adaptc.diagnostics import Diagnostic, diagnose
 from adaptc.digest import digest_parts
 from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.engine.state import State, Unit
+from adaptc.media import HTML
 from adaptc.model import Resource
 from adaptc.rulebook import Level
 from adaptc.site import Site, Source
@@ -51,7 +52,7 @@ def restriction(traffic: Traffic | None, resources: Mapping[str, Resource], leve
     """Return what traffic leaves out; nothing when no view of a page was seen."""
     if traffic is None or not traffic.hits:
         return UNRESTRICTED
-    pages = {path for path, one in resources.items() if one.media_type in PAGES}
+    pages = {path for path, one in resources.items() if one.media_type == HTML}
     degraded = {level.name for level in levels if level.promise != "same"}
     return Restriction(frozenset(degraded), frozenset(pages - traffic.popular))
 
