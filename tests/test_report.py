@@ -16,7 +16,7 @@ from adaptc.emit import tally
 from adaptc.emit.axes import count_ticks, log_axis
 from adaptc.emit.figures import PageFigures
 from adaptc.emit.report import FIRST_ROWS, render_report, stream_report
-from adaptc.emit.tally import heaviest, tally_pages
+from adaptc.emit.tally import foremost, tally_pages
 from adaptc.model import Action
 
 HOSTILE = (
@@ -195,7 +195,7 @@ def test_no_more_actions_than_a_report_can_hold(monkeypatch):
 
 def test_the_heaviest_pages_of_equal_weight_go_by_path():
     pages = [PageFigures(name, "full", 1, 1, 1, 1, 1) for name in ("b", "a", "c")]
-    assert [path for path, _ in heaviest(tally_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
+    assert [path for path, _ in foremost(tally_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("amounts", [[], [0], [5], [7, 7], [1, 10**9], [10**3, 10**12]])
@@ -220,7 +220,7 @@ addEventListener("securitypolicyviolation", event => seen.push(event.violatedDir
 addEventListener("load", () => {
   const path = () => document.querySelector("tr.page th button").textContent;
   const sort = document.querySelector("th[data-key=path] button");
-  const heaviest = path();
+  const foremost = path();
   sort.click();
   const first = path();
   sort.click();
@@ -231,7 +231,7 @@ addEventListener("load", () => {
   filter.value = "page-3";
   filter.dispatchEvent(new Event("input"));
   const status = document.getElementById("page-status").textContent;
-  document.title = JSON.stringify({heaviest, first, last, detail, status, seen});
+  document.title = JSON.stringify({foremost, first, last, detail, status, seen});
 });
 </script>
 """
@@ -257,7 +257,7 @@ def in_browser(chromium: str, folder, text: str) -> dict:
 def test_a_browser_sorts_filters_and_opens_without_an_error(chromium, tmp_path):
     seen = in_browser(chromium, tmp_path, render_report(site()))
     assert seen["seen"] == []
-    assert seen["heaviest"] == PATHS[11]
+    assert seen["foremost"] == PATHS[11]
     assert (seen["first"], seen["last"]) == (min(PATHS), max(PATHS))
     assert "inline-styles" in seen["detail"]
     assert seen["status"] == "1–1 of 1 page (12 in all)"

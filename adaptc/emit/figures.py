@@ -130,6 +130,13 @@ class SiteFigures:
     traffic: TrafficFigures | None = None
 
 
+def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
+    """Return the names of levels that have popular pages only."""
+    if figures.traffic is None:
+        return ()
+    return tuple(level.level for level in figures.levels if level.pages < figures.levels[0].pages)
+
+
 def capacity_factor(
     requests: float,
     transfer: float,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adaptc.diagnostics import Severity, printable
-from adaptc.emit.figures import DiagnosticFigures, LevelFigures, SiteFigures
+from adaptc.emit.figures import DiagnosticFigures, LevelFigures, SiteFigures, restricted_levels
 from adaptc.emit.quantities import (
     NONE,
     written_bytes,
@@ -145,10 +145,10 @@ def _traffic_lines(figures: SiteFigures) -> list[str]:
     if traffic is None:
         return []
     lines = [f"Means are over {written_plural(traffic.views, 'page view')} in the access logs."]
-    restricted = [level for level in figures.levels if level.pages < figures.levels[0].pages]
+    restricted = restricted_levels(figures)
     if restricted:
-        names = ", ".join(printable(level.level) for level in restricted)
-        held = f"{restricted[0].pages:,} of {written_plural(figures.docroot_pages, 'page')}"
+        names = ", ".join(map(printable, restricted))
+        held = f"{traffic.popular:,} of {written_plural(figures.docroot_pages, 'page')}"
         lines.append(
             f"{names} {'have' if len(restricted) > 1 else 'has'} {held}: those that make up {100 * traffic.share:g} % "
             "of the views; the others are served as originals."
