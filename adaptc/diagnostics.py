@@ -105,6 +105,9 @@ KINDS: dict[str, Kind] = {
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # screenshots
+    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); the report has no screenshots"),
+    "browser-failed": Kind(W, "{program} failed ({reason}); screenshots are missing in the report"),
     # access logs
     "log-line-skipped": Kind(W, "is not in the log format: {line}"),
     "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),

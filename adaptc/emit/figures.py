@@ -42,6 +42,29 @@ class PageFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class Shot:
+    """What a page looks like at one or more levels: a WebP picture, its size in pixels.
+
+    ``levels`` are their names with the figures of the page, None where a level does not have it and the original is
+    served. ``difference`` is the share of pixels that are not as at the first level.
+    """
+
+    levels: tuple[tuple[str, PageFigures | None], ...]
+    webp: bytes
+    width: int
+    height: int
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageShots:
+    """A page at all levels, the first one first."""
+
+    path: str
+    shots: tuple[Shot, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CodingFigures:
     """What a level's tree holds in one content coding: ``id``, ``br``, ``zst`` or ``gz``."""
 
@@ -128,6 +151,7 @@ class SiteFigures:
     request_ms: float = REQUEST_MS
     kilobyte_ms: float = KILOBYTE_MS
     traffic: TrafficFigures | None = None
+    screenshots: tuple[PageShots, ...] = ()
 
 
 def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:

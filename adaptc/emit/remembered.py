@@ -19,8 +19,8 @@ from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 
 
 def pack_build(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
-    """Return a build's figures, without its pages, and its diagnostics as JSON values."""
-    bare = dataclasses.replace(figures, pages=(), diagnostics=())
+    """Return a build's figures, without its pages and screenshots, and its diagnostics as JSON values."""
+    bare = dataclasses.replace(figures, pages=(), diagnostics=(), screenshots=())
     return {"figures": dataclasses.asdict(bare), "diagnostics": pack_diagnostics(diagnostics)}
 
 

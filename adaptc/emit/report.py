@@ -76,6 +76,7 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
         rows=_first_rows(figures, tally, shown),
         page_count=len(tally.rows),
         restricted=restricted_levels(figures),
+        data_uri=_data_uri,
         bars=bars_by_type(figures.levels),
         plots=plot_pages(tally),
         shades=shade_labels(),
@@ -107,6 +108,7 @@ def _environment(templates: Path | None) -> Environment:
     )
     environment.globals.update(
         saving=quantities.written_saving,
+        share_of=quantities.written_share,
         type_totals=type_totals,
         severity_counts=severity_counts,
     )
@@ -143,6 +145,10 @@ def _json(value: object) -> Any:
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))
+
+
+def _data_uri(webp: bytes) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
 
 
 def _joined(items: Iterable[Any]) -> Iterator[Any]:

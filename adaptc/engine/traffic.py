@@ -69,7 +69,7 @@ def measure_traffic(
             _remember(state, None)
         return None, []
     counts, said = _counted(config, state, remember)
-    hits = page_hits(counts, site_finder(_site(config, resources)))
+    hits = page_hits(counts, site_finder(site_of(config, resources)))
     aliases = {path: one.alias_of for path, one in resources.items() if one.alias_of is not None}
     traffic = measured(hits, config.select.share, aliases)
     if not hits:
@@ -79,7 +79,8 @@ def measure_traffic(
     return traffic, said
 
 
-def _site(config: Config, resources: Mapping[str, Resource]) -> Site:
+def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
+    """Return the site of loaded resources, without digests."""
     sources = {path: Source("", one.size, one.media_type, one.alias_of) for path, one in resources.items()}
     return Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
 
