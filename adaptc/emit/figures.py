@@ -46,7 +46,7 @@ class Shot:
     """What a page looks like at one or more levels: a WebP picture, its size in pixels.
 
     ``levels`` are their names with the figures of the page, None where a level does not have it and the original is
-    served. ``difference`` is the share of pixels that are not as at the first level.
+    served. ``difference`` is the share of the picture that visibly differs from the first level.
     """
 
     levels: tuple[tuple[str, PageFigures | None], ...]

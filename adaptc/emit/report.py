@@ -42,11 +42,11 @@ SEVERITIES = tuple(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A page as the static table shows it, at one level and against the first."""
+    """A page as the static table shows it, at one level and against the first; ``cost`` is None where there is none."""
 
     path: str
     views: int
-    cost: Cost
+    cost: Cost | None
     saving: str
     capacity: str
     demoted: tuple[str, ...]
@@ -187,8 +187,9 @@ def _first_rows(figures: SiteFigures, tally: Tally, level: int) -> list[Row]:
 
 
 def _static_row(figures: SiteFigures, tally: Tally, path: str, costs: Costs, level: int) -> Row:
-    cost = costs[level] or Cost(0, 0, 0, 0, 0, 0, 0, 0)
-    first = costs[0]
+    cost, first = costs[level], costs[0]
+    if cost is None:
+        return Row(path, tally.views.get(path, 0), None, quantities.NONE, quantities.NONE, ())
     saving = quantities.written_saving(cost.transfer, first.transfer) if first and level else quantities.NONE
     demoted = tuple(tally.words[word] for word in tally.demotions[cost.demoted])
     return Row(path, tally.views.get(path, 0), cost, saving, _capacity(figures, cost, first), demoted)

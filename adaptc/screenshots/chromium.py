@@ -62,8 +62,11 @@ class Chromium:
 
     def __init__(self, program: str, profile: str) -> None:
         self._server: Server = lambda _: None
-        self._start(program, profile)
         self._buffer, self._number, self._session = b"", 0, ""
+        self._start(program, profile)
+
+    def open_tab(self) -> None:
+        """Open the tab that pictures are taken of; every request in it comes to us."""
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self._call("Page.enable")
@@ -92,6 +95,8 @@ class Chromium:
         try:
             self._process = os.posix_spawn(program, arguments, os.environ, file_actions=files)
         except OSError as error:
+            os.close(self._out)
+            os.close(self._in)
             raise BrowserError(error.strerror) from None
         finally:
             os.close(reads)
@@ -194,6 +199,7 @@ def running(program: str) -> Iterator[Chromium]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Chromium(program, profile)
         try:
+            browser.open_tab()
             yield browser
         finally:
             browser.close()

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 SCALE = 2
+# Shades of 255 by which some channel of a pixel differs when an eye sees it; recompressed textures stay below
+_VISIBLE = 24
 # Tried in this order until the picture is no larger than LARGEST bytes; the last counts in any case
 _QUALITIES = (72, 50, 25)
 LARGEST = 60_000
@@ -19,7 +21,7 @@ LARGEST = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A screenshot: WebP bytes, size in pixels, and the share of pixels that are not as in another one."""
+    """A screenshot: WebP bytes, size in pixels, and the share of it that does not look like another one."""
 
     webp: bytes
     width: int
@@ -29,9 +31,8 @@ class Picture:
 
 def small_picture(png: bytes, other: bytes) -> Picture:
     """Return a screenshot made small, compared with ``other``, one of the same size."""
-    shot = open_image(png).convert("RGB")
-    reduced = shot.reduce(SCALE)
-    return Picture(_webp(reduced), *reduced.size, _difference(shot, open_image(other).convert("RGB")))
+    shot, compared = (open_image(one).convert("RGB").reduce(SCALE) for one in (png, other))
+    return Picture(_webp(shot), *shot.size, _difference(shot, compared))
 
 
 def _webp(image: Image.Image) -> bytes:
@@ -44,9 +45,9 @@ def _webp(image: Image.Image) -> bytes:
 
 
 def _difference(one: Image.Image, other: Image.Image) -> float:
-    """Return the share of pixels that differ by more than a shade, which no eye sees, in some channel."""
+    """Return the share of pixels that differ visibly in some channel."""
     from PIL import ImageChops
 
     bands = ImageChops.difference(one, other).split()
     brightest = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2])
-    return sum(brightest.histogram()[2:]) / (one.width * one.height)
+    return sum(brightest.histogram()[_VISIBLE:]) / (one.width * one.height)
