@@ -150,6 +150,6 @@ def _record(result: BuildResult) -> dict[str, Any]:
         "report": str(result.report),
         "built": _reason_records(result.built),
         "removed": result.removed,
-        "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics")},
+        "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics", "screenshots")},
         "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
     }

@@ -158,7 +158,7 @@ def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
     """Return the names of levels that have popular pages only."""
     if figures.traffic is None:
         return ()
-    return tuple(level.level for level in figures.levels if level.pages < figures.levels[0].pages)
+    return tuple(level.level for level in figures.levels if level.pages < figures.docroot_pages)
 
 
 def capacity_factor(

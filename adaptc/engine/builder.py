@@ -149,7 +149,7 @@ class Builder:
     def _begun(self, state: State, *, remember: bool) -> Report:
         """Return the report of a build that begins: what there is, and what traffic leaves out."""
         loaded = self.load()
-        traffic, said = measure_traffic(self.config, state, loaded.resources, remember=remember)
+        traffic, said = measure_traffic(self.config, state, loaded.resources, self.progress, remember=remember)
         left_out = restriction(traffic, loaded.resources, self.levels)
         found = [*loaded.diagnostics, *said]
         return Report(loaded.resources, loading=found, traffic=traffic, restriction=left_out)

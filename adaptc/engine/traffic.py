@@ -16,8 +16,9 @@ from adaptc.accesslog.parser import LineParser, compile_format
 from adaptc.accesslog.reader import LogTally, log_files, read_log
 from adaptc.analyse.popularity import Traffic, count_paths, measured, page_hits, site_finder
 from adaptc.config import Config
-from adaptc.diagnostics import Diagnostic, diagnose
+from adaptc.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.digest import digest_parts
+from adaptc.engine.progress import Progress
 from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.engine.state import State, Unit
 from adaptc.media import HTML
@@ -58,7 +59,7 @@ def restriction(traffic: Traffic | None, resources: Mapping[str, Resource], leve
 
 
 def measure_traffic(
-    config: Config, state: State, resources: Mapping[str, Resource], *, remember: bool
+    config: Config, state: State, resources: Mapping[str, Resource], progress: Progress, *, remember: bool
 ) -> tuple[Traffic | None, list[Diagnostic]]:
     """Return the traffic by ``[select] logs``, ``None`` without logs, and what was found wrong with them.
 
@@ -68,7 +69,7 @@ def measure_traffic(
         if remember:
             _remember(state, None)
         return None, []
-    counts, said = _counted(config, state, remember)
+    counts, said = _counted(config, state, progress, remember)
     hits = page_hits(counts, site_finder(site_of(config, resources)))
     aliases = {path: one.alias_of for path, one in resources.items() if one.alias_of is not None}
     traffic = measured(hits, config.select.share, aliases)
@@ -88,26 +89,38 @@ def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
 # ---- counting
 
 
-def _counted(config: Config, state: State, remember: bool) -> tuple[Counter[str], list[Diagnostic]]:
+def _counted(config: Config, state: State, progress: Progress, remember: bool) -> tuple[Counter[str], list[Diagnostic]]:
     parser = compile_format(config.select.format)
     known = state.meta(_LOGS) or {}
-    records = {name: _record(name, parser, known) for name in log_files(config.select.logs)}
+    logs = {name: _key(name, parser) for name in log_files(config.select.logs)}
+    records = {name: known[name] for name, key in logs.items() if name in known and known[name]["key"] == key}
+    new = [name for name in logs if name not in records]
+    if new:
+        progress.begin("logs", len(new), 0)
+        for name in new:
+            records[name] = _record(name, logs[name], parser)
+            progress.advance(1, 0, 0)
+        progress.end()
     if remember and records != known:
         state.set_meta(_LOGS, records)
     counts: Counter[str] = Counter()
     said: list[Diagnostic] = []
-    for record in records.values():
-        counts.update(record["counts"])
-        said.extend(unpack_diagnostics(record["diagnostics"]))
+    for name in logs:
+        counts.update(records[name]["counts"])
+        said.extend(unpack_diagnostics(records[name]["diagnostics"]))
     return counts, said
 
 
-def _record(name: str, parser: LineParser, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of a log, or read it."""
-    found = os.stat(name)
-    key = [parser.format, found.st_size, found.st_mtime_ns, found.st_ino]
-    if name in known and known[name]["key"] == key:
-        return dict(known[name])
+def _key(name: str, parser: LineParser) -> list[Any]:
+    """Return what a log is known by: another log, or one that was written to, has another key."""
+    try:
+        found = os.stat(name)
+    except OSError as error:  # rotated away just now
+        raise UsageError(f"log {name} cannot be read ({error.strerror})") from error
+    return [parser.format, found.st_size, found.st_mtime_ns, found.st_ino]
+
+
+def _record(name: str, key: list[Any], parser: LineParser) -> dict[str, Any]:
     tally = LogTally()
     counts = count_paths(read_log(name, parser, tally))
     return {"key": key, "counts": counts, "diagnostics": pack_diagnostics(tuple(tally.diagnostics))}
