@@ -13,6 +13,7 @@ from typing import Any
 from adaptc import media
 from adaptc.digest import digest_parts
 from adaptc.image.targets import MODERATE, TEXT_SCALE
+from adaptc.passes.base_only import base_only
 from adaptc.passes.dimensions import add_dimensions
 from adaptc.passes.embedded import minify_embedded
 from adaptc.passes.half_images import half_images
@@ -126,6 +127,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
     Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
+    Pass("base-only", 1, _PAGES, whole=base_only, changes_embeds=True),
     Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),
     Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),
 )

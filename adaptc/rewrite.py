@@ -178,7 +178,11 @@ class _Rewrite:
 
     def _run_whole(self, step: Step, made: _Made) -> None:
         assert step.of.whole is not None
-        text, report = step.of.whole(made.text, self.context, self.view, step.options)
+        try:
+            text, report = step.of.whole(made.text, self.context, self.view, step.options)
+        except EditRefused as refused:
+            self._refuse([step], made, _Problem("edit-refused", refused))
+            return
         made.note([step], {step.of.name: report})
         made.text = made.text if text is None else text
 

@@ -225,6 +225,28 @@ def test_long_navigation_is_cut_to_its_upper_levels() -> None:
     assert len(parse(body).select("nav a")) == 20 and "<summary>\u2630 20" in body.replace("&#9776;", "\u2630")
 
 
+def test_a_logo_does_not_stand_for_the_whole_navigation() -> None:
+    links = "".join(f"<li><a href=s{n}>Page {n}</a>" for n in range(100))
+    body = read(f"{HEAD}<body><nav><a href=/>Name</a><ul>{links}</ul></nav><main><h1>H</h1><p>x</main>")
+    assert len(parse(body).select("nav a")) == 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<h2><a name=x>T</a></h2>",
+        "<h2>T<span id=x></span></h2>",
+        "<h2 id=y>T<a name=x></a></h2>",
+        "<details><summary><b id=x>T</b></summary>d</details>",
+        "<fieldset><legend><b id=x>T</b></legend>d</fieldset>",
+        "<p>T</p><div class=nav-tabs id=x></div>",
+        "<p>T</p><div hidden><b id=x>h</b></div>",
+    ],
+)
+def test_links_within_the_page_find_what_they_name(line: str) -> None:
+    assert parse(content(f"<a href=#x>to x</a>{line}<p>end")).select_one("#x") is not None
+
+
 def test_a_search_form_in_the_navigation_stays() -> None:
     body = read(f"{HEAD}<body><nav><a href=a>A</a><form action=s><input name=q></form></nav><main><h1>H</h1>x</main>")
     assert body == (

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+from adaptc.css.references import css_references
 from adaptc.css.rules import Item, declaration_items, sheet_items
 from adaptc.css.scanner import unescape
 
-__all__ = ["drop_fonts", "font_family", "icon_families"]
+__all__ = ["drop_fetched_fonts", "drop_fonts", "font_family", "icon_families"]
 
 # Whole words in the names of icon fonts, seen in twelve widespread ones.
 _ICON_NAME = re.compile(
@@ -38,11 +39,29 @@ def drop_fonts(text: str, keep: Callable[[str], bool]) -> str:
     ``keep`` is asked with the family in lower case. Evidence of other sheets: ``icon_families``.
     """
     icons = icon_families((text,))
+
+    def goes(body: str) -> bool:
+        family = font_family(body)
+        return bool(family) and family not in icons and not keep(family)
+
+    return _without_faces(text, goes)
+
+
+def drop_fetched_fonts(text: str) -> str:
+    """Return the sheet without the ``@font-face`` rules that name a file."""
+    return _without_faces(text, _is_fetched)
+
+
+def _is_fetched(body: str) -> bool:
+    return any(not one.url.lower().startswith("data:") for one in css_references(body, declarations=True))
+
+
+def _without_faces(text: str, goes: Callable[[str], bool]) -> str:
+    """Return the sheet without the ``@font-face`` rules whose declarations ``goes`` names; licences stay."""
     pieces: list[str] = []
     position = 0
     for item in _font_faces(sheet_items(text)):
-        family = font_family(text[item.body : item.close])
-        if family and family not in icons and not keep(family):
+        if goes(text[item.body : item.close]):
             pieces.append(text[position : item.start if "/*!" in text[item.gap : item.start] else item.gap])
             position = item.end
     return "".join(pieces) + text[position:]
