@@ -241,6 +241,12 @@ def test_a_logo_does_not_stand_for_the_whole_navigation() -> None:
         "<fieldset><legend><b id=x>T</b></legend>d</fieldset>",
         "<p>T</p><div class=nav-tabs id=x></div>",
         "<p>T</p><div hidden><b id=x>h</b></div>",
+        "<div id=x><ol><li></ol></div>",
+        "<ul id=x></ul>",
+        "<ul><li id=x><li>T</ul>",
+        "<blockquote id=x><img src=a></blockquote>",
+        "<pre id=x> </pre>",
+        "<table border=1><tr id=x><td><tr><td>a<td>b</table>",
     ],
 )
 def test_links_within_the_page_find_what_they_name(line: str) -> None:
@@ -285,6 +291,7 @@ def test_a_redirect_leads_on() -> None:
         ("<div id=app></div><script src=app.js></script>", "/", "it shows no text without its scripts"),
         ("<html xmlns='http://www.w3.org/1999/xhtml'><body>x</body></html>", "/a.XHTML",
          "it is served as XML, whose markup is stricter"),
+        ("<p><a href=#x></a><ul id=x></ul><script src=app.js></script>", "/", "it shows no text without its scripts"),
         ("<frameset cols=20,*><frame src=toc.html><frame src=body.html><noframes>x</noframes></frameset>", "/",
          "its content stands in frames"),
     ],

@@ -31,18 +31,22 @@ def body(markup, head=""):
     assert done.embeds == () and done.demoted == [], done.diagnostics
     loaded = [reference.url for reference in embedded_references(parse(done.content.decode()))]
     assert [url for url in loaded if not url.startswith(("data:", "#"))] == []
-    return done.content.decode().partition("<body>")[2].removesuffix("<img></body></html>")
+    return done.content.decode().partition("<body>")[2].removesuffix("</body></html>")
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         # images leave their words
-        ("<img src=a.png alt='A cat' width=9>", "<img alt='A cat' width=9>"),
-        ("<a href=b.html><img src=a.png></a>", '<a href=b.html><img alt=b.html></a>'),
-        ("<a href=b.html><img src=a.png> b</a>", "<a href=b.html><img> b</a>"),
+        ("<p>a <img src=a.png alt='A cat' width=9> b", "<p>a [A cat] b"),
+        ("<img src=a.png id=i class=c width=9>", "<span id=i class=c></span>"),
+        ("<a href=b.html><img src=a.png></a>", "<a href=b.html>b.html</a>"),
+        ("<a href=b.html><img src=a.png><img src=a.png alt='To b'></a>", "<a href=b.html>To b</a>"),
+        ("<a href=b.html><img src=a.png> b</a>", "<a href=b.html> b</a>"),
         ("<picture><source srcset=a.png><img src=a.png srcset='a.png 2x' alt=x></picture>",
-         "<picture><source><img alt=x></picture>"),
+         "<picture><source>[x]</picture>"),
+        ("<img src=a.png usemap=#m><map name=m><area href=b.html alt=East></map>",
+         "<map name=m><area href=b.html alt=East></map> <a href=b.html>East</a>"),
         ("<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw=' alt=x>",
          "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw=' alt=x>"),
         ("<form><input type=image src=a.png alt=Go name=g></form>", "<form><input type=image alt=Go name=g></form>"),
@@ -58,7 +62,7 @@ def body(markup, head=""):
         ("<iframe src=f.html title=Map id=i></iframe>", "<a id=i href=f.html>Map</a>"),
         ("<iframe id=i></iframe>", "<span id=i></span>"),
         ("<video src=v.mp4 poster=a.png>No <img src=a.png alt=film></video>",
-         '<a href=v.mp4>v.mp4</a>No <img alt="film">'),
+         '<a href=v.mp4>v.mp4</a>No [film]'),
         ("<audio><source src=v.mp4></audio>", "<a href=v.mp4>v.mp4</a>"),
         ("<object data=o.pdf type=application/pdf></object>", "<object><a href=o.pdf>o.pdf</a></object>"),
         ("<object data=o.pdf>Get <a href=o.pdf>it</a></object>", "<object>Get <a href=o.pdf>it</a></object>"),

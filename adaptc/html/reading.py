@@ -35,6 +35,7 @@ _DEEPEST = 120
 _LEAD = 600  # characters of a heading with what stands beside it
 _FIRST_HEADING = re.compile(r"<h[2-6][^>]*>(.*?)</h")
 _TAG = re.compile(r"<[^>]*>")
+_CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
 _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
 
 
@@ -86,11 +87,16 @@ def _page_body(tree: Document, text: str, targets: frozenset[str] | None) -> str
     ids = _IdsKept(text, targets)
     writer = FlowWriter(find_forms(tree), ids, [*found.navigation, *brand], ids.own)
     content, rest = _content(writer, body, found)
-    if not content + rest:
+    if not _shows(content + rest):
         return _redirect(tree)
     shown = [link for link in links if not (site.name and link.href == site.home)]
     parts = [_site(site), _navigation(shown), _heading(tree, content), content]
     return "".join([*parts, f"<footer>{rest}</footer>" if rest else ""])
+
+
+def _shows(markup: str) -> bool:
+    """Whether there is anything to read or to fill in, and not anchors alone."""
+    return bool(_TAG.sub("", markup).strip()) or _CONTROL.search(markup) is not None
 
 
 def _content(writer: FlowWriter, body: Element, found: Landmarks) -> tuple[str, str]:

@@ -335,8 +335,8 @@ class FlowWriter:
         inner, has_content = self._one_line(element)
         if has_content:
             self._block(f"{before}<{tag}{identity}{_language(element)}>{inner}</{tag}>", blocks)
-        elif identity:
-            self._block(f"{before}<a{identity}></a>", blocks)
+        else:
+            self._block(before + _bare(identity), blocks)
 
     def _line_ids(self, element: Element) -> tuple[str, str]:
         """Return the id attribute of an element of one line, and the anchors of all ids in it, to stand before it."""
@@ -366,6 +366,8 @@ class FlowWriter:
         elif items:
             kind = attributes(element, ("start", "reversed", "type")) if tag == "ol" else ""
             self._block(f"{before}<{tag}{identity}{kind}{_language(element)}>{''.join(items)}</{tag}>", blocks)
+        else:
+            self._block(before + _bare(identity), blocks)
 
     def _items(self, element: Element) -> Iterable[str]:
         """Yield the items; a list that stands between items belongs to the one before."""
@@ -376,8 +378,8 @@ class FlowWriter:
                 continue
             identity = self._own_id(child) if is_item and isinstance(child, Element) else ""
             inner = self.flow(child.children if is_item else [child], is_item=True)
-            if not inner and identity and isinstance(child, Element):
-                self.waiting.append(child.attr("id") or "")
+            if identity and not inner:
+                inner, identity = _bare(identity), ""
             if inner:
                 is_inner = has_item and isinstance(child, Element) and child.tag in ("ul", "ol")
                 value = attributes(child, ("value",)) if is_item and isinstance(child, Element) else ""
@@ -414,7 +416,8 @@ class FlowWriter:
         identity = self._own_id(element)
         before = self.rest()
         inner = self.flow(element.children)
-        self._block(f"{before}<{tag}{identity}{written}{_language(element)}>{inner}</{tag}>" if inner else "", blocks)
+        enclosed = f"<{tag}{identity}{written}{_language(element)}>{inner}</{tag}>"
+        self._block(before + (enclosed if inner else _bare(identity)), blocks)
 
     def _details(self, element: Element, blocks: _Blocks) -> None:
         self._enclosed("details", element, blocks, attributes(element, ("open", "name")))
@@ -428,7 +431,8 @@ class FlowWriter:
         identity = self._own_id(element)
         before = self.rest()
         inner = "".join(self._lines(element.children)).strip("\n").rstrip()
-        self._block(f"{before}<pre{identity}{_language(element)}>{inner}</pre>" if inner.strip() else "", blocks)
+        written = f"<pre{identity}{_language(element)}>{inner}</pre>"
+        self._block(before + (written if inner.strip() else _bare(identity)), blocks)
 
     def _lines(self, nodes: Iterable[Node]) -> Iterable[str]:
         """Yield the pieces of preformatted text; links and the plain emphasis stay, colours of syntax go."""
@@ -463,8 +467,8 @@ class FlowWriter:
         identity = self._own_id(element)
         before = self.rest() + "".join(self._form_starts(element))
         inner = self._caption(element) + "".join(self._rows(element))
-        written = f"{before}<table{identity}{_language(element)}>{inner}</table>"
-        self._block(written if inner else before, blocks)
+        written = f"<table{identity}{_language(element)}>{inner}</table>"
+        self._block(before + (written if inner else _bare(identity)), blocks)
 
     def _row(self, element: Element, blocks: _Blocks) -> None:
         """Write a row of a layout table: short cells make one line, as in "Prev | Up | Next"."""
@@ -500,7 +504,7 @@ class FlowWriter:
                 continue
             identity = self._own_id(row) if isinstance(row, Element) else ""
             written = [self._cell(cell) for cell in cells if not self._skips(cell)]
-            if any(has_content for _, has_content in written):
+            if identity or any(has_content for _, has_content in written):
                 yield f"<tr{identity}>{''.join(markup for markup, _ in written)}"
 
     def _cell(self, cell: Element) -> tuple[str, bool]:
@@ -588,6 +592,11 @@ def keeps_id_by_kind(element: Element) -> bool:
         return True
     first = next((child for child in element.children if isinstance(child, Element)), None)
     return first is not None and (first.tag in _HEADINGS or first.select_one("h1, h2, h3, h4, h5, h6") is not None)
+
+
+def _bare(identity: str) -> str:
+    """Return the anchor that stands for an element without content, where an id belongs to it."""
+    return f"<a{identity}></a>" if identity else ""
 
 
 def _anchors(names: list[str]) -> str:

@@ -8,8 +8,10 @@ from turbohtml import Namespace
 
 from adaptc.css.fonts import drop_fetched_fonts
 from adaptc.css.references import CssReference, rewrite_urls
+from adaptc.html.controls import attributes
 from adaptc.html.edit import Editor
-from adaptc.html.labels import link_label
+from adaptc.html.labels import image_words, link_label
+from adaptc.html.quoting import attribute_markup, text_markup
 from adaptc.model import Role
 from adaptc.script import is_javascript_type, is_module_type
 
@@ -22,12 +24,14 @@ _Done = list[tuple[str, str]]
 
 # Attributes that make a browser load an image, by the elements that have them
 _ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "img": ("src", "srcset", "sizes", "lowsrc", "dynsrc"),
+    "img": ("srcset", "lowsrc", "dynsrc"),  # those whose source holds its own content
     "source": ("src", "srcset"),
     "input": ("src",),
     "html": ("manifest",),
     **dict.fromkeys(("body", "table", "thead", "tbody", "tfoot", "tr", "td", "th"), ("background",)),
 }
+# What a text takes over from an image that it stands for
+_KEPT = ("id", "class", "style", "title", "lang", "dir", "hidden")
 _DRAWN = ("href", "xlink:href")  # of SVG elements that take a picture from another file
 # What a browser fetches for a <link>, for the page or for its own furniture, or gets ready to fetch
 _FETCHED = frozenset({
@@ -63,8 +67,11 @@ def _unload_element(editor: Editor, element: Element) -> _Done:
     if element.tag == "link" and not _FETCHED.isdisjoint((element.attr("rel") or "").lower().split()):
         editor.remove_element(element)
         return [("removed", element.attr("href") or "<link>")]
-    if element.tag == "img":
-        _say_link(editor, element)
+    if element.tag == "img" and not _is_here(element.attr("src") or ""):
+        editor.replace_element(element, _words(element))
+        return [("said", element.attr("src") or "<img>")]
+    if element.tag == "map":
+        editor.insert_after(element, "".join(map(_area_link, element.select("area[href]"))))
     return _strip(editor, element, _ATTRIBUTES.get(element.tag, ()))
 
 
@@ -79,26 +86,43 @@ def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Done:
     done: _Done = []
     for name in names:
         value = element.attr(name) if name in element.attrs else None
-        if value is not None and not value.strip().lower().startswith(("#", "data:")):
+        if value is not None and not _is_here(value):
             editor.remove_attribute(element, name)
             done.append(("removed", value))
     return done
 
 
-def _say_link(editor: Editor, image: Element) -> None:
-    """Give an image without words that is all there is of a link the words of the link."""
-    link = image.closest("a[href]")
-    if link is None or (image.attr("alt") or "").strip() or link.text.strip():
-        return
-    if link.select_one("img") == image and not any(each.attr("alt") for each in link.select("img")):
-        editor.set_attribute(image, "alt", link_label(link))
+def _is_here(url: str) -> bool:
+    """Whether a URL holds its own content, or leads to the page itself."""
+    return url.strip().lower().startswith(("#", "data:"))
+
+
+def _words(image: Element) -> str:
+    """Return the words of an image: browsers show those of an ``<img>`` without source beside a broken picture."""
+    control = image.closest("a[href], button")
+    words = image_words(image) or (_label(control) if control is not None else "")
+    if words and control is None:
+        words = f"[{words}]"
+    written = attributes(image, _KEPT)
+    return f"<span{written}>{text_markup(words)}</span>" if written else text_markup(words)
+
+
+def _label(control: Element) -> str:
+    """Return the words of a link or button that shows nothing but images, for the first of them."""
+    images = control.select("img")
+    is_mute = not control.text.strip() and not any(map(image_words, images))
+    return link_label(control) if is_mute else ""
+
+
+def _area_link(area: Element) -> str:
+    return f" <a {attribute_markup('href', area.attr('href'))}>{text_markup(image_words(area) or link_label(area))}</a>"
 
 
 def _unload_style(editor: Editor, element: Element) -> _Done:
     done: _Done = []
 
     def nothing(reference: CssReference) -> str | None:
-        if reference.url.lower().startswith(("#", "data:")):
+        if _is_here(reference.url):
             return None
         done.append(("removed", reference.url))
         return _NOTHING.get(reference.role, _NO_IMAGE)
