@@ -33,11 +33,14 @@ def base_only(text: str, page: PageContext, view: View, options: Options) -> tup
         report.actions.append(Action(NAME, "shown", "<noscript>"))
     # two rounds: what media hold for browsers that cannot play them may load images itself
     for edit in (link_media, unload):
-        made = _edited(made, edit, report)
+        made = _edited(made, edit, report, page.path)
     return made, report
 
 
-def _edited(text: str, edit: Callable[[Editor], list[tuple[str, str]]], report: Report) -> str:
+def _edited(text: str, edit: Callable[[Editor], list[tuple[str, str]]], report: Report, path: str) -> str:
     editor = Editor(text)
     report.actions += [Action(NAME, verb, subject) for verb, subject in edit(editor)]
-    return editor.apply().text
+    edited = editor.apply()
+    if edited.method == "serialised":
+        report.diagnostics = [diagnose("edit-serialised", Location(path), name=NAME)]
+    return edited.text
