@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.analyse.decorations import (
@@ -16,6 +16,7 @@ from adaptc.analyse.decorations import (
     label_page,
     page_uses,
 )
+from adaptc.passes.blocking import Blocking
 from adaptc.passes.page import PageContext
 from adaptc.passes.view import View
 
@@ -72,8 +73,17 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     rules = view.labelling.rules
     places = page_uses(tree, page.path, view, lambda _: SheetImages(), rules)
     evidence = {one.path: view.evidence(one.path) for one in places if one.path}
-    uses = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
+    found = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
+    blocking, level = Blocking(page, view), view.labelling.level
+    kept = {one.ref for one in places if one.tags and one.tags[0].verdict == "keep" and one.tags[0].holds_at(level)}
+    uses = [use if use.ref in kept else _filtered(use, blocking) for use in found]
     return {use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref)) for use in uses}
+
+
+def _filtered(use: ImageUse, blocking: Blocking) -> ImageUse:
+    """Return an image as an advertisement where a filter of the user's lists blocks it."""
+    listed = blocking.listed(use.ref, "image")
+    return use if listed is None else replace(use, label=Label.AD, reasons=(f"the filter {listed}",))
 
 
 def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:
