@@ -173,3 +173,8 @@ def test_hidden_elements_stay_in_the_page_and_load_nothing() -> None:
     assert made.startswith(
         f'<div class="promo" style=top:0;display:none!important>Buy! <img src="{STAND_IN.format(400, 300)}">'
     )
+
+
+def test_a_hidden_element_with_a_background_stays_hidden() -> None:
+    html = '<div class="promo" style="background:url(i/bg.png)">Buy!</div>'
+    assert "display:none!important" in stripped(html, "##.promo")

@@ -24,12 +24,20 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 
+# A value of the option "keep": every image goes but these two
+LOGO_STORY = "logo-story"
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledImage:
-    """A reference of a page to an image: its label, and what is known of each place where it is used."""
+    """A reference of a page to an image: its label, and what is known of each place where it is used.
+
+    ``is_wanted`` says that author or user asked to keep it.
+    """
 
     use: ImageUse
     places: tuple[UseEvidence, ...]
+    is_wanted: bool = False
 
     @property
     def path(self) -> str | None:
@@ -75,9 +83,17 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     evidence = {one.path: view.evidence(one.path) for one in places if one.path}
     found = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
     blocking, level = Blocking(page, view), view.labelling.level
-    kept = {one.ref for one in places if one.tags and one.tags[0].verdict == "keep" and one.tags[0].holds_at(level)}
-    uses = [use if use.ref in kept else _filtered(use, blocking) for use in found]
-    return {use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref)) for use in uses}
+    wanted = {one.ref for one in places if is_said("keep", one, level)}
+    uses = [use if use.ref in wanted else _filtered(use, blocking) for use in found]
+    return {
+        use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref), use.ref in wanted)
+        for use in uses
+    }
+
+
+def is_said(verdict: str, place: UseEvidence, level: str) -> bool:
+    """Whether the tag that holds for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
+    return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
 
 
 def _filtered(use: ImageUse, blocking: Blocking) -> ImageUse:

@@ -43,7 +43,6 @@ def strip_parties(editor: Editor, page: PageContext, view: View, report: Report)
         else:
             editor.remove_element(element)
         report.actions.append(Action("strip", "stripped", subject, f"<{element.tag}>: {reason}"))
-    hide_listed(editor, page, view, blocking, report)
 
 
 def _address(element: Element) -> str:
@@ -59,9 +58,13 @@ def _reason(element: Element, blocking: Blocking) -> str | None:
     return blocking.reason(address, _LOADS[element.tag][1])
 
 
-def hide_listed(editor: Editor, page: PageContext, view: View, blocking: Blocking, report: Report) -> None:
-    """Hide the elements that filter lists name; what they show is not loaded."""
-    boxes = Boxes(editor, page, view)
+def hide_listed(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+    """Hide the elements that filter lists name; what they show is not loaded.
+
+    This comes last: a style attribute that was cleared of its background may be written here again, since browsers do
+    not load the backgrounds of what is not shown.
+    """
+    boxes, blocking = Boxes(editor, page, view), Blocking(page, view)
     for selector in blocking.rules.filters.hidden(blocking.host, editor.text):
         for element in editor.tree.select(selector):
             if stands_apart(element, editor.text) or element.tag in ("html", "body"):
