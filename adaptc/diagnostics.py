@@ -113,6 +113,10 @@ KINDS: dict[str, Kind] = {
     "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),
     "log-cut": Kind(W, "cannot be read to its end ({reason}); what stands before that counts"),
     "log-without-pages": Kind(W, "no view of a page was found in the access logs; every page counts as popular"),
+    # filters
+    "filter-unsupported": Kind(
+        N, "{count} of {total} filters are of a kind that adaptc does not know, such as {example}"
+    ),
     # publishing
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }

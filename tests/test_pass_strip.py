@@ -179,3 +179,8 @@ def test_only_logo_and_story_stay() -> None:
 def test_a_link_of_which_nothing_would_be_left_gets_words(attributes: str, words: str) -> None:
     html = f'{LOGO}<h1>Ships</h1>{STORY}<a href="x.html"><img src="i/bg.png" {attributes}></a>'
     assert body(html, keep="logo-story").endswith(f'<a href="x.html"><span>{words}</span></a>')
+
+
+def test_what_the_author_keeps_stays_beside_logo_and_story() -> None:
+    html = f'{LOGO}<h1>Ships</h1>{STORY}<p data-adapt="keep"><img src="i/bg.png" alt="A map"></p>'
+    assert body(html, keep="logo-story") == html

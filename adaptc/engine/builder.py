@@ -154,7 +154,8 @@ class Builder:
         loaded = self.load()
         traffic, said = measure_traffic(self.config, state, loaded.resources, self.progress, remember=remember)
         left_out = restriction(traffic, loaded.resources, self.levels)
-        found = [*loaded.diagnostics, *said]
+        rules = self.decorations.diagnostics if self.decorations else ()
+        found = [*loaded.diagnostics, *rules, *said]
         return Report(loaded.resources, loading=found, traffic=traffic, restriction=left_out)
 
     # ---- planning

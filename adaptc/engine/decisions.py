@@ -46,7 +46,7 @@ class _ImageUses:
     """Which pages show which image files: by their markup, and by the sheets that they link.
 
     A sheet counts as showing all its images on each of its pages: to match its selectors would take longer than all
-    other facts. Of 812 labelled images none got another label for it.
+    other facts. Of 337 labelled images of 14 sites none got another label for it.
     """
 
     uses: Counter[str] = field(default_factory=Counter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.analyse.decorations import (
@@ -16,6 +16,7 @@ from adaptc.analyse.decorations import (
     label_page,
     page_uses,
 )
+from adaptc.passes.blocking import Blocking
 from adaptc.passes.page import PageContext
 from adaptc.passes.view import View
 
@@ -23,12 +24,20 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 
+# A value of the option "keep": every image goes but these two
+LOGO_STORY = "logo-story"
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledImage:
-    """A reference of a page to an image: its label, and what is known of each place where it is used."""
+    """A reference of a page to an image: its label, and what is known of each place where it is used.
+
+    ``is_wanted`` says that author or user asked to keep it.
+    """
 
     use: ImageUse
     places: tuple[UseEvidence, ...]
+    is_wanted: bool = False
 
     @property
     def path(self) -> str | None:
@@ -72,8 +81,25 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     rules = view.labelling.rules
     places = page_uses(tree, page.path, view, lambda _: SheetImages(), rules)
     evidence = {one.path: view.evidence(one.path) for one in places if one.path}
-    uses = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
-    return {use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref)) for use in uses}
+    found = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
+    blocking, level = Blocking(page, view), view.labelling.level
+    wanted = {one.ref for one in places if is_said("keep", one, level)}
+    uses = [use if use.ref in wanted else _filtered(use, blocking) for use in found]
+    return {
+        use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref), use.ref in wanted)
+        for use in uses
+    }
+
+
+def is_said(verdict: str, place: UseEvidence, level: str) -> bool:
+    """Whether the tag that holds for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
+    return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
+
+
+def _filtered(use: ImageUse, blocking: Blocking) -> ImageUse:
+    """Return an image as an advertisement where a filter of the user's lists blocks it."""
+    listed = blocking.listed(use.ref, "image")
+    return use if listed is None else replace(use, label=Label.AD, reasons=(f"the filter {listed}",))
 
 
 def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:

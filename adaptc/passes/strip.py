@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from adaptc.html.edit import Editor
 from adaptc.model import Action
 from adaptc.passes.boxes import Boxes, names_image, sources_of
-from adaptc.passes.image_labels import LabelledImage, labelled_images, logo_and_story
+from adaptc.passes.image_labels import LOGO_STORY, LabelledImage, labelled_images, logo_and_story
 from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets, selects_by_source
-from adaptc.passes.strip_parties import strip_parties
+from adaptc.passes.strip_parties import hide_listed, strip_parties
 from adaptc.passes.strip_styles import strip_styles
 from adaptc.passes.view import Options, View
 from adaptc.passes.words_for import words_for
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 NAME = "strip"
 STRIPPED = "stripped"  # the verb of its actions
-# Values of the option "keep"
-CONTENT, LOGO_STORY = "content", "logo-story"
 
 
 def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -45,6 +43,8 @@ def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Re
     if going.references:
         _Images(editor, page, view, report, going).run()
         strip_styles(editor, page, view, {ref: labelled[ref] for ref in going.references}, report)
+    if options["ads"]:
+        hide_listed(editor, page, view, report)
     return report
 
 
@@ -59,7 +59,7 @@ class _Going:
 
     def _goes(self, ref: str, one: LabelledImage) -> bool:
         if self.is_hard:
-            return ref not in self.kept
+            return ref not in self.kept and not one.is_wanted
         return self.options["ads"] if one.is_ad else self.options["decorations"] and one.is_decoration
 
 

@@ -1,4 +1,4 @@
-"""Scripts, frames and hints of advertisers, trackers and social networks, by where they come from."""
+"""Scripts, frames and hints of advertisers, trackers and social networks, and what filter lists hide."""
 
 from __future__ import annotations
 
@@ -9,51 +9,72 @@ from typing import TYPE_CHECKING
 from adaptc.analyse.decorations.rules import Ads
 from adaptc.html.edit import Editor
 from adaptc.model import Action
+from adaptc.passes.blocking import Blocking
+from adaptc.passes.boxes import Boxes
 from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
 from adaptc.passes.view import View
-from adaptc.urls import Reach, join
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
-_ADDRESSES = {"script": "src", "iframe": "src", "link": "href"}
+# Tag -> attribute with the address, and what filters call such a load
+_LOADS = {"script": ("src", "script"), "iframe": ("src", "subdocument"), "link": ("href", "other")}
 # Links that open a connection, or load a file for the scripts that go; others are the site's own business
 _HINTS = frozenset({"preconnect", "dns-prefetch", "preload", "prefetch", "modulepreload"})
+_HIDDEN = "display:none!important"
 
 
 def strip_parties(editor: Editor, page: PageContext, view: View, report: Report) -> None:
-    """Remove scripts and hints of third parties by the rules' patterns; frames of theirs stay as empty boxes.
+    """Remove scripts and hints of third parties by rules and filters; frames of theirs stay as empty boxes.
 
-    Scripts stay where one of the page itself would fail without what they define.
+    Scripts stay where one of the page itself would fail without what they define, and so do the site's own.
     """
-    ads = view.labelling.rules.ads
-    found = [(element, host) for element in editor.tree.iter_elements(tuple(_ADDRESSES))
-             if (host := _third_party(element, editor, page, view, ads))]  # fmt: skip
-    needed = _needed(page, ads) if any(element.tag == "script" for element, _ in found) else ()
-    for element, host in found:
+    blocking = Blocking(page, view)
+    elements = (one for one in editor.tree.iter_elements(tuple(_LOADS)) if not stands_apart(one, editor.text))
+    found = [(element, reason) for element in elements if (reason := _reason(element, blocking))]
+    needed = _needed(page, blocking.rules.ads) if any(one.tag == "script" for one, _ in found) else frozenset()
+    for element, reason in found:
+        subject = blocking.url(_address(element)).partition("//")[2].partition("/")[0]
         if element.tag == "script" and needed:
-            report.actions.append(Action("strip", KEPT, host, f"a script of the page uses {min(needed)}"))
+            report.actions.append(Action("strip", KEPT, subject, f"a script of the page uses {min(needed)}"))
             continue
         if element.tag == "iframe":
             editor.remove_attribute(element, "src")
         else:
             editor.remove_element(element)
-        report.actions.append(
-            Action("strip", "stripped", host, f"<{element.tag}> of an advertiser, tracker or network")
-        )
+        report.actions.append(Action("strip", "stripped", subject, f"<{element.tag}>: {reason}"))
 
 
-def _third_party(element: Element, editor: Editor, page: PageContext, view: View, ads: Ads) -> str | None:
-    """Return the host that an element loads from, if it is one of those."""
-    address = element.attr(_ADDRESSES[element.tag])
+def _address(element: Element) -> str:
+    return element.attr(_LOADS[element.tag][0]) or ""
+
+
+def _reason(element: Element, blocking: Blocking) -> str | None:
+    address = _address(element)
     if not address or (element.tag == "link" and _HINTS.isdisjoint((element.attr("rel") or "").lower().split())):
         return None
-    if view.follow(page.base, address).target.reach is not Reach.EXTERNAL or stands_apart(element, editor.text):
+    if element.tag != "iframe" and not blocking.is_external(address):
         return None
-    url = join(page.base, address) or address
-    # a hint may name the host alone
-    is_one = ads.urls.match(url) or ads.widgets.match(url) or ads.urls.match(f"{url}/")
-    return url.partition("//")[2].partition("/")[0] if is_one else None
+    return blocking.reason(address, _LOADS[element.tag][1])
+
+
+def hide_listed(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+    """Hide the elements that filter lists name; what they show is not loaded.
+
+    This comes last: a style attribute that was cleared of its background may be written here again, since browsers do
+    not load the backgrounds of what is not shown.
+    """
+    boxes, blocking = Boxes(editor, page, view), Blocking(page, view)
+    for selector in blocking.rules.filters.hidden(blocking.host, editor.text):
+        for element in editor.tree.select(selector):
+            if stands_apart(element, editor.text) or element.tag in ("html", "body"):
+                continue
+            style = (element.attr("style") or "").rstrip("; ")
+            editor.set_attribute(element, "style", f"{style};{_HIDDEN}" if style else _HIDDEN)
+            for inner in (element, *element.find_all("img"), *element.find_all("iframe")):
+                if inner.tag in ("img", "iframe") and boxes.reason_to_stay(inner, is_ad=True) is None:
+                    boxes.empty(inner)
+            report.actions.append(Action("strip", "stripped", f"<{element.tag}>", f"the filter ##{selector} hides it"))
 
 
 def _needed(page: PageContext, ads: Ads) -> frozenset[str]:

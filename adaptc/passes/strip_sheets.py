@@ -27,6 +27,7 @@ from adaptc.css.decode import decode_sheet
 from adaptc.css.inline import is_balanced
 from adaptc.model import Action
 from adaptc.passes.backgrounds import Going, clear_backgrounds
+from adaptc.passes.image_labels import LOGO_STORY, is_said
 from adaptc.passes.page import KEPT
 from adaptc.passes.strip_styles import UNREADABLE
 from adaptc.passes.styles import declares_encoding
@@ -112,7 +113,10 @@ class _Labels:
                 yield use.ref, reason
 
     def _reason(self, use: ImageUse, places: list[_Place]) -> str | None:
-        if self.options["keep"] == "logo-story":
+        level = self.view.labelling.level
+        if any(is_said("keep", _use(place, self.view), level) for place in places):
+            return None
+        if self.options["keep"] == LOGO_STORY:
             return None if use.label is Label.LOGO else "not the logo"
         said = f"{use.label.value}: {'; '.join(use.reasons[:2])}"
         if use.label is Label.AD:
@@ -124,7 +128,7 @@ class _Labels:
         """Whether a rule by itself says that its image is an ornament, and not the picture of a control."""
         rules, seen = self.view.labelling.rules, self.view.evidence(place.path)
         case = Case(_use(place, self.view), seen, Standings(self.view.standing), rules)
-        if case.use.tags:
+        if is_said("drop", case.use, self.view.labelling.level):
             return True
         is_ornament = not _CERTAIN.isdisjoint(name for name, _ in signs(case)) or case.use.body
         return is_ornament and not _may_be_control(place, rules) and not _is_sprite(place.rule, seen)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.analyse.decorations.evidence import Tag
+from adaptc.analyse.decorations.filters import FilterList, read_filters
 from adaptc.analyse.decorations.rules import (
     DecorationRules,
     Override,
@@ -15,7 +16,7 @@ from adaptc.analyse.decorations.rules import (
     shipped_rules,
 )
 from adaptc.config import Config
-from adaptc.diagnostics import UsageError
+from adaptc.diagnostics import Diagnostic, UsageError, diagnose, printable
 from adaptc.digest import digest_parts
 from adaptc.tomlsource import TomlSource, read_toml
 
@@ -25,10 +26,11 @@ SELECTOR = "##"
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The rules, and a digest of all that they were made of."""
+    """The rules, a digest of all that they were made of, and what is to be said of them."""
 
     rules: DecorationRules
     digest: str
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def configured_rules(config: Config, rules_file: Path | None = None) -> Configured:
@@ -43,8 +45,24 @@ def configured_rules(config: Config, rules_file: Path | None = None) -> Configur
     own = [*_overrides("keep", chosen.keep, config), *_overrides("drop", chosen.drop, config), *rules.overrides]
     # where both fit, nothing is lost
     own.sort(key=lambda one: one.tag.verdict != "keep")
-    parts = (repr(shipped_rules().values), repr(source.values), repr(chosen.keep), repr(chosen.drop))
-    return Configured(replace(rules, overrides=tuple(own)), digest_parts(*parts))
+    texts = [_read(path) for path in chosen.filters]
+    filters = read_filters("\n".join(texts), selector_problem)
+    parts = (repr(shipped_rules().values), repr(source.values), repr(chosen.keep), repr(chosen.drop), *texts)
+    made = replace(rules, overrides=tuple(own), filters=filters)
+    return Configured(made, digest_parts(*parts), tuple(_left_out(filters)))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig", "replace")
+    except OSError as error:
+        raise UsageError(printable(f"{path}: cannot be read ({error.strerror})")) from error
+
+
+def _left_out(filters: FilterList) -> Iterator[Diagnostic]:
+    if filters.left_out:
+        count, example = len(filters.left_out), filters.left_out[0]
+        yield diagnose("filter-unsupported", None, count=f"{count:,}", total=f"{filters.total:,}", example=example)
 
 
 def _overrides(verdict: str, written: tuple[str, ...], config: Config) -> Iterator[Override]:

@@ -21,6 +21,7 @@ from importlib import resources
 from typing import Any
 
 from adaptc.analyse.decorations.evidence import Tag
+from adaptc.analyse.decorations.filters import FilterList
 from adaptc.diagnostics import UsageError
 from adaptc.tomlsource import TomlSource, nearest, parse_toml, shown
 
@@ -74,6 +75,7 @@ class DecorationRules:
     figures: frozenset[str]
     ads: Ads
     overrides: tuple[Override, ...] = field(default=())
+    filters: FilterList = field(default_factory=FilterList)
 
 
 @cache
