@@ -20,6 +20,7 @@ from adaptc.html.document import Irreversible, Page, encode_page, parse, read_pa
 from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import embedded_references
 from adaptc.model import Action
+from adaptc.passes.dead_references import new_dead_references
 from adaptc.passes.page import Report, page_context
 from adaptc.passes.view import View
 from adaptc.pipeline import Step
@@ -49,8 +50,11 @@ class Rewritten:
     embeds: tuple[str, ...] | None = None
 
 
-def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...]) -> Rewritten:
-    """Return the page at ``path`` after ``steps``, verified against the page as it came."""
+def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...], promise: str = "same") -> Rewritten:
+    """Return the page at ``path`` after ``steps``, verified against the page as it came.
+
+    ``promise`` (``adaptc.rulebook.PROMISES``) says what the verification is about.
+    """
     try:
         page = read_page(content)
     except Irreversible as problem:
@@ -58,7 +62,7 @@ def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...])
     mark = next((mark for mark in _TEMPLATE_MARKS if mark in page.text), None)
     if mark is not None:
         return _left(path, "template-source", mark=mark)
-    return _Rewrite(path, page, content, view).run(steps)
+    return _Rewrite(path, page, content, view, promise).run(steps)
 
 
 def _left(path: str, kind: str, **fields: str) -> Rewritten:
@@ -99,8 +103,8 @@ class _Problem:
 
 
 class _Rewrite:
-    def __init__(self, path: str, page: Page, content: bytes, view: View) -> None:
-        self.path, self.page, self.content, self.view = path, page, content, view
+    def __init__(self, path: str, page: Page, content: bytes, view: View, promise: str) -> None:
+        self.path, self.page, self.content, self.view, self.promise = path, page, content, view, promise
         self.editor = Editor(page.text)
         self.context = page_context(path, page, self.editor.tree, view)
         self.transfer = _transfer(content)
@@ -132,11 +136,15 @@ class _Rewrite:
         return result
 
     def _embeds(self, made: _Made) -> tuple[str, ...] | None:
-        if made.embeds is None and made.inlined():
-            follow = partial(self.view.follow, self.context.base)
-            urls = (reference.url for reference in embedded_references(made.tree()))
-            made.embeds = tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
+        if made.embeds is None and (made.inlined() or self.promise != "same"):
+            made.embeds = self._loaded(made.tree())
         return made.embeds
+
+    def _loaded(self, tree: Document) -> tuple[str, ...]:
+        """Return the files that a browser loads with a page."""
+        follow = partial(self.view.follow, self.context.base)
+        urls = (reference.url for reference in embedded_references(tree))
+        return tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
 
     # ---- running steps
 
@@ -202,13 +210,25 @@ class _Rewrite:
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
         if (extra := self._extra(made, encoded)) > 0:
             return _Problem("pass-dearer", f"{extra} bytes more, compressed")
-        broken = contract.broken(contract.promise(self.editor.tree), contract.promise(made.tree()))
+        broken = self._broken(made.tree())
         return _Problem("contract-broken", "; ".join(broken)) if broken else None
 
+    def _broken(self, tree: Document) -> list[str]:
+        broken = contract.BROKEN[self.promise](self.editor.tree, tree)
+        if self.promise == "same":
+            return broken  # its passes write no reference but those they read, and inline the rest
+        return [*broken, *new_dead_references(self.editor.tree, tree, self.context, self.view)]
+
     def _extra(self, made: _Made, encoded: bytes) -> int:
-        """Return how many bytes more, compressed, a browser receives: of the page, less what is in it instead."""
-        saved = sum(map(self._asset_transfer, made.inlined().difference(self._embeds(made) or ())))
-        return _transfer(encoded) - self.transfer - saved
+        """Return how many bytes more, compressed, a browser receives: of the page, less what it loads no more."""
+        extra = _transfer(encoded) - self.transfer
+        # what is saved beyond that decides nothing, and to know it takes reading every image of the page
+        return extra - sum(map(self._asset_transfer, self._gone(made))) if extra > 0 else extra
+
+    def _gone(self, made: _Made) -> set[str]:
+        """Return the files that a browser loaded with the page as it came and does not load with it as it was made."""
+        loaded = made.inlined() if self.promise == "same" else set(self._loaded(self.editor.tree))
+        return loaded.difference(self._embeds(made) or ())
 
     def _asset_transfer(self, path: str) -> int:
         content = self.view.artifact(path)

@@ -95,10 +95,12 @@ class SmallSite:
         asset = Asset(path, self.site.sources[path].media_type, self.contents[path])
         return step.of.asset(asset, self.view(), {**step.options, **(options or {})})
 
-    def rewrite(self, path: str = "index.html", steps: tuple[Step, ...] | None = None) -> Rewritten:
+    def rewrite(
+        self, path: str = "index.html", steps: tuple[Step, ...] | None = None, promise: str = "same"
+    ) -> Rewritten:
         """Rewrite a page by the given steps, or by all of the lossless level."""
         chosen = lossless().steps_for(media.HTML) if steps is None else steps
-        return rewrite_page(path, self.contents[path], self.view(), chosen)
+        return rewrite_page(path, self.contents[path], self.view(), chosen, promise)
 
     def page(self, path: str = "index.html", *names: str, encoding: str = "utf-8") -> str:
         """Return the text of a rewritten page, by all passes or those named; as it came where nothing changed."""

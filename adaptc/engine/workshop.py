@@ -149,7 +149,7 @@ class Workshop:
         steps = plan.steps_for(media.HTML)
         if not steps:
             return self._finished(level, path, original, original, view)
-        done = rewrite_page(path, original, view, steps)
+        done = rewrite_page(path, original, view, steps, plan.level.promise)
         result = self._finished(level, path, _or(done.content, original), original, view)
         return dataclasses.replace(
             result,

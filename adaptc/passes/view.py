@@ -18,6 +18,9 @@ from adaptc.site import Found
 Effort = Literal["fast", "default", "max"]
 Options = Mapping[str, Any]
 
+# The directory of the files that adaptc derives from those of the docroot.
+DERIVED = "_adaptc/"
+
 
 @dataclass(frozen=True, slots=True)
 class Asset:
