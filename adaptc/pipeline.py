@@ -21,6 +21,7 @@ from adaptc.passes.inline_scripts import inline_scripts
 from adaptc.passes.inline_styles import inline_styles
 from adaptc.passes.markup import shorten_markup
 from adaptc.passes.page import PagePass
+from adaptc.passes.remove_scripts import remove_scripts, show_noscript
 from adaptc.passes.scripts import rewrite_json, rewrite_script
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
@@ -43,6 +44,7 @@ class Pass:
     Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
     nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
     edit pass must see what the edit passes before it made of the page, where others may run on the same text.
+    ``prepare`` turns the text into one that the edits start from; such a pass runs by itself.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Pass:
     text: TextPass | None = None
     content_only: bool = False
     after_edits: bool = False
+    prepare: Callable[[str], str] | None = None
 
 
 _MINIFY = {"minify": Option(True)}
@@ -65,6 +68,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
+    Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript),
     Pass("inline-styles", 1, _PAGES, edit=inline_styles),
     Pass("inline-scripts", 1, _PAGES, edit=inline_scripts),
     Pass("inline-images", 1, _PAGES, edit=inline_images),

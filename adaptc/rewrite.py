@@ -21,7 +21,7 @@ from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import embedded_references
 from adaptc.model import Action
 from adaptc.passes.dead_references import new_dead_references
-from adaptc.passes.page import Report, page_context
+from adaptc.passes.page import PageContext, Report, page_context
 from adaptc.passes.view import View
 from adaptc.pipeline import Step
 
@@ -161,19 +161,25 @@ class _Rewrite:
         if together[0].of.text is not None:
             self._run_text(together[0], made)
         else:
-            self._run_edits(together, editor or Editor(made.text), made)
+            self._run_edits(together, editor, made)
 
     def _run_text(self, step: Step, made: _Made) -> None:
         assert step.of.text is not None
-        shorter = step.of.text(made.text, self.context, step.options)
+        shorter = step.of.text(made.text, self._context(made), step.options)
         if shorter is not None and len(shorter) < len(made.text):
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
             made.reports[step.of.name] = Report([saved])
             made.text = shorter
 
-    def _run_edits(self, steps: list[Step], editor: Editor, made: _Made) -> None:
-        """Run a round; where its edits do not go together, run each pass by itself to see which to drop."""
-        reports = {step.of.name: self._edit(step, editor) for step in steps}
+    def _run_edits(self, steps: list[Step], first: Editor | None, made: _Made) -> None:
+        """Run a round; where its edits do not go together, run each pass by itself to see which to drop.
+
+        ``first`` is an editor of the text so far, where there is one already.
+        """
+        prepare = steps[0].of.prepare
+        editor = Editor(prepare(made.text)) if prepare is not None else first or Editor(made.text)
+        context = self._context(made)
+        reports = {step.of.name: self._edit(step, editor, context) for step in steps}
         try:
             edited = editor.apply()
         except EditRefused as refused:
@@ -192,11 +198,16 @@ class _Rewrite:
             made.refused[name] = problem.said_of(name, self.path)
             return
         for step in steps:
-            self._run_edits([step], Editor(made.text), made)
+            self._run_edits([step], None, made)
 
-    def _edit(self, step: Step, editor: Editor) -> Report:
+    def _edit(self, step: Step, editor: Editor, context: PageContext) -> Report:
         assert step.of.edit is not None
-        return step.of.edit(editor, self.context, self.view, step.options)
+        return step.of.edit(editor, context, self.view, step.options)
+
+    def _context(self, made: _Made) -> PageContext:
+        """Return what passes may know of the page as it is by now."""
+        is_scriptless = any(report.is_scriptless for report in made.reports.values())
+        return self.context.without_scripts() if is_scriptless else self.context
 
     # ---- judging what they made
 
@@ -257,12 +268,16 @@ def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
     """Group consecutive edit passes that do not need each other's result."""
     together: list[Step] = []
     for step in steps:
-        if together and (step.of.text is not None or together[0].of.text is not None or step.of.after_edits):
+        if together and (_is_alone(step) or _is_alone(together[0]) or step.of.after_edits):
             yield together
             together = []
         together.append(step)
     if together:
         yield together
+
+
+def _is_alone(step: Step) -> bool:
+    return step.of.text is not None or step.of.prepare is not None
 
 
 def _transfer(content: bytes) -> int:

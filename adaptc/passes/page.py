@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """What a page pass did: ``inlined`` are (path, bytes as a file of its own) of what it put into the page."""
+    """What a page pass did: ``inlined`` are (path, bytes as a file of its own) of what it put into the page.
+
+    ``is_scriptless`` says that it left no script in the page.
+    """
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     inlined: list[tuple[str, int]] = field(default_factory=list)
+    is_scriptless: bool = False
 
     @property
     def has_changes(self) -> bool:
@@ -55,6 +59,10 @@ class PageContext:
     has_policy: bool
     has_unseen_scripts: bool
     scripts: tuple[str | bytes, ...]
+
+    def without_scripts(self) -> PageContext:
+        """Return the context of the same page once its scripts are gone."""
+        return replace(self, has_scripts=False, has_unseen_scripts=False, scripts=())
 
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
