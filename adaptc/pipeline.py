@@ -25,6 +25,8 @@ from adaptc.passes.remove_scripts import remove_scripts, show_noscript
 from adaptc.passes.scripts import rewrite_json, rewrite_script
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
+from adaptc.passes.unembed import unembed
+from adaptc.passes.used_styles import used_styles
 from adaptc.passes.view import Asset, Options, Outcome, View
 from adaptc.rulebook import Level, Option
 from adaptc.version import VERSION
@@ -69,6 +71,8 @@ PASSES: tuple[Pass, ...] = (
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
     Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript),
+    Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True),
+    Pass("used-styles", 1, _PAGES, {"backgrounds": Option("drop", "drop", "keep")}, edit=used_styles, after_edits=True),
     Pass("inline-styles", 1, _PAGES, edit=inline_styles),
     Pass("inline-scripts", 1, _PAGES, edit=inline_scripts),
     Pass("inline-images", 1, _PAGES, edit=inline_images),
