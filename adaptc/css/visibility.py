@@ -13,7 +13,7 @@ from adaptc.css.widths import EVERY, Widths, both, widths_of
 
 __all__ = ["PROPERTIES", "Said", "said_by", "said_inline"]
 
-PROPERTIES = frozenset({"display", "visibility", "opacity", "max-height", "height", "position"})
+PROPERTIES = frozenset({"display", "visibility", "opacity", "max-height", "height", "position", "transform", "left"})
 
 _STRINGS = re.compile(r"\[[^\]]*\]|\"[^\"]*\"|'[^']*'")
 _WHERE = re.compile(r":where\([^()]*\)")

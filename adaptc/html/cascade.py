@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from turbohtml import Document, Element, SelectorSyntaxError
@@ -9,16 +10,23 @@ from turbohtml import Document, Element, SelectorSyntaxError
 from adaptc.css.selectors import required_names
 from adaptc.css.visibility import Said, said_by, said_inline
 
-__all__ = ["HIDING", "Cascade"]
+__all__ = ["HIDING", "Cascade", "is_hiding"]
 
-# Property -> the values that hide an element
+# Property -> the values that hide an element; the last two move it out of the window
 HIDING = {
-    "display": frozenset({"none"}),
-    "visibility": frozenset({"hidden", "collapse"}),
-    "opacity": frozenset({"0", "0.0", ".0", "0%", "0.00"}),
-    "max-height": frozenset({"0", "0px"}),
-    "height": frozenset({"0", "0px"}),
+    "display": re.compile(r"none$"),
+    "visibility": re.compile(r"(?:hidden|collapse)$"),
+    "opacity": re.compile(r"0?(?:\.0+)?%?$"),
+    "max-height": re.compile(r"0(?:px)?$"),
+    "height": re.compile(r"0(?:px)?$"),
+    "transform": re.compile(r"translate(?:x|3d)?\(\s*-?(?:1\d\d%|100(?:vw|%)|[2-9]\d\dpx)"),
+    "left": re.compile(r"-(?:[2-9]\d\d|\d{4,5})px$|-1\d\d%$"),
 }
+
+
+def is_hiding(name: str, value: str) -> bool:
+    """Whether a value of a property hides an element."""
+    return bool(value) and HIDING[name].match(value) is not None
 
 
 class Cascade:
@@ -42,12 +50,12 @@ class Cascade:
 
     def hiding(self, element: Element, width: float) -> tuple[str, ...]:
         """Return the properties that hide an element at some width."""
-        return tuple(name for name, values in HIDING.items() if self.value(element, name, width) in values)
+        return tuple(name for name in HIDING if is_hiding(name, self.value(element, name, width)))
 
     def is_shown_by_state(self, element: Element, name: str) -> bool:
         """Whether a visitor gets to see an element by pointing at something, say, without a script."""
         return any(
-            said.is_state and any(one == name and value not in HIDING[name] for one, value, _ in said.values)
+            said.is_state and any(one == name and not is_hiding(name, value) for one, value, _ in said.values)
             for said in self._of(element)
         )
 
@@ -77,7 +85,7 @@ class Cascade:
 
 
 def _hides(said: Said, names: Sequence[str]) -> bool:
-    return any(name in names and value in HIDING[name] for name, value, _ in said.values)
+    return any(name in names and is_hiding(name, value) for name, value, _ in said.values)
 
 
 def _matches(element: Element, said: Said) -> bool:

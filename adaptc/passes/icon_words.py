@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.css.lighten import holds_private_use
 from adaptc.html.edit import Editor
-from adaptc.html.labels import link_label
+from adaptc.html.labels import is_followed, link_label
 from adaptc.html.landmarks import in_content
 from adaptc.html.quoting import text_markup
 
@@ -29,7 +29,8 @@ def hide_icons(editor: Editor) -> int:
             editor.set_attribute(element, "style", f"{style};display:none" if style else "display:none")
     count = 0
     for link in editor.tree.select("a[href]"):
-        if not len(link.children) or not _is_empty(link):
+        leads = is_followed(link.attr("href")) and not (link.attr("href") or "").startswith("#")
+        if not (leads and len(link.children) and _is_empty(link)):
             continue
         label = link_label(link)
         if any(map(str.isalnum, label)):

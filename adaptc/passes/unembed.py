@@ -31,8 +31,8 @@ _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
 def unembed(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Replace what is embedded by links to it, or by what it holds for browsers that cannot show it.
 
-    A page of frames stays: they are all that it has. So do an ``<iframe srcdoc>``, which loads nothing, but in a sandbox
-    without scripts, and images, which are another pass's affair.
+    A page of frames stays: they are all that it has. An ``<iframe srcdoc>`` stays too, which loads nothing, but in a
+    sandbox without scripts. Images are the affair of another pass.
     """
     report = Report()
     done: set[Element] = set()

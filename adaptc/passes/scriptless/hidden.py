@@ -1,7 +1,8 @@
 """What style sheets hide until a script shows it: shown at once, by rules for just these elements.
 
-Nothing is shown that was hidden for good: an element is only shown if a control of the page or a library points at it,
-or if it is there but for its opacity or visibility, and no ``:hover``, ``:checked`` or the like shows it.
+Nothing is shown that was hidden for good. An element is shown if a control of the page or a library points at it, if
+it is there but for its opacity or visibility, or if it holds links that are nowhere else on the page; and if no
+``:hover``, ``:checked`` or the like shows it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.html.cascade import Cascade
 from adaptc.html.edit import Editor
+from adaptc.html.labels import is_followed
 from adaptc.html.landmarks import in_content
 from adaptc.passes.scriptless.targets import script_targets
 
@@ -28,7 +30,12 @@ _SHOWING = {
     "opacity": "opacity:1;transform:none",
     "max-height": "max-height:none",
     "height": "height:auto",
+    "transform": "transform:none",
+    "left": "left:auto",
 }
+# Of a menu that opens from the side
+_MENU = ("display", "transform", "left", "visibility", "opacity")
+_FEWEST = 3  # links that make a menu
 # A dialogue that stands over the page stands in it then; so do menus.
 _OVER = frozenset({"fixed", "absolute"})
 _DROPDOWNS = "[data-toggle=dropdown],[data-bs-toggle=dropdown],[data-mdb-toggle=dropdown]"
@@ -55,6 +62,8 @@ def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
         if rule:
             editor.set_attribute(element, MARK, str(rules.setdefault(rule, len(rules) + 1)))
             count += 1
+    for opener in editor.tree.select(_DROPDOWNS):
+        editor.set_attribute(opener, "tabindex", "0")  # a focus opens the menu: on a telephone nothing hovers
     text = "".join(rule.replace("&", f'[{MARK}="{number}"]') for rule, number in rules.items())
     text += "".join(rule for selector, rule in _LIBRARY_RULES if editor.tree.select_one(selector) is not None)
     head = editor.tree.select_one("head")
@@ -74,11 +83,31 @@ def _to_show(cascade: Cascade) -> Iterator[tuple[Element, tuple[str, ...]]]:
         yield element, tuple(_SHOWING)
     for element in cascade.hidden_by("opacity", "visibility"):
         if element not in seen and _has_content(element):
+            seen.add(element)
             yield element, ("opacity", "visibility")
+    for element in hidden_menus(cascade):
+        if element not in seen:
+            yield element, _MENU
 
 
 def _has_content(element: Element) -> bool:
     return next(in_content(element), None) is not None or element.select_one(_PICTURES) is not None
+
+
+def hidden_menus(cascade: Cascade) -> Iterator[Element]:
+    """Yield what hides at the narrowest width and holds links that a visitor finds nowhere else, outermost first."""
+    hidden = list(dict.fromkeys(each for each in cascade.hidden_by("display", "transform", "left") if _is_menu(each)))
+    closed = [each for each in hidden if cascade.hiding(each, _WIDTHS[0])]
+    inside = {link for each in closed for link in each.select("a[href]")}
+    open_links = {link.attr("href") for link in cascade.tree.select("a[href]") if link not in inside}
+    for element in closed:
+        lost = {link.attr("href") for link in element.select("a[href]") if is_followed(link.attr("href"))} - open_links
+        if len(lost) >= _FEWEST:
+            yield element
+
+
+def _is_menu(element: Element) -> bool:
+    return len(element.select("a[href]")) >= _FEWEST
 
 
 def _rule(cascade: Cascade, element: Element, names: tuple[str, ...]) -> str:
@@ -95,5 +124,9 @@ def _rule(cascade: Cascade, element: Element, names: tuple[str, ...]) -> str:
 
 def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> str:
     """Return what puts a box that would cover others into the flow."""
-    is_over = "display" in found and cascade.value(element, "position", _WIDTHS[0]) in _OVER
-    return ";position:static" if is_over else ""
+    if _OPENED.isdisjoint(found) or cascade.value(element, "position", _WIDTHS[0]) not in _OVER:
+        return ""
+    return ";position:static;width:auto;height:auto"
+
+
+_OPENED = frozenset({"display", "transform", "left"})
