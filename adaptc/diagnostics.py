@@ -85,6 +85,7 @@ KINDS: dict[str, Kind] = {
     "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
     "edit-serialised": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
     "pass-dearer": Kind(N, "pass {name} was dropped for this page: it made it dearer ({reason})"),
+    "level-dearer": Kind(N, "is the same at {name} as at {above}: {name} would make it dearer ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),

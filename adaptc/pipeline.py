@@ -45,7 +45,8 @@ class Pass:
 
     Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
     nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
-    edit pass must see what the edit passes before it made of the page, where others may run on the same text.
+    edit pass must see what the edit passes before it made of the page, where others may run on the same text;
+    ``changes_embeds`` that a page may load other files after it;
     ``prepare`` turns the text into one that the edits start from; such a pass runs by itself.
     """
 
@@ -58,6 +59,7 @@ class Pass:
     text: TextPass | None = None
     content_only: bool = False
     after_edits: bool = False
+    changes_embeds: bool = False
     prepare: Callable[[str], str] | None = None
 
 
@@ -70,12 +72,20 @@ PASSES: tuple[Pass, ...] = (
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
-    Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript),
-    Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True),
-    Pass("used-styles", 1, _PAGES, {"backgrounds": Option("drop", "drop", "keep")}, edit=used_styles, after_edits=True),
-    Pass("inline-styles", 1, _PAGES, edit=inline_styles),
-    Pass("inline-scripts", 1, _PAGES, edit=inline_scripts),
-    Pass("inline-images", 1, _PAGES, edit=inline_images),
+    Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript, changes_embeds=True),
+    Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True, changes_embeds=True),
+    Pass(
+        "used-styles",
+        1,
+        _PAGES,
+        {"backgrounds": Option("drop", "drop", "keep")},
+        edit=used_styles,
+        after_edits=True,
+        changes_embeds=True,
+    ),
+    Pass("inline-styles", 1, _PAGES, edit=inline_styles, changes_embeds=True),
+    Pass("inline-scripts", 1, _PAGES, edit=inline_scripts, changes_embeds=True),
+    Pass("inline-images", 1, _PAGES, edit=inline_images, changes_embeds=True),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
     Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded),
     Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import deflate
@@ -18,12 +17,13 @@ from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.html import contract
 from adaptc.html.document import Irreversible, Page, encode_page, parse, read_page
 from adaptc.html.edit import Editor, EditRefused
-from adaptc.html.references import embedded_references
+from adaptc.html.references import base_href, embedded_references
 from adaptc.model import Action
 from adaptc.passes.dead_references import new_dead_references
 from adaptc.passes.page import PageContext, Report, page_context
-from adaptc.passes.view import View
+from adaptc.passes.view import DerivingView
 from adaptc.pipeline import Step
+from adaptc.urls import document_base
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -50,7 +50,9 @@ class Rewritten:
     embeds: tuple[str, ...] | None = None
 
 
-def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...], promise: str = "same") -> Rewritten:
+def rewrite_page(
+    path: str, content: bytes, view: DerivingView, steps: tuple[Step, ...], promise: str = "same"
+) -> Rewritten:
     """Return the page at ``path`` after ``steps``, verified against the page as it came.
 
     ``promise`` (``adaptc.rulebook.PROMISES``) says what the verification is about.
@@ -76,7 +78,8 @@ class _Made:
     text: str
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, Diagnostic] = field(default_factory=dict)
-    embeds: tuple[str, ...] | None = None  # of the text once it is finished; asked where something was inlined
+    loads_others: bool = False  # whether a browser may load other files than with the source
+    embeds: tuple[str, ...] | None = None  # the files it loads with the finished text; asked where it may be others
     _tree: tuple[str, Document] | None = None
 
     def tree(self) -> Document:
@@ -85,9 +88,11 @@ class _Made:
             self._tree = (self.text, parse(self.text))
         return self._tree[1]
 
-    def inlined(self) -> set[str]:
-        """Return the files that were put into the page."""
-        return {path for report in self.reports.values() for path, _ in report.inlined}
+    def note(self, steps: Iterable[Step], reports: dict[str, Report]) -> None:
+        """Take over the reports of steps whose result the text is."""
+        self.reports.update(reports)
+        if any(step.of.changes_embeds and reports[step.of.name].has_changes for step in steps):
+            self.loads_others = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class _Problem:
 
 
 class _Rewrite:
-    def __init__(self, path: str, page: Page, content: bytes, view: View, promise: str) -> None:
+    def __init__(self, path: str, page: Page, content: bytes, view: DerivingView, promise: str) -> None:
         self.path, self.page, self.content, self.view, self.promise = path, page, content, view, promise
         self.editor = Editor(page.text)
         self.context = page_context(path, page, self.editor.tree, view)
@@ -136,15 +141,13 @@ class _Rewrite:
         return result
 
     def _embeds(self, made: _Made) -> tuple[str, ...] | None:
-        if made.embeds is None and (made.inlined() or self.promise != "same"):
-            made.embeds = self._loaded(made.tree())
+        """Return the files that a browser loads with the page, ``None`` for those of the source."""
+        if made.embeds is None and (made.loads_others or self.promise != "same"):
+            made.embeds = self._embedded(made.tree())
         return made.embeds
 
-    def _loaded(self, tree: Document) -> tuple[str, ...]:
-        """Return the files that a browser loads with a page."""
-        follow = partial(self.view.follow, self.context.base)
-        urls = (reference.url for reference in embedded_references(tree))
-        return tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
+    def _embedded(self, tree: Document) -> tuple[str, ...]:
+        return _loaded(tree, self.context.base, self.view)
 
     # ---- running steps
 
@@ -168,7 +171,7 @@ class _Rewrite:
         shorter = step.of.text(made.text, self._context(made), step.options)
         if shorter is not None and len(shorter) < len(made.text):
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
-            made.reports[step.of.name] = Report([saved])
+            made.note([step], {step.of.name: Report([saved])})
             made.text = shorter
 
     def _run_edits(self, steps: list[Step], first: Editor | None, made: _Made) -> None:
@@ -185,7 +188,7 @@ class _Rewrite:
         except EditRefused as refused:
             self._refuse(steps, made, _Problem("edit-refused", refused))
             return
-        made.reports.update(reports)
+        made.note(steps, reports)
         made.text = edited.text
         if edited.method == "serialised":
             changing = [name for name, report in reports.items() if report.has_changes] or list(reports)
@@ -231,17 +234,19 @@ class _Rewrite:
         return [*broken, *new_dead_references(self.editor.tree, tree, self.context, self.view)]
 
     def _extra(self, made: _Made, encoded: bytes) -> int:
-        """Return how many bytes more, compressed, a browser receives: of the page, less what it loads no more."""
-        extra = _transfer(encoded) - self.transfer
+        """Return how many bytes more, compressed, a browser receives: of the page and of other files than before."""
+        extra, now = _transfer(encoded) - self.transfer, self._embeds(made)
+        if now is None:
+            return extra
+        before = self._embedded(self.editor.tree)
+        extra += sum(map(self._asset_transfer, set(now).difference(before)))
         # what is saved beyond that decides nothing, and to know it takes reading every image of the page
-        return extra - sum(map(self._asset_transfer, self._gone(made))) if extra > 0 else extra
-
-    def _gone(self, made: _Made) -> set[str]:
-        """Return the files that a browser loaded with the page as it came and does not load with it as it was made."""
-        loaded = made.inlined() if self.promise == "same" else set(self._loaded(self.editor.tree))
-        return loaded.difference(self._embeds(made) or ())
+        return extra - sum(map(self._asset_transfer, set(before).difference(now))) if extra > 0 else extra
 
     def _asset_transfer(self, path: str) -> int:
+        derived = self.view.derived.get(path)
+        if derived is not None:
+            return _REQUEST_BYTES + derived.size
         content = self.view.artifact(path)
         is_text = media.is_compressible(self.view.media_type(path))
         return _REQUEST_BYTES + (_transfer(content) if is_text else len(content))
@@ -262,6 +267,21 @@ class _Rewrite:
             costs[index] += extra
         step = steps[max(costs, key=costs.__getitem__, default=-1)]
         return step, problem.said_of(step.of.name, self.path)
+
+
+def embedded_files(path: str, content: bytes, view: DerivingView) -> tuple[str, ...]:
+    """Return the files of the site that a browser loads with a page."""
+    try:
+        tree = parse(read_page(content).text)
+    except Irreversible:
+        return ()
+    return _loaded(tree, document_base(view.url_of(path), base_href(tree)), view)
+
+
+def _loaded(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
+    targets = (view.follow(base, reference.url) for reference in embedded_references(tree))
+    paths = (found.target.path if found.target.path in view.derived else found.path for found in targets)
+    return tuple(dict.fromkeys(path for path in paths if path is not None))
 
 
 def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:

@@ -20,14 +20,14 @@ TEXT = (
 )
 
 
-def edits(name, change, *, inlined=(), after_edits=False, verb="changed"):
+def edits(name, change, *, after_edits=False, changes_embeds=False, verb="changed"):
     """Make a step of an edit pass that does ``change(editor)``."""
 
     def run(editor, page, view, options):
         change(editor)
-        return Report([Action(name, verb, "the page")], inlined=[(path, 1) for path in inlined])
+        return Report([Action(name, verb, "the page")])
 
-    return Step(Pass(name, 1, PAGES, edit=run, after_edits=after_edits), {})
+    return Step(Pass(name, 1, PAGES, edit=run, after_edits=after_edits, changes_embeds=changes_embeds), {})
 
 
 def text(name, change):
@@ -134,7 +134,7 @@ def inliner():
     return edits(
         "inliner",
         lambda editor: editor.replace_element(first(editor, "link"), f"<style>{SHEET}</style>"),
-        inlined=["a.css"],
+        changes_embeds=True,
     )
 
 

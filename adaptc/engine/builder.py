@@ -31,6 +31,7 @@ from adaptc.digest import digest_parts
 from adaptc.engine.changes import Changes, FileChanges, compare_files, of_another_kind, stale_units
 from adaptc.engine.decisions import changed_decisions, decide, decision_rows
 from adaptc.engine.executor import Workers, available_cpus, worker_pool
+from adaptc.engine.ladder import levels_above
 from adaptc.engine.lock import output_lock, wait_for_workers
 from adaptc.engine.progress import Progress
 from adaptc.engine.publish import PRIVATE, Publisher
@@ -91,8 +92,16 @@ class Builder:
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
         self.codec = codec_recipe()
-        self.recipes = {level.name: plan_level(level).recipe(self._recipe_text()) for level in levels}
+        self.recipes = self._recipes()
         self.publisher = Publisher(self.output, Store(self.cache))
+
+    def _recipes(self) -> dict[str, str]:
+        """Return the recipe of each level: a page may be as it is at the level above, whose recipe is a part of it."""
+        above, recipes = levels_above(self.levels), dict[str, str]()
+        for level in self.levels:  # dearest first
+            own = plan_level(level).recipe(self._recipe_text())
+            recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
+        return recipes
 
     def _recipe_text(self) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
@@ -142,7 +151,7 @@ class Builder:
         if self._trees_differ(state):
             reasons.update(self._missing_outputs(state, reasons, loaded.resources))
         gone = self._without_source(state, loaded.resources)
-        return Report(loaded.resources, _ordered(reasons), len(gone), loaded.diagnostics)
+        return Report(loaded.resources, _ordered(reasons, self.levels), len(gone), loaded.diagnostics)
 
     # ---- building
 
@@ -189,7 +198,7 @@ class Builder:
         if unknown:
             self._withdraw_strangers(state)
             reasons.update(self._missing_outputs(state, reasons, resources))
-        report.reasons = _ordered(reasons)
+        report.reasons = _ordered(reasons, self.levels)
         extras = self._extras(state, (*self._without_source(state, resources), *report.reasons))
         report.removed = self._withdraw(state, report, resources)
         self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
@@ -418,8 +427,10 @@ def _phase(source: Source) -> int:
     return 1 if source.media_type == media.HTML else 0
 
 
-def _ordered(reasons: Mapping[Unit, Reason]) -> dict[Unit, Reason]:
-    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], unit[0]))}
+def _ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+    """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
+    rank = {level.name: number for number, level in enumerate(levels)}
+    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}
 
 
 def _mtime(path: str) -> int | None:

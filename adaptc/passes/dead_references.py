@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.html.references import base_href, references
 from adaptc.passes.page import PageContext
-from adaptc.passes.view import DERIVED, View
+from adaptc.passes.view import DerivingView
 from adaptc.urls import Reach, Target, document_base
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["new_dead_references"]
 _SHOWN = 3  # references that the sentence names
 
 
-def new_dead_references(before: Document, after: Document, page: PageContext, view: View) -> list[str]:
+def new_dead_references(before: Document, after: Document, page: PageContext, view: DerivingView) -> list[str]:
     """Say which references of ``after`` lead to no file of the site, where ``before`` has none to the same place."""
     written = set(_urls(before))
     is_same_base = base_href(before) == base_href(after)
@@ -37,8 +37,8 @@ def _urls(tree: Document) -> Iterator[str]:
     return (reference.url for reference in references(tree))
 
 
-def _missing(url: str, base: str, view: View) -> Target | None:
+def _missing(url: str, base: str, view: DerivingView) -> Target | None:
     """Return the target of a reference to a file that is not there; what adaptc derives is published with the page."""
     found = view.follow(base, url)
     is_missing = found.target.reach is Reach.LOCAL and found.path is None
-    return found.target if is_missing and not found.target.path.startswith(DERIVED) else None
+    return found.target if is_missing and found.target.path not in view.derived else None

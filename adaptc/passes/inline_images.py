@@ -32,14 +32,13 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     if not candidates or _selected_by_source(editor, page, view):
         return report
     spent = 0
-    for size, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
+    for _, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
         uri = _data_uri(view.artifact(path), view.media_type(path))
         if spent + len(uri) > view.settings.data_uri_budget:
             report.actions.append(Action("inline-images", KEPT, path, "the page's budget for data URIs is spent"))
             continue
         spent += len(uri)
         editor.set_attribute(image, "src", uri)
-        report.inlined.append((path, size))
         report.actions.append(Action("inline-images", "inlined", path, INLINED))
     return report
 

@@ -41,7 +41,6 @@ def _consider(element: Element, source: str, editor: Editor, page: PageContext, 
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
     editor.replace_element(element, f"<script>{text}</script>")
-    report.inlined.append((path, len(view.artifact(path))))
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -50,15 +51,14 @@ def _consider(link: Element, editor: Editor, page: PageContext, view: View, repo
     medium = link.attr("media")
     condition = f' media="{_attribute(medium)}"' if medium is not None else ""
     editor.replace_element(link, f"<style{condition}>{made.text}</style>")
-    report.inlined.append((path, made.size))
     report.actions.append(Action("inline-styles", "inlined", path, INLINED))
 
 
+@dataclass(frozen=True, slots=True)
 class _Made:
-    __slots__ = ("size", "text")
+    """The text of a sheet as it may stand in the page; a plain text is the reason why it may not."""
 
-    def __init__(self, text: str, size: int) -> None:
-        self.text, self.size = text, size
+    text: str
 
 
 def _reasons_against(link: Element, path: str, text: str, page: PageContext, view: View) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
     safe = _for_style_element(moved)
     if safe is None or not page.can_hold(safe):
         return "its text cannot stand in the page"
-    return _Made(safe, len(content))
+    return _Made(safe)
 
 
 # It means nothing in a style element.

@@ -25,14 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """What a page pass did: ``inlined`` are (path, bytes as a file of its own) of what it put into the page.
-
-    ``is_scriptless`` says that it left no script in the page.
-    """
+    """What a page pass did; ``is_scriptless`` says that it left no script in the page."""
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    inlined: list[tuple[str, int]] = field(default_factory=list)
     is_scriptless: bool = False
 
     @property

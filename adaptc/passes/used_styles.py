@@ -89,8 +89,6 @@ class _Using:
             self.editor.remove_element(style.element)
         self.editor.replace_element(run[0].element, f"<style{medium}>{text}</style>" if text else "")
         for style, piece in zip(run, texts, strict=True):
-            if style.path is not None:
-                report.inlined.append((style.path, len(self.view.artifact(style.path))))
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are used"))
 
     def _attributes(self) -> None:

@@ -18,9 +18,6 @@ from adaptc.site import Found
 Effort = Literal["fast", "default", "max"]
 Options = Mapping[str, Any]
 
-# The directory of the files that adaptc derives from those of the docroot.
-DERIVED = "_adaptc/"
-
 
 @dataclass(frozen=True, slots=True)
 class Asset:
@@ -97,9 +94,11 @@ class View(Protocol):
 
 
 class DerivingView(View, Protocol):
-    """A view of a level that makes smaller copies of images. ``derived`` are those that were asked for, by path."""
+    """A view of a level that makes smaller copies of images."""
 
-    derived: Mapping[str, DerivedFile]
+    @property
+    def derived(self) -> Mapping[str, DerivedFile]:
+        """The copies that were asked for, by path."""
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image at ``path``, or the reason why the original stays.
