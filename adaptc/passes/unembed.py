@@ -91,9 +91,9 @@ def _drop_furniture(editor: Editor, report: Report) -> None:
         editor.remove_element(link)
     if found:
         report.actions.append(Action(NAME, "removed", "icons and hints", count=len(found)))
-    head = editor.tree.select_one("head")
-    if head is not None:
-        editor.append(head, _NO_ICON)
+    icon = next((link for link in found if "icon" in (link.attr("rel") or "").lower().split()), None)
+    if icon is not None:
+        editor.replace_element(icon, _NO_ICON)
 
 
 def _is_furniture(link: Element) -> bool:

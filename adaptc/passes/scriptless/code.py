@@ -25,12 +25,24 @@ _SHADOW = ("shadowrootmode", "shadowroot")
 
 def remove_code(editor: Editor) -> int:
     """Take the code out of a page; returns how many elements and attributes went."""
+    _apply_late_sheets(editor)
     return _scripts(editor) + _handlers(editor) + _urls(editor) + _hints(editor) + _waiting(editor)
 
 
 def is_script_url(url: str) -> bool:
     """Whether a URL has the scheme ``javascript`` (URL Standard: controls and spaces before it do not count)."""
     return _IGNORED.sub("", url[:32]).lower().startswith(("javascript:", "vbscript:"))
+
+
+def _apply_late_sheets(editor: Editor) -> None:
+    """Apply the sheets that an ``onload`` would: a preload that becomes a sheet, a medium that becomes "all"."""
+    for link in editor.tree.iter_elements("link"):
+        handler, rel = link.attr("onload") or "", (link.attr("rel") or "").lower().split()
+        if "stylesheet" in rel and "media" in handler:
+            editor.remove_attribute(link, "media")
+        elif "preload" in rel and _is_late(link):
+            editor.set_attribute(link, "rel", "stylesheet")
+            editor.remove_attribute(link, "as")
 
 
 def _scripts(editor: Editor) -> int:
@@ -66,6 +78,10 @@ def _urls(editor: Editor) -> int:
                 editor.remove_attribute(element, name)
                 count += 1
     return count
+
+
+def _is_late(link: Element) -> bool:
+    return (link.attr("as") or "").lower() == "style" and "stylesheet" in (link.attr("onload") or "")
 
 
 def _hints(editor: Editor) -> int:

@@ -8,6 +8,7 @@ it is there but for its opacity or visibility, or if it holds links that are now
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.html.cascade import Cascade
@@ -55,21 +56,48 @@ _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, bu
 def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
     """Show what only scripts would show; returns how many elements that are."""
     cascade = Cascade(editor.tree, tuple(sheets))
-    rules: dict[str, int] = {}
+    marks = _Marks(editor)
     count = 0
     for element, names in _to_show(cascade):
-        rule = _rule(cascade, element, names)
-        if rule:
-            editor.set_attribute(element, MARK, str(rules.setdefault(rule, len(rules) + 1)))
-            count += 1
+        shown = _shown(cascade, element, names)
+        if shown is None:
+            continue
+        count += 1
+        marks.add(element, shown.rule())
+        for ancestor in _covering(cascade, element, shown):
+            marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
+    marks.write(_library_rules(editor))
+    return count
+
+
+class _Marks:
+    """Rules for single elements, which get a number each; elements bear the numbers of theirs."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self.rules: dict[str, int] = {}
+        self.numbers: dict[Element, list[int]] = {}
+
+    def add(self, element: Element, rule: str) -> None:
+        number = self.rules.setdefault(rule, len(self.rules) + 1)
+        numbers = self.numbers.setdefault(element, [])
+        if number not in numbers:
+            numbers.append(number)
+
+    def write(self, others: str) -> None:
+        """Write the rules, and ``others``, behind all that the head has."""
+        for element, numbers in self.numbers.items():
+            self.editor.set_attribute(element, MARK, " ".join(map(str, numbers)))
+        text = "".join(rule.replace("&", f'[{MARK}~="{number}"]') for rule, number in self.rules.items()) + others
+        head = self.editor.tree.select_one("head")
+        if text and head is not None:
+            self.editor.append(head, f"<style>{text}</style>")
+
+
+def _library_rules(editor: Editor) -> str:
     for opener in editor.tree.select(_DROPDOWNS):
         editor.set_attribute(opener, "tabindex", "0")  # a focus opens the menu: on a telephone nothing hovers
-    text = "".join(rule.replace("&", f'[{MARK}="{number}"]') for rule, number in rules.items())
-    text += "".join(rule for selector, rule in _LIBRARY_RULES if editor.tree.select_one(selector) is not None)
-    head = editor.tree.select_one("head")
-    if text and head is not None:
-        editor.append(head, f"<style>{text}</style>")
-    return count
+    return "".join(rule for selector, rule in _LIBRARY_RULES if editor.tree.select_one(selector) is not None)
 
 
 _LIBRARY_RULES = ((_DROPDOWNS, _DROPDOWN_RULE), (".carousel-inner", _CAROUSEL_RULE))
@@ -110,23 +138,52 @@ def _is_menu(element: Element) -> bool:
     return len(element.select("a[href]")) >= _FEWEST
 
 
-def _rule(cascade: Cascade, element: Element, names: tuple[str, ...]) -> str:
-    """Return the rule that shows an element at the widths at which it is hidden, ``""`` where it needs none."""
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """How to show an element: declarations, up to a width of the window; 0 stands for any."""
+
+    declarations: str
+    widest: int = 0
+
+    def rule(self) -> str:
+        """Return the rule, with ``&`` for the element."""
+        rule = f"&{{{self.declarations}}}"
+        return f"@media(max-width:{self.widest}.98px){{{rule}}}" if self.widest else rule
+
+
+def _shown(cascade: Cascade, element: Element, names: tuple[str, ...]) -> _Shown | None:
+    """Return how to show an element at the widths at which it is hidden, ``None`` where there is no need."""
     hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in _WIDTHS}
     found = tuple(dict.fromkeys(name for names in hidden.values() for name in names))
     if not found or any(cascade.is_shown_by_state(element, name) for name in found):
-        return ""
+        return None
     widest = max(width for width, names in hidden.items() if names)
-    showing = ";".join(_SHOWING[name] for name in found) + _in_place(cascade, element, found)
-    rule = "&{" + showing.replace(";", "!important;") + "!important}"
-    return rule if widest == _WIDTHS[-1] else f"@media(max-width:{widest}.98px){{{rule}}}"
+    wanted = [*(_SHOWING[name] for name in found), *_in_place(cascade, element, found)]
+    important = ";".join(f"{one}!important" for declarations in wanted for one in declarations.split(";"))
+    return _Shown(important, 0 if widest == _WIDTHS[-1] else widest)
 
 
-def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> str:
-    """Return what puts a box that would cover others into the flow."""
-    if _OPENED.isdisjoint(found) or cascade.value(element, "position", _WIDTHS[0]) not in _OVER:
-        return ""
-    return ";position:static;width:auto;height:auto"
+def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> Iterator[str]:
+    """Yield what puts a box that would cover others into the flow; a menu from the side leaves room for the page."""
+    if _OPENED.isdisjoint(found) or not _is_over(cascade, element):
+        return
+    yield "position:static;width:auto;height:auto"
+    if not _MOVED.isdisjoint(found):
+        yield "max-height:40vh;overflow:auto"
 
 
-_OPENED = frozenset({"display", "transform", "left"})
+_MOVED = frozenset({"transform", "left"})
+_OPENED = _MOVED | {"display"}
+
+
+def _is_over(cascade: Cascade, element: Element) -> bool:
+    return cascade.value(element, "position", _WIDTHS[0]) in _OVER
+
+
+def _covering(cascade: Cascade, element: Element, shown: _Shown) -> Iterator[Element]:
+    """Yield what holds an element that is shown in narrow windows only, and would cover the page as it grows."""
+    from turbohtml import Element
+
+    if shown.widest and "display" in shown.declarations:
+        around = (each for each in element.ancestors if isinstance(each, Element))
+        yield from (each for each in around if _is_over(cascade, each))
