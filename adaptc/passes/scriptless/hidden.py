@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.html.cascade import Cascade
 from adaptc.html.edit import Editor
-from adaptc.html.labels import is_followed
 from adaptc.html.landmarks import in_content
+from adaptc.passes.scriptless.menus import Menus
 from adaptc.passes.scriptless.targets import script_targets
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "show_hidden"]
 
 MARK = "data-adaptc-shown"
+# Two ids in specificity, so that no "!important" of the page's wins
+_STRONG = ":not(#_):not(#_)"
 # Widths of windows, CSS pixels: below each usual breakpoint (Bootstrap's, and 600, 800 and 1024), and a desktop
 _WIDTHS = (412, 575, 599, 639, 767, 799, 991, 1023, 1199, 1280)
 _SHOWING = {
@@ -35,10 +37,13 @@ _SHOWING = {
     "left": "left:auto",
 }
 # Of a menu that opens from the side
+_ROOM = "max-height:40vh;overflow:auto"  # it stands before the page, mostly
+_BOXES = frozenset({"div", "nav", "aside", "section", "header", "footer", "article", "form", "ul", "ol", "dl"})
 _MENU = ("display", "transform", "left", "visibility", "opacity")
-_FEWEST = 3  # links that make a menu
 # A dialogue that stands over the page stands in it then; so do menus.
 _OVER = frozenset({"fixed", "absolute"})
+# Colours for what stood over a picture, white on dark, and now stands before it
+_PLAIN = "color:#222!important;background:#fff!important"
 _DROPDOWNS = "[data-toggle=dropdown],[data-bs-toggle=dropdown],[data-mdb-toggle=dropdown]"
 _DROPDOWN_RULE = (
     ":hover>.dropdown-menu,:focus-within>.dropdown-menu{display:block!important;visibility:visible!important;"
@@ -56,16 +61,20 @@ _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, bu
 def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
     """Show what only scripts would show; returns how many elements that are."""
     cascade = Cascade(editor.tree, tuple(sheets))
+    menus = Menus(cascade, _WIDTHS)
     marks = _Marks(editor)
     count = 0
-    for element, names in _to_show(cascade):
-        shown = _shown(cascade, element, names)
+    for element, names in _to_show(cascade, menus):
+        shown = _shown(cascade, menus, element, names)
         if shown is None:
             continue
         count += 1
         marks.add(element, shown.rule())
-        for ancestor in _covering(cascade, element, shown):
+        for number, ancestor in enumerate(_covering(cascade, element, shown)):
             marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
+            if not number:
+                marks.add(element, replace(shown, declarations=_PLAIN).rule())
+                marks.add(element, replace(shown, declarations=_PLAIN).rule("& *"))
     marks.write(_library_rules(editor))
     return count
 
@@ -88,7 +97,9 @@ class _Marks:
         """Write the rules, and ``others``, behind all that the head has."""
         for element, numbers in self.numbers.items():
             self.editor.set_attribute(element, MARK, " ".join(map(str, numbers)))
-        text = "".join(rule.replace("&", f'[{MARK}~="{number}"]') for rule, number in self.rules.items()) + others
+        text = (
+            "".join(rule.replace("&", f'[{MARK}~="{number}"]{_STRONG}') for rule, number in self.rules.items()) + others
+        )
         head = self.editor.tree.select_one("head")
         if text and head is not None:
             self.editor.append(head, f"<style>{text}</style>")
@@ -103,7 +114,7 @@ def _library_rules(editor: Editor) -> str:
 _LIBRARY_RULES = ((_DROPDOWNS, _DROPDOWN_RULE), (".carousel-inner", _CAROUSEL_RULE))
 
 
-def _to_show(cascade: Cascade) -> Iterator[tuple[Element, tuple[str, ...]]]:
+def _to_show(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[str, ...]]]:
     """Yield elements with the properties by which they may be hidden."""
     seen: set[Element] = set()
     for element in script_targets(cascade.tree):
@@ -113,7 +124,7 @@ def _to_show(cascade: Cascade) -> Iterator[tuple[Element, tuple[str, ...]]]:
         if element not in seen and _has_content(element):
             seen.add(element)
             yield element, ("opacity", "visibility")
-    for element in hidden_menus(cascade):
+    for element in menus.lost():
         if element not in seen:
             yield element, _MENU
 
@@ -122,20 +133,9 @@ def _has_content(element: Element) -> bool:
     return next(in_content(element), None) is not None or element.select_one(_PICTURES) is not None
 
 
-def hidden_menus(cascade: Cascade) -> Iterator[Element]:
-    """Yield what hides at the narrowest width and holds links that a visitor finds nowhere else, outermost first."""
-    hidden = list(dict.fromkeys(each for each in cascade.hidden_by("display", "transform", "left") if _is_menu(each)))
-    closed = [each for each in hidden if cascade.hiding(each, _WIDTHS[0])]
-    inside = {link for each in closed for link in each.select("a[href]")}
-    open_links = {link.attr("href") for link in cascade.tree.select("a[href]") if link not in inside}
-    for element in closed:
-        lost = {link.attr("href") for link in element.select("a[href]") if is_followed(link.attr("href"))} - open_links
-        if len(lost) >= _FEWEST:
-            yield element
-
-
-def _is_menu(element: Element) -> bool:
-    return len(element.select("a[href]")) >= _FEWEST
+def _showing(element: Element, name: str) -> str:
+    """Return the declarations against one that hides; what floats in a box that was closed stays in it."""
+    return "display:flow-root" if name == "display" and element.tag in _BOXES else _SHOWING[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,35 +145,35 @@ class _Shown:
     declarations: str
     widest: int = 0
 
-    def rule(self) -> str:
+    def rule(self, subject: str = "&") -> str:
         """Return the rule, with ``&`` for the element."""
-        rule = f"&{{{self.declarations}}}"
+        rule = f"{subject}{{{self.declarations}}}"
         return f"@media(max-width:{self.widest}.98px){{{rule}}}" if self.widest else rule
 
 
-def _shown(cascade: Cascade, element: Element, names: tuple[str, ...]) -> _Shown | None:
+def _shown(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, ...]) -> _Shown | None:
     """Return how to show an element at the widths at which it is hidden, ``None`` where there is no need."""
-    hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in _WIDTHS}
+    needed = [width for width in _WIDTHS if menus.is_needed(element, width)]
+    hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in needed}
     found = tuple(dict.fromkeys(name for names in hidden.values() for name in names))
     if not found or any(cascade.is_shown_by_state(element, name) for name in found):
         return None
     widest = max(width for width, names in hidden.items() if names)
-    wanted = [*(_SHOWING[name] for name in found), *_in_place(cascade, element, found)]
+    wanted = [*(_showing(element, name) for name in found), *_in_place(cascade, element, found)]
+    if names is _MENU and widest < _WIDTHS[-1]:
+        wanted.append(_ROOM)
     important = ";".join(f"{one}!important" for declarations in wanted for one in declarations.split(";"))
     return _Shown(important, 0 if widest == _WIDTHS[-1] else widest)
 
 
 def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> Iterator[str]:
-    """Yield what puts a box that would cover others into the flow; a menu from the side leaves room for the page."""
+    """Yield what puts a box that would cover others into the flow."""
     if _OPENED.isdisjoint(found) or not _is_over(cascade, element):
         return
-    yield "position:static;width:auto;height:auto"
-    if not _MOVED.isdisjoint(found):
-        yield "max-height:40vh;overflow:auto"
+    yield "position:static;float:none;width:auto;height:auto"
 
 
-_MOVED = frozenset({"transform", "left"})
-_OPENED = _MOVED | {"display"}
+_OPENED = frozenset({"display", "transform", "left"})
 
 
 def _is_over(cascade: Cascade, element: Element) -> bool:
