@@ -163,6 +163,8 @@ class _Rewrite:
     def _run(self, together: list[Step], made: _Made, editor: Editor | None) -> None:
         if together[0].of.text is not None:
             self._run_text(together[0], made)
+        elif together[0].of.whole is not None:
+            self._run_whole(together[0], made)
         else:
             self._run_edits(together, editor, made)
 
@@ -173,6 +175,12 @@ class _Rewrite:
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
             made.note([step], {step.of.name: Report([saved])})
             made.text = shorter
+
+    def _run_whole(self, step: Step, made: _Made) -> None:
+        assert step.of.whole is not None
+        text, report = step.of.whole(made.text, self._context(made), self.view, step.options)
+        made.note([step], {step.of.name: report})
+        made.text = made.text if text is None else text
 
     def _run_edits(self, steps: list[Step], first: Editor | None, made: _Made) -> None:
         """Run a round; where its edits do not go together, run each pass by itself to see which to drop.
@@ -288,7 +296,7 @@ def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
     """Group consecutive edit passes that do not need each other's result."""
     together: list[Step] = []
     for step in steps:
-        if together and (_is_alone(step) or _is_alone(together[0]) or step.of.after_edits):
+        if together and (step.of.after_edits or not _go_together(step, together)):
             yield together
             together = []
         together.append(step)
@@ -296,8 +304,14 @@ def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
         yield together
 
 
+def _go_together(step: Step, others: Iterable[Step]) -> bool:
+    """Whether a step and those of a round may work on the same text."""
+    is_alone = _is_alone(step)
+    return not any(is_alone or _is_alone(other) or step.of.writes & other.of.writes for other in others)
+
+
 def _is_alone(step: Step) -> bool:
-    return step.of.text is not None or step.of.prepare is not None
+    return step.of.edit is None or step.of.prepare is not None
 
 
 def _transfer(content: bytes) -> int:

@@ -15,7 +15,7 @@ from adaptc.passes.half_srcset import SourceSet, halve_srcset, single
 from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets
 from adaptc.passes.view import DerivingView, Options
-from adaptc.script.images import touches_images
+from adaptc.script.images import changes_images
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -64,7 +64,7 @@ class _Halving:
         if self.page.has_policy:
             return "a Content-Security-Policy restricts the page"
         if self._is_touched():
-            return "a script may read or write the addresses of images"
+            return "a script may change the addresses of images"
         if any(map(_selects_by_source, page_sheets(self.editor.tree, self.page.base, self.view).texts)):
             return "a style sheet selects images by their addresses"
         return None
@@ -72,7 +72,7 @@ class _Halving:
     def _is_touched(self) -> bool:
         if self.options.get("scripts", ANY) == ANY:
             return self.page.touches_sources()
-        return any(map(_touches_images, self.page.scripts))
+        return any(map(_changes_images, self.page.scripts))
 
     def run(self) -> None:
         """Edit the page."""
@@ -149,8 +149,8 @@ class _Halving:
 
 
 @lru_cache(maxsize=512)
-def _touches_images(script: str | bytes) -> bool:
-    return touches_images(script if isinstance(script, str) else script.decode("utf-8", "replace"))
+def _changes_images(script: str | bytes) -> bool:
+    return changes_images(script if isinstance(script, str) else script.decode("utf-8", "replace"))
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,7 @@ from adaptc.html.document import Page
 from adaptc.html.edit import Editor
 from adaptc.html.references import base_element
 from adaptc.model import Action
-from adaptc.passes.view import Options, View
+from adaptc.passes.view import DerivingView, Options, View
 from adaptc.script import introspects, is_javascript_type, is_module_type, touches_sources
 from adaptc.script.introspection import looks_for_style_sheets
 from adaptc.urls import Reach, document_base
@@ -93,7 +93,9 @@ MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
 
 KEPT = "kept"  # the verb of an action that leaves things alone
 
-PagePass = Callable[[Editor, PageContext, View, Options], Report]
+PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
+# A pass that writes the page anew: ``None`` where it leaves the page as it is.
+WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
 
 
 # The same few libraries and snippets stand in every page of a site. A file's bytes are the same object in all pages
