@@ -105,7 +105,7 @@ PASSES: tuple[Pass, ...] = (
         "half-images",
         1,
         _PAGES,
-        {**_COPIES, "scripts": Option("own", "own", "any")},
+        {**_COPIES, "kind": Option("half", "half", "hard"), "scripts": Option("own", "own", "any")},
         edit=half_images,
         changes_embeds=True,
         writes=frozenset({"img", "style"}),

@@ -72,6 +72,8 @@ def _without_images(text: str, item: Item) -> Iterator[_Splice]:
     for each in gone:
         left += [value[done : each.start - 2], instead or ""]
         done = each.end - 2
+        if value[done : done + 1].isalnum():  # a minifier leaves no space behind ")"
+            left.append(" ")
     shorter = "".join([*left, value[done:]])
     if instead is None or not shorter.strip():
         yield item.start, item.end, ""

@@ -25,6 +25,7 @@ _FURNITURE = frozenset({
 })  # fmt: skip
 # Without it browsers ask for /favicon.ico
 _NO_ICON = "<link rel=icon href=data:,>"
+_BLOCKS = "p, div, table, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, hr, form, section, figure"
 _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
 
 
@@ -49,16 +50,18 @@ def _replace(editor: Editor, element: Element, report: Report) -> None:
     if "srcdoc" in element.attrs:
         editor.set_attribute(element, "sandbox", None)
         return
-    instead = _fallback(editor, element) or _link(element)
+    instead = _fallback(element) or _link(element)
     editor.replace_element(element, instead)
     verb = "linked" if instead else "removed"
     report.actions.append(Action(NAME, verb, element.attr("src") or element.attr("data") or f"<{element.tag}>"))
 
 
-def _fallback(editor: Editor, element: Element) -> str:
+def _fallback(element: Element) -> str:
     """Return what an object holds for browsers that do not know its type; inside of others nobody reads it today."""
     if element.tag not in ("object", "applet"):
         return ""
+    if element.closest("p") is not None and element.select_one(_BLOCKS) is not None:
+        return ""  # without the object around them they would end the paragraph
     shown = [child for child in element.children if getattr(child, "tag", "") not in ("param", "embed", "object")]
     if not element.text.strip() and element.select_one(_SAYS_MORE) is None:
         return ""

@@ -86,12 +86,14 @@ def _is_late(link: Element) -> bool:
 
 def _hints(editor: Editor) -> int:
     """Drop hints: what they fetch early is a script, or what this level puts into the page or leaves out."""
-    found = [
-        link for link in editor.tree.iter_elements("link") if _HINTS & set((link.attr("rel") or "").lower().split())
-    ]
+    found = [link for link in editor.tree.iter_elements("link") if _is_hint(link) and not _is_late(link)]
     for link in found:
         editor.remove_element(link)
     return len(found)
+
+
+def _is_hint(link: Element) -> bool:
+    return not _HINTS.isdisjoint((link.attr("rel") or "").lower().split())
 
 
 def _waiting(editor: Editor) -> int:

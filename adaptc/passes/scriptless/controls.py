@@ -58,8 +58,9 @@ def _words(button: Element) -> str:
 
 
 def _is_for_readers(node: object) -> bool:
-    classes = getattr(node, "attrs", {}).get("class") or ""
-    return not _UNSEEN_WORDS.isdisjoint(str(classes).split())
+    from turbohtml import Element
+
+    return isinstance(node, Element) and not _UNSEEN_WORDS.isdisjoint((node.attr("class") or "").split())
 
 
 def _as_text(button: Element) -> str:

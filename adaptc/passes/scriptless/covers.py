@@ -18,10 +18,13 @@ _CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"
 
 
 def uncover(editor: Editor) -> int:
-    """Take covers away; returns how many there were."""
+    """Take covers away, or hide those that say something ("Loading"); returns how many there were."""
     found = [each for each in editor.tree.select("body *") if _is_cover(each)]
     for element in found:
-        editor.remove_element(element)
+        if element.text.strip():
+            editor.set_attribute(element, "style", "display:none!important")
+        else:
+            editor.remove_element(element)
     return len(found)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adaptc.html.cascade import Cascade
-from adaptc.html.labels import folded, is_followed
-from adaptc.html.landmarks import words
+from adaptc.html.labels import is_followed
+from adaptc.html.landmarks import content_length, words
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -56,8 +56,8 @@ class Menus:
 
 def _is_menu(element: Element) -> bool:
     links = element.select("a[href]")
-    linked = sum(len(folded(link.text)) for link in links)
-    return len(links) >= _FEWEST and linked >= _LINKED * len(folded(element.text))
+    linked = sum(map(content_length, links))
+    return len(links) >= _FEWEST and linked >= _LINKED * content_length(element)
 
 
 def _is_hidden(cascade: Cascade, element: Element, width: int) -> bool:
