@@ -83,6 +83,13 @@ _COPIES = {
     "frozen": Option(False),
 }
 
+# What data URIs may add to a page, and how large an image may become one, in bytes; 0 is for the pass to choose
+_TAKEN_IN = {"budget": Option(0), "largest": Option(0)}
+# Whose cost decides what moves into a page: readers of several pages, or a crowd of which each reads one
+_READERS = Option("visitors", "visitors", "crowd")
+# Which scripts keep a page's images as they are
+_SCRIPTS = Option("own", "own", "any")
+
 PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
@@ -105,14 +112,22 @@ PASSES: tuple[Pass, ...] = (
         "half-images",
         1,
         _PAGES,
-        {**_COPIES, "kind": Option("half", "half", "hard"), "scripts": Option("own", "own", "any")},
+        {**_COPIES, **_TAKEN_IN, "kind": Option("half", "half", "hard"), "scripts": _SCRIPTS},
         edit=half_images,
         changes_embeds=True,
         writes=frozenset({"img", "style"}),
     ),
-    Pass("inline-styles", 1, _PAGES, edit=inline_styles, changes_embeds=True),
-    Pass("inline-scripts", 1, _PAGES, edit=inline_scripts, changes_embeds=True),
-    Pass("inline-images", 1, _PAGES, edit=inline_images, changes_embeds=True, writes=frozenset({"img"})),
+    Pass("inline-styles", 1, _PAGES, {"readers": _READERS}, edit=inline_styles, changes_embeds=True),
+    Pass("inline-scripts", 2, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
+    Pass(
+        "inline-images",
+        1,
+        _PAGES,
+        {**_TAKEN_IN, "readers": _READERS, "scripts": Option("any", "own", "any")},
+        edit=inline_images,
+        changes_embeds=True,
+        writes=frozenset({"img"}),
+    ),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
     Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
     Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),

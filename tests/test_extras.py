@@ -13,7 +13,7 @@ import pytest
 from built_site import BuiltSite
 from PIL import Image
 
-LEVELS = ["full", "lossless", "moderate"]
+LEVELS = ["full", "lossless", "halfres"]
 
 
 @cache
@@ -39,18 +39,19 @@ def site(tmp_path: Path) -> BuiltSite:
 
 
 def copies(site: BuiltSite) -> set[str]:
-    return {path.name for path in site.output.glob("moderate/*/_adaptc/*")}
+    return {path.name for path in site.output.glob("halfres/*/_adaptc/*")}
 
 
 def referred(site: BuiltSite, path: str) -> set[str]:
-    return set(re.findall(r"_adaptc/([\w.]+)", site.read(path, "moderate").decode()))
+    return set(re.findall(r"_adaptc/([\w.]+)", site.read(path, "halfres").decode()))
 
 
 def test_copies_come_with_what_refers_to_them(site: BuiltSite) -> None:
     result = site.build(build__levels=LEVELS)
     second = referred(site, "sub/b.html")
-    assert len(referred(site, "a.css")) == 1 and len(second) == 2
-    assert copies(site) == second == referred(site, "index.html") | referred(site, "a.css")
+    first, sheet = referred(site, "index.html"), referred(site, "a.css")
+    assert len(first) == len(sheet) == 1 and len(second) == 2
+    assert copies(site) == second == first | sheet
     assert not list(site.output.glob("lossless/*/_adaptc"))
     manifest = json.loads(result.manifest.read_bytes())
     assert {Path(row["path"]).name for row in manifest["extras"]} == second
@@ -78,8 +79,8 @@ def test_another_image_is_another_copy(site: BuiltSite) -> None:
 def test_a_lost_copy_is_made_again_and_a_stranger_goes(site: BuiltSite) -> None:
     site.build(build__levels=LEVELS)
     before = site.trees()
-    (stranger := site.output / "moderate/id/_adaptc/0123456789abcdef.webp").write_bytes(b"x")
-    next(site.output.glob("moderate/id/_adaptc/[1-9a-f]*")).unlink()
+    (stranger := site.output / "halfres/id/_adaptc/0123456789abcdef.webp").write_bytes(b"x")
+    next(site.output.glob("halfres/id/_adaptc/[1-9a-f]*")).unlink()
     site.build(build__levels=LEVELS)
     assert site.trees() == before and not stranger.exists()
 

@@ -13,6 +13,7 @@ from adaptc.css.inline import for_style_element, is_balanced
 from adaptc.css.references import css_references, rewrite_urls
 from adaptc.html.edit import Editor
 from adaptc.model import Action, Role
+from adaptc.passes.delivery import moves_in
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.sheets import has_roaming_urls, page_sheets, sheet_text
@@ -31,7 +32,7 @@ def inline_styles(editor: Editor, page: PageContext, view: View, options: Option
     report = Report()
     for link in editor.tree.iter_elements("link"):
         if _is_plain_sheet(link):
-            _consider(link, editor, page, view, report)
+            _consider(link, editor, page, view, options, report)
     return report
 
 
@@ -39,11 +40,11 @@ def _is_plain_sheet(link: Element) -> bool:
     return (link.attr("rel") or "").lower().split() == ["stylesheet"] and bool(link.attr("href"))
 
 
-def _consider(link: Element, editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def _consider(link: Element, editor: Editor, page: PageContext, view: View, options: Options, report: Report) -> None:
     path = view.follow(page.base, link.attr("href") or "").path
     if path is None:
         return
-    reason = next(_reasons_against(link, path, editor.text, page, view), None)
+    reason = next(_reasons_against(link, path, editor.text, page, view, options), None)
     made = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
     if isinstance(made, str):
         report.actions.append(Action("inline-styles", KEPT, path, made))
@@ -61,7 +62,9 @@ class _Made:
     text: str
 
 
-def _reasons_against(link: Element, path: str, text: str, page: PageContext, view: View) -> Iterator[str]:
+def _reasons_against(
+    link: Element, path: str, text: str, page: PageContext, view: View, options: Options
+) -> Iterator[str]:
     """Yield why this link stays, as far as page and link say it."""
     unusual = set(link.attrs) - _ALLOWED
     if unusual:
@@ -76,7 +79,7 @@ def _reasons_against(link: Element, path: str, text: str, page: PageContext, vie
         yield "the page's base URL is on another site"
     if stands_apart(link, text):
         yield "the link stands in a noscript, template or foreign element"
-    if not view.placement(path).inline:
+    if not moves_in(path, view, options):
         yield SHARED
     if page.looks_for_sheets():
         yield "a script of the page looks for style sheets"

@@ -16,6 +16,7 @@ from adaptc.html.references import base_element
 from adaptc.model import Action
 from adaptc.passes.view import DerivingView, Options, View
 from adaptc.script import introspects, is_javascript_type, is_module_type, touches_sources
+from adaptc.script.images import changes_images
 from adaptc.script.introspection import looks_for_style_sheets
 from adaptc.urls import Reach, document_base
 
@@ -77,6 +78,10 @@ class PageContext:
         """Whether a script of the page may read or write the URLs of its images."""
         return self.has_unseen_scripts or any(map(_touches_sources, self.scripts))
 
+    def changes_images(self) -> bool:
+        """Whether a script of the site may change the addresses of the page's images, or take them apart."""
+        return any(map(_changes_images, self.scripts))
+
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can stand in the page: a page that declares no encoding takes ASCII only."""
         if text.isascii():
@@ -90,6 +95,10 @@ class PageContext:
 INLINED = "its bytes cost less than a request for it"
 SHARED = "a shared file costs less over a visit"
 MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
+
+# Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
+# sites, of which nothing is known; or the site's own that change images.
+ANY, OWN = "any", "own"
 
 KEPT = "kept"  # the verb of an action that leaves things alone
 
@@ -108,6 +117,11 @@ def _introspects(script: str | bytes) -> str | None:
 @lru_cache(maxsize=512)
 def _looks_for_sheets(script: str | bytes) -> bool:
     return looks_for_style_sheets(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _changes_images(script: str | bytes) -> bool:
+    return changes_images(_script_text(script))
 
 
 @lru_cache(maxsize=512)
