@@ -13,6 +13,7 @@ from typing import Any
 from adaptc import media
 from adaptc.digest import digest_parts
 from adaptc.image.targets import MODERATE, TEXT_SCALE
+from adaptc.passes.bundle import bundle_beside, bundle_page
 from adaptc.passes.dimensions import add_dimensions
 from adaptc.passes.embedded import minify_embedded
 from adaptc.passes.half_images import half_images
@@ -31,11 +32,13 @@ from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
 from adaptc.passes.unembed import unembed
 from adaptc.passes.used_styles import used_styles
-from adaptc.passes.view import Asset, DerivingView, Options, Outcome
+from adaptc.passes.view import Asset, Beside, DerivingView, Options, Outcome, View
 from adaptc.rulebook import Level, Option
 from adaptc.version import VERSION
 
 AssetPass = Callable[[Asset, DerivingView, Options], Outcome]
+# Makes a file next to a page, of its path and content as it came
+BesidePass = Callable[[str, bytes, View, Options], Beside]
 # A text pass works on the finished text of a page, after all edits.
 TextPass = Callable[..., "str | None"]
 
@@ -47,13 +50,13 @@ _PAGES = frozenset({media.HTML})
 class Pass:
     """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
 
-    Exactly one of ``asset``, ``edit``, ``whole`` and ``text`` is given. ``content_only`` says that an asset pass looks
-    at nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
-    edit pass must see what the edit passes before it made of the page, where others may run on the same text;
-    ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements that an edit pass
-    changes and others may change as well: two passes never edit one element in the same text. ``may_grow`` says that
-    an asset is worth more bytes to this pass, which saves them elsewhere. ``prepare`` turns the text
-    into one that the edits of a pass, which runs by itself then, start from.
+    Exactly one of ``asset``, ``edit``, ``whole``, ``text`` and ``beside`` is given. ``content_only`` says that an asset
+    pass looks at nothing but the content, so that its result is shared by equal files wherever they are;
+    ``after_edits`` that an edit pass must see what the edit passes before it made of the page, where others may run on
+    the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements
+    that an edit pass changes and others may change as well: two passes never edit one element in the same text.
+    ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or requests, elsewhere.
+    ``prepare`` turns the text into one that the edits of a pass, which runs by itself then, start from.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Pass:
     edit: PagePass | None = None
     whole: WholePass | None = None
     text: TextPass | None = None
+    beside: BesidePass | None = None
     content_only: bool = False
     after_edits: bool = False
     changes_embeds: bool = False
@@ -89,6 +93,9 @@ _TAKEN_IN = {"budget": Option(0), "largest": Option(0)}
 _READERS = Option("visitors", "visitors", "crowd")
 # Which scripts keep a page's images as they are
 _SCRIPTS = Option("own", "own", "any")
+
+# The bytes of a page's files together, up to which they are bundled
+_LIMIT = {"limit": Option(5_000_000)}
 
 PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
@@ -128,6 +135,8 @@ PASSES: tuple[Pass, ...] = (
         changes_embeds=True,
         writes=frozenset({"img"}),
     ),
+    Pass("bundle", 1, _PAGES, _LIMIT, whole=bundle_page, changes_embeds=True, may_grow=True),
+    Pass("bundle-file", 1, _PAGES, _LIMIT, beside=bundle_beside),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
     Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
     Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),

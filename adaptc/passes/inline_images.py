@@ -62,9 +62,11 @@ def _candidates(
     candidates = []
     for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
         # a fragment chooses a part of an SVG
-        if path is None or uses[path] > 1 or "#" in target.suffix or not _is_fit(image, path, view, text, options):
+        if path is None or "#" in target.suffix or not _is_fit(image, path, view, text, options):
             continue
         size = len(view.artifact(path))
+        if (uses[path] - 1) * size > options.get("repeated", 0):
+            continue
         if size <= (options["largest"] or view.settings.data_uri_max):
             candidates.append((size, path, image))
     return candidates
