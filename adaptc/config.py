@@ -84,6 +84,20 @@ class CostConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DecorationsConfig:
+    """``[decorations]``: what the user knows better than the classifier of images.
+
+    ``keep`` and ``drop`` hold patterns of URLs and, behind ``##``, CSS selectors. ``rules`` is a file with tables of
+    ``rules/decorations.toml``; ``filters`` are lists of filters as ad blockers take them.
+    """
+
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    rules: Path | None = None
+    filters: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings of a build. Paths are absolute or relative to the working directory.
 
@@ -97,6 +111,7 @@ class Config:
     build: BuildConfig = BuildConfig()
     codings: CodingsConfig = CodingsConfig()
     cost: CostConfig = CostConfig()
+    decorations: DecorationsConfig = DecorationsConfig()
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
     file: Path | None = None
@@ -107,6 +122,7 @@ SECTIONS: dict[str, type] = {
     "build": BuildConfig,
     "codings": CodingsConfig,
     "cost": CostConfig,
+    "decorations": DecorationsConfig,
 }
 
 
@@ -171,6 +187,12 @@ def _texts(value: Any, _base: Path) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _paths(value: Any, base: Path) -> tuple[Path, ...]:
+    if isinstance(value, tuple) and all(isinstance(item, Path) for item in value):
+        return value
+    return tuple(_path(item, base) for item in _texts(value, base))
+
+
 def _names(value: Any, base: Path) -> tuple[str, ...]:
     names = _texts(value, base)
     if any("/" in name for name in names):
@@ -233,6 +255,10 @@ FIELDS: dict[str, Check] = {
     "cost.warm_share": _number(0, 1),
     "cost.data_uri_budget": _size,
     "cost.data_uri_max": _size,
+    "decorations.keep": _texts,
+    "decorations.drop": _texts,
+    "decorations.rules": _path,
+    "decorations.filters": _paths,
 }
 
 # Tables whose keys are names that FIELDS cannot list: of levels and of diagnostics.
@@ -373,9 +399,11 @@ def relevelled(found: Iterable[Diagnostic], config: Config) -> Iterator[Diagnost
 
 # ---- the recipe
 
-# What cannot change a byte of the output: where things are, how many work at it, what is printed.
+# What cannot change a byte of the output: where things are, how many work at it, what is printed. What rules and
+# filters say is in the recipes of the levels that ask.
 _NO_RECIPE = {
     "build": ("jobs", "cache", "cache_size"),
+    "decorations": ("rules", "filters"),
 }
 
 

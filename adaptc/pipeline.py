@@ -17,6 +17,7 @@ from adaptc.passes.bundle import bundle_beside, bundle_page
 from adaptc.passes.dimensions import add_dimensions
 from adaptc.passes.embedded import minify_embedded
 from adaptc.passes.half_images import half_images
+from adaptc.passes.half_objects import half_objects
 from adaptc.passes.half_sheets import half_sheet_file
 from adaptc.passes.images import MEDIA_TYPES as IMAGES
 from adaptc.passes.images import recompress_image
@@ -28,6 +29,8 @@ from adaptc.passes.page import PagePass, WholePass
 from adaptc.passes.reading import read_only
 from adaptc.passes.remove_scripts import remove_scripts, show_noscript
 from adaptc.passes.scripts import rewrite_json, rewrite_script
+from adaptc.passes.strip import strip
+from adaptc.passes.strip_sheets import strip_sheet
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
 from adaptc.passes.unembed import unembed
@@ -55,8 +58,8 @@ class Pass:
     ``after_edits`` that an edit pass must see what the edit passes before it made of the page, where others may run on
     the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements
     that an edit pass changes and others may change as well: two passes never edit one element in the same text.
-    ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or requests, elsewhere.
-    ``prepare`` turns the text into one that the edits of a pass, which runs by itself then, start from.
+    ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or requests, elsewhere;
+    ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the edits of a pass, which runs by itself then, start from.
     """
 
     name: str
@@ -72,11 +75,17 @@ class Pass:
     after_edits: bool = False
     changes_embeds: bool = False
     writes: frozenset[str] = frozenset()
+    labels: bool = False
     may_grow: bool = False
     prepare: Callable[[str], str] | None = None
 
 
 _MINIFY = {"minify": Option(True)}
+_STRIP = {
+    "decorations": Option(True),
+    "ads": Option(True),
+    "keep": Option("content", "content", "logo-story"),
+}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
 # What a smaller copy of an image is like: see ``adaptc.image.halve.halve``
@@ -100,6 +109,7 @@ _LIMIT = {"limit": Option(5_000_000)}
 PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
+    Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
     Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
@@ -115,6 +125,8 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
         changes_embeds=True,
     ),
+    Pass("half-objects", 1, _PAGES, edit=half_objects, changes_embeds=True, writes=frozenset({"img"}), labels=True),
+    Pass("strip", 1, _PAGES, _STRIP, edit=strip, changes_embeds=True, writes=frozenset({"img", "style"}), labels=True),
     Pass(
         "half-images",
         1,
@@ -166,6 +178,11 @@ class Plan:
 
     level: Level
     steps: tuple[Step, ...]
+
+    @property
+    def labels(self) -> bool:
+        """Whether some step asks what images are for."""
+        return any(step.of.labels for step in self.steps)
 
     def steps_for(self, media_type: str) -> tuple[Step, ...]:
         """Return the steps that work on a media type, in order."""

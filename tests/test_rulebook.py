@@ -41,6 +41,7 @@ def test_the_shipped_ladder() -> None:
     beside = [level.name for level in shipped.values() if level.number is None]
     assert beside == sorted(beside) and "halfres" in beside
     assert names(shipped["full"]) == []
+    assert (shipped["halfobject"].number, shipped["halfobject"].promise) == (None, "words")
 
 
 def test_the_default_configuration_builds_levels_that_ship() -> None:

@@ -39,7 +39,7 @@ def classify_images(
     --format jsonl, one JSON object a line: site, page, ref (as written), path, kind, label, score, reasons.
     """
     config = frame.load({"docroot": docroot})
-    rules = _rules(own_rules)
+    rules = _rules(config, own_rules)
     tree, site = _site(config)
     found = _found(tree, site, rules, globs, level)
     name = site_name(config)
@@ -52,11 +52,10 @@ def classify_images(
         _print_pages(found, frame)
 
 
-def _rules(path: Path | None) -> DecorationRules:
-    from adaptc.analyse.decorations import load_decoration_rules
-    from adaptc.tomlsource import read_toml
+def _rules(config: Config, path: Path | None) -> DecorationRules:
+    from adaptc.analyse.decorations.configured import configured_rules
 
-    return load_decoration_rules(read_toml(path) if path else None)
+    return configured_rules(config, path).rules
 
 
 def _site(config: Config) -> tuple[Tree, Site]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from adaptc import media
+from adaptc.analyse.decorations.configured import configured_rules
 from adaptc.analyse.facts import affected_targets
 from adaptc.analyse.placement import DeliveryCost
 from adaptc.codings import CODINGS
@@ -46,7 +47,7 @@ from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
 from adaptc.model import OWN_DIRECTORY, Resource
 from adaptc.passes.view import Effort, Settings
-from adaptc.pipeline import plan_level
+from adaptc.pipeline import Plan, plan_level
 from adaptc.rulebook import Level
 from adaptc.site import Source
 
@@ -93,6 +94,7 @@ class Builder:
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
         self.codec = codec_recipe()
+        self.decorations = configured_rules(config) if any(plan_level(one).labels for one in levels) else None
         self.recipes = self._recipes()
         self.publisher = Publisher(self.output, Store(self.cache))
 
@@ -100,16 +102,17 @@ class Builder:
         """Return the recipe of each level: a page may be as it is at the level above, whose recipe is a part of it."""
         above, recipes = levels_above(self.levels), dict[str, str]()
         for level in self.levels:  # dearest first
-            own = plan_level(level).recipe(self._recipe_text())
+            plan = plan_level(level)
+            own = plan.recipe(self._recipe_text(plan))
             recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
         return recipes
 
-    def _recipe_text(self) -> str:
+    def _recipe_text(self, plan: Plan) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
         site = self.config.site
-        return repr(
-            (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes, self._complete())
-        )
+        shared = (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes)
+        rules = (plan.level.name, self.decorations.digest) if plan.labels and self.decorations else None
+        return repr((*shared, self._complete(), rules))
 
     def _complete(self) -> bool:
         return self.config.build.identity == "complete"
@@ -274,6 +277,7 @@ class Builder:
             self.codec,
             self.config.site.max_file_bytes,
             self._complete(),
+            self.decorations.rules if self.decorations else None,
         )
         path = self.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
         snapshot.write(path)
@@ -283,7 +287,8 @@ class Builder:
 
     def _decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
         # an image may shrink to half before it becomes a data URI
-        decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max)
+        limits = self.decorations.rules.limits if self.decorations else None
+        decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
         rows = decision_rows(decisions)
         turned = changed_decisions(state.decisions(), rows)
         state.set_decisions(rows)

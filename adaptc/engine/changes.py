@@ -15,7 +15,7 @@ from adaptc.engine.reasons import (
     RecipeChanged,
 )
 from adaptc.engine.state import State, Unit
-from adaptc.engine.view import PIN, PLACEMENT, PRESENCE
+from adaptc.engine.view import PIN, PLACEMENT, PRESENCE, STANDING
 from adaptc.model import Resource
 
 
@@ -113,4 +113,4 @@ def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]
 
 
 def _subject(key: str) -> str:
-    return key.removeprefix(PLACEMENT).removeprefix(PIN)
+    return key.removeprefix(PLACEMENT).removeprefix(PIN).removeprefix(STANDING)

@@ -28,7 +28,7 @@ from adaptc.model import Resource
 from adaptc.site import Source
 
 # Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
-SCHEMA = 3
+SCHEMA = 4
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -151,6 +151,8 @@ class State:
             "pinned": facts.pinned,
             "transfer": facts.transfer,
             "diagnostics": pack_diagnostics(facts.diagnostics),
+            "images": facts.images,
+            "first_image": facts.first_image,
         }
         targets = zlib.compress(_join(facts.targets), 1)
         row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
@@ -169,6 +171,8 @@ class State:
                     (),
                     values["transfer"],
                     unpack_diagnostics(values["diagnostics"]),
+                    tuple(values["images"]),
+                    values["first_image"],
                 ),
             )
 
@@ -230,12 +234,12 @@ class State:
 
     # ---- decisions, directories
 
-    def decisions(self) -> dict[str, tuple[bool, str]]:
+    def decisions(self) -> dict[str, tuple[int, str]]:
         """Return the decisions of the last build, with the figures behind them, by dependency key."""
         rows = self.db.execute("SELECT key, choice, figures FROM decisions")
-        return {os.fsdecode(key): (bool(choice), figures) for key, choice, figures in rows}
+        return {os.fsdecode(key): (choice, figures) for key, choice, figures in rows}
 
-    def set_decisions(self, decisions: Mapping[str, tuple[bool, str]]) -> None:
+    def set_decisions(self, decisions: Mapping[str, tuple[int, str]]) -> None:
         """Replace all decisions."""
         self.db.execute("DELETE FROM decisions")
         rows = [(os.fsencode(key), choice, figures) for key, (choice, figures) in decisions.items()]

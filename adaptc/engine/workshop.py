@@ -19,12 +19,13 @@ from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.engine.assets import Assets
 from adaptc.engine.derive import Deriver
 from adaptc.engine.encoder import Encoder
+from adaptc.engine.evidence import EvidenceStore
 from adaptc.engine.ladder import AssetWeight, Scales, Weight, levels_above
 from adaptc.engine.publish import ObjectGone, Publisher
 from adaptc.engine.results import Extra, Output, UnitResult
 from adaptc.engine.snapshot import Snapshot
 from adaptc.engine.store import Store
-from adaptc.engine.view import RecordingView
+from adaptc.engine.view import Labelling, RecordingView
 from adaptc.fs import ChangedWhileRead, DiskTree
 from adaptc.model import IDENTITY, Action, Role
 from adaptc.passes.view import DerivedFile
@@ -60,6 +61,7 @@ class Workshop:
         self.scales = Scales(self._asset_weight)
         self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
         self.deriver = Deriver(self.store, snapshot.settings)
+        self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
         self.assets = Assets(self.site.sources, self.plans, self.store)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
 
@@ -73,7 +75,12 @@ class Workshop:
             lambda path, outer: self.assets.artifact(level, path, outer),
             self.deriver.derived,
             self.deriver.content,
+            self._labelling(level),
         )
+
+    def _labelling(self, level: str) -> Labelling | None:
+        rules = self.snapshot.decorations
+        return None if rules is None else Labelling(level, rules, self.evidence.of)
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build and publish one unit; what cannot be built is withdrawn and said."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.delivery import moves_in
+from adaptc.passes.delivery import CROWD, moves_in
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.view import Options, View
-from adaptc.script import for_script_element, is_javascript_type, writes_document
+from adaptc.script import for_script_element, introspects, is_javascript_type, writes_document
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -66,9 +66,18 @@ def _reasons_against(
     integrity = element.attr("integrity")
     if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
-    if reason := page.introspection():
+    yield from _reasons_of_scripts(view.artifact(path).decode("utf-8", "replace"), page, options)
+
+
+def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Iterator[str]:
+    """Yield why scripts may notice. For a crowd, what looks for itself is taken to look for nothing else."""
+    if options["readers"] != CROWD and (reason := page.introspection()):
         yield reason
-    if writes_document(view.artifact(path).decode("utf-8", "replace")):
+    if options["readers"] == CROWD and (reason := introspects(text)):
+        yield reason
+    if options["readers"] == CROWD and page.selects_other_scripts():
+        yield "a script of the page may look for scripts by their addresses"
+    if writes_document(text):
         yield "it writes into the document (document.write)"
 
 

@@ -15,7 +15,13 @@ from adaptc.html.edit import Editor
 from adaptc.html.references import base_element
 from adaptc.model import Action
 from adaptc.passes.view import DerivingView, Options, View
-from adaptc.script import introspects, is_javascript_type, is_module_type, touches_sources
+from adaptc.script import (
+    introspects,
+    is_javascript_type,
+    is_module_type,
+    selects_other_scripts,
+    touches_sources,
+)
 from adaptc.script.images import changes_images
 from adaptc.script.introspection import looks_for_style_sheets
 from adaptc.urls import Reach, document_base
@@ -69,6 +75,14 @@ class PageContext:
         """
         reason = next(filter(None, map(_introspects, self.scripts)), None)
         return reason and f"a script of the page may notice: {reason}"
+
+    def selects_other_scripts(self) -> bool:
+        """Whether a script of the page may look for others by their addresses."""
+        return any(selects_other_scripts(_script_text(script)) for script in self.scripts)
+
+    def knows(self, name: str) -> bool:
+        """Whether a script of the page may have the handle ``name``: it says so, or is not known."""
+        return self.has_unseen_scripts or any(name in _script_text(script) for script in self.scripts)
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""

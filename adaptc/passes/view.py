@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from adaptc.analyse.placement import Placement
 from adaptc.diagnostics import Diagnostic
 from adaptc.model import Action
 from adaptc.site import Found
+
+if TYPE_CHECKING:
+    from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
 
 Effort = Literal["fast", "default", "max"]
 Options = Mapping[str, Any]
@@ -81,6 +84,18 @@ class Settings:
     crowd_limit: int = 58_000
 
 
+class Labelling(Protocol):
+    """The name of the level and the rules by which its images are labelled."""
+
+    @property
+    def level(self) -> str:
+        """The level whose adaptation tags hold."""
+
+    @property
+    def rules(self) -> DecorationRules:
+        """The rules, the user's overrides among them."""
+
+
 class View(Protocol):
     """The site as the passes of one level see it. Everything that is asked is recorded."""
 
@@ -106,6 +121,16 @@ class View(Protocol):
 
     def is_pinned(self, path: str) -> bool:
         """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""
+
+    @property
+    def labelling(self) -> Labelling:
+        """The level and the rules of labels; only for passes that say they ask for labels."""
+
+    def evidence(self, path: str) -> ImageEvidence:
+        """Return what the image file at ``path`` looks like; likewise."""
+
+    def standing(self, path: str) -> Standing:
+        """Return how the site uses the image file at ``path``; likewise."""
 
 
 class DerivingView(View, Protocol):

@@ -59,6 +59,17 @@ MARKS: tuple[Mark, ...] = (
 )
 
 
+# A script may look for itself in many ways, and stays in its file then. One that selects scripts by their addresses
+# may mean the others.
+_OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
+
+
+@lru_cache(maxsize=512)
+def selects_other_scripts(text: str) -> bool:
+    """Whether a script may notice that a neighbour has no address any more."""
+    return _OTHERS.search(code_text(text)) is not None
+
+
 # write() without text is how jQuery opens a frame of its own.
 _WRITES = re.compile(rf"(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\))")
 
