@@ -59,7 +59,8 @@ class Pass:
     the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements
     that an edit pass changes and others may change as well: two passes never edit one element in the same text.
     ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or requests, elsewhere;
-    ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the edits of a pass, which runs by itself then, start from.
+    ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the edits of a pass, which
+    runs by itself then, start from.
     """
 
     name: str
