@@ -27,6 +27,7 @@ from adaptc.passes.inline_styles import inline_styles
 from adaptc.passes.markup import shorten_markup
 from adaptc.passes.page import PagePass, WholePass
 from adaptc.passes.reading import read_only
+from adaptc.passes.reduce_fonts import reduce_page_fonts, reduce_sheet_fonts
 from adaptc.passes.remove_scripts import remove_scripts, show_noscript
 from adaptc.passes.scripts import rewrite_json, rewrite_script
 from adaptc.passes.strip import strip
@@ -104,6 +105,9 @@ _READERS = Option("visitors", "visitors", "crowd")
 # Which scripts keep a page's images as they are
 _SCRIPTS = Option("own", "own", "any")
 
+# Families whose fonts stay
+_FAMILIES = {"keep": Option([])}
+
 # The bytes of a page's files together, up to which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
 
@@ -112,9 +116,11 @@ PASSES: tuple[Pass, ...] = (
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
     Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
+    Pass("fonts", 1, frozenset({media.CSS}), _FAMILIES, asset=reduce_sheet_fonts, content_only=True),
     Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
+    Pass("page-fonts", 1, _PAGES, _FAMILIES, edit=reduce_page_fonts, writes=frozenset({"style", "link"})),
     Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript, changes_embeds=True),
     Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True, changes_embeds=True),
     Pass(

@@ -27,7 +27,7 @@ _ICON_SERVICE = re.compile(r"icon|awesome|symbols", re.IGNORECASE)
 
 # Whole words in the names of icon fonts, seen in twelve widespread ones.
 _ICON_NAME = re.compile(
-    r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
+    r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|[a-z]*awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
     r"typicons?|themify|weathericons?|linearicons?|lnr|simple-line-icons?|material-?icons?|webdings|wingdings|slick|"
     r"[a-z]*icons?|[a-z]*glyphs?)(?:$|[^a-z])"
 )
