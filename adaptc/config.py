@@ -66,6 +66,20 @@ class CodingsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectConfig:
+    """``[select]``: the pages that degraded levels are built for (Krishnamurthy and others, WWW2003).
+
+    ``logs`` are access logs, or shell patterns of them; without any, every page counts as popular. The popular pages
+    are those that make up ``share`` of the page views. ``format`` is what ``adaptc.accesslog.parser.compile_format``
+    takes.
+    """
+
+    logs: tuple[str, ...] = ()
+    share: float = 0.7
+    format: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class CostConfig:
     """``[cost]``: what a page costs, U = aR + bW (Abdelzaher, Shin and Bhatti, section 4).
 
@@ -110,6 +124,7 @@ class Config:
     site: SiteConfig = SiteConfig()
     build: BuildConfig = BuildConfig()
     codings: CodingsConfig = CodingsConfig()
+    select: SelectConfig = SelectConfig()
     cost: CostConfig = CostConfig()
     decorations: DecorationsConfig = DecorationsConfig()
     levels: TomlSource = field(default_factory=TomlSource)
@@ -121,6 +136,7 @@ SECTIONS: dict[str, type] = {
     "site": SiteConfig,
     "build": BuildConfig,
     "codings": CodingsConfig,
+    "select": SelectConfig,
     "cost": CostConfig,
     "decorations": DecorationsConfig,
 }
@@ -193,6 +209,26 @@ def _paths(value: Any, base: Path) -> tuple[Path, ...]:
     return tuple(_path(item, base) for item in _texts(value, base))
 
 
+def _logs(value: Any, base: Path) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(item, str) and item not in ("", "-") for item in value
+    ):
+        raise _UnfitError('a list of files or shell patterns, such as ["logs/access.log*"]')
+    return tuple(str(_path(item, base)) for item in value)
+
+
+def _log_format(value: Any, _base: Path) -> str:
+    from adaptc.accesslog.parser import compile_format
+
+    try:
+        parser = compile_format(_text(value, _base))
+    except UsageError as wrong:
+        raise _UnfitError(f"a log format that can be read ({wrong})") from None
+    if parser.lacks("target", "status"):
+        raise _UnfitError("a log format with the request and its status, by which page views are counted")
+    return parser.format
+
+
 def _names(value: Any, base: Path) -> tuple[str, ...]:
     names = _texts(value, base)
     if any("/" in name for name in names):
@@ -249,6 +285,9 @@ FIELDS: dict[str, Check] = {
     "codings.gz": _flag,
     "codings.br": _flag,
     "codings.zst": _flag,
+    "select.logs": _logs,
+    "select.share": _number(0.01, 1),
+    "select.format": _log_format,
     "cost.request_ms": _number(0),
     "cost.kilobyte_ms": _number(0),
     "cost.pages_per_visit": _number(1),
@@ -400,10 +439,11 @@ def relevelled(found: Iterable[Diagnostic], config: Config) -> Iterator[Diagnost
 # ---- the recipe
 
 # What cannot change a byte of the output: where things are, how many work at it, what is printed. What rules and
-# filters say is in the recipes of the levels that ask.
+# filters say is in the recipes of the levels that ask; of [select] the traffic counts that comes of it.
 _NO_RECIPE = {
     "build": ("jobs", "cache", "cache_size"),
     "decorations": ("rules", "filters"),
+    "select": ("logs", "share", "format"),
 }
 
 

@@ -28,7 +28,10 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a source: a path relative to the docroot, a line and a column, both counted from 1."""
+    """A place in a source: a path relative to the docroot, a line and a column, both counted from 1.
+
+    The path of a log is as the user wrote it.
+    """
 
     path: str
     line: int | None = None
@@ -104,6 +107,14 @@ KINDS: dict[str, Kind] = {
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # screenshots
+    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); the report has no screenshots"),
+    "browser-failed": Kind(W, "{program} failed ({reason}); screenshots are missing in the report"),
+    # access logs
+    "log-line-skipped": Kind(W, "is not in the log format: {line}"),
+    "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),
+    "log-cut": Kind(W, "cannot be read to its end ({reason}); what stands before that counts"),
+    "log-without-pages": Kind(W, "no view of a page was found in the access logs; every page counts as popular"),
     # publishing
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }

@@ -45,9 +45,10 @@ class DeliveryCost:
 
         ``b s < (1 - w) (a + b s)``; the share of warm caches is what keeps a file out of the page then.
         """
-        if self.warm_share == 0:
+        if not self.warm_share * self.kilobyte_ms:  # files are never cached, or bytes cost nothing
             return sys.maxsize
-        return int(KILOBYTE * (1 - self.warm_share) * self.request_ms / (self.warm_share * self.kilobyte_ms))
+        limit = KILOBYTE * (1 - self.warm_share) * self.request_ms / (self.warm_share * self.kilobyte_ms)
+        return int(min(limit, sys.maxsize))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,19 +59,9 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
 
 
 def _site(config: Config) -> tuple[Tree, Site]:
-    from adaptc.fs import DiskTree
-    from adaptc.load.directory import Selection, load_directory
-    from adaptc.site import Site, Source
-    from adaptc.urls import SiteAddress
+    from adaptc.load.site import load_site
 
-    if config.docroot is None or not config.docroot.is_dir():
-        raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
-    tree = DiskTree(config.docroot)
-    loaded = load_directory(tree, Selection(config.site.exclude, config.site.include_hidden))
-    sources = {
-        path: Source("", found.size, found.media_type, found.alias_of) for path, found in loaded.resources.items()
-    }
-    return tree, Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
+    return load_site(config)
 
 
 def _found(

@@ -37,6 +37,7 @@ COMMANDS: dict[str, Entry] = {
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
+    "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
     "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),

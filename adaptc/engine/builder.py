@@ -1,6 +1,6 @@
 """The build engine: does what is needed, in an order in which a reader of the tree never sees anything untrue.
 
-1. load the docroot and compare it with the last build's state;
+1. load the docroot and compare it with the last build's state; read the access logs, if any;
 2. read what changed and gather its facts;
 3. decide what concerns the whole site;
 4. find the stale units; take what is untrue out of the trees, note it in the state;
@@ -24,6 +24,7 @@ from adaptc import media
 from adaptc.analyse.decorations.configured import configured_rules
 from adaptc.analyse.facts import affected_targets
 from adaptc.analyse.placement import DeliveryCost
+from adaptc.analyse.popularity import Traffic
 from adaptc.codings import CODINGS
 from adaptc.codings import recipe as codec_recipe
 from adaptc.config import Config, recipe_text
@@ -41,6 +42,7 @@ from adaptc.engine.results import UnitResult
 from adaptc.engine.snapshot import Snapshot
 from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.store import Store
+from adaptc.engine.traffic import UNRESTRICTED, Restriction, measure_traffic, restriction
 from adaptc.engine.view import Decisions
 from adaptc.engine.worker import build_batch, gather_batch
 from adaptc.fs import TEMPORARY, DiskTree
@@ -61,13 +63,18 @@ _EVERYTHING = Decisions({}, frozenset())
 
 @dataclass(slots=True)
 class Report:
-    """What a build did. ``reasons`` tells why each unit was built, in the order of paths."""
+    """What a build did. ``reasons`` tells why each unit was built, in the order of paths.
+
+    ``traffic`` is None without access logs; ``restriction`` is what it leaves out.
+    """
 
     resources: dict[str, Resource]
     reasons: dict[Unit, Reason] = field(default_factory=dict)
     removed: int = 0
     loading: list[Diagnostic] = field(default_factory=list)
     unread: list[Diagnostic] = field(default_factory=list)
+    traffic: Traffic | None = None
+    restriction: Restriction = UNRESTRICTED
 
     @property
     def worked(self) -> bool:
@@ -142,42 +149,50 @@ class Builder:
         selection = Selection(self.config.site.exclude, self.config.site.include_hidden)
         return load_directory(DiskTree(self.docroot), selection)
 
+    def _begun(self, state: State, *, remember: bool) -> Report:
+        """Return the report of a build that begins: what there is, and what traffic leaves out."""
+        loaded = self.load()
+        traffic, said = measure_traffic(self.config, state, loaded.resources, self.progress, remember=remember)
+        left_out = restriction(traffic, loaded.resources, self.levels)
+        found = [*loaded.diagnostics, *said]
+        return Report(loaded.resources, loading=found, traffic=traffic, restriction=left_out)
+
     # ---- planning
 
     def plan(self, state: State) -> Report:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        loaded = self.load()
+        report = self._begun(state, remember=False)
         before = state.resources()
-        touched = compare_files(loaded.resources, before)
+        touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
-        changes = _changes(loaded.resources, contents, before)
-        reasons = stale_units(state, changes, self.recipes, loaded.resources)
+        changes = _changes(report.resources, contents, before)
+        reasons = stale_units(state, changes, self.recipes, report.resources, report.restriction)
         if self._trees_differ(state):
-            reasons.update(self._missing_outputs(state, reasons, loaded.resources))
-        gone = self._without_source(state, loaded.resources)
-        return Report(loaded.resources, _ordered(reasons, self.levels), len(gone), loaded.diagnostics)
+            reasons.update(self._missing_outputs(state, reasons, report))
+        report.reasons = _ordered(reasons, self.levels)
+        report.removed = len(self._unwanted(state, report))
+        return report
 
     # ---- building
 
     def run(self, state: State) -> Report:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        loaded = self.load()
-        report = Report(loaded.resources, loading=loaded.diagnostics)
+        report = self._begun(state, remember=True)
         before = state.resources()
-        touched = compare_files(loaded.resources, before)
+        touched = compare_files(report.resources, before)
         unknown = self._trees_differ(state)
-        if not touched and not unknown and state.meta("complete") == self._complete_mark(loaded.resources):
+        if not touched and not unknown and state.meta("complete") == self._complete_mark(report):
             return report
         with worker_pool(self.jobs, self._worker_lock()) as workers:
             self._build(state, report, before, touched, unknown, workers, started)
         report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report
 
-    def _complete_mark(self, resources: Mapping[str, Resource]) -> dict[str, Any]:
+    def _complete_mark(self, report: Report) -> dict[str, Any]:
         """Return what a complete build notes: a build with the same mark has nothing to do."""
-        settings = digest_parts(recipe_text(self.config))
-        return {"levels": self.recipes, "files": len(resources), "settings": settings}
+        settings = digest_parts(recipe_text(self.config), report.restriction.mark())
+        return {"levels": self.recipes, "files": len(report.resources), "settings": settings}
 
     def _build(
         self,
@@ -198,19 +213,19 @@ class Builder:
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in resources.items())
         decisions, turned = self._decide(state, sources)
         changes = dataclasses.replace(changes, decisions=frozenset(turned))
-        reasons = stale_units(state, changes, self.recipes, resources)
+        reasons = stale_units(state, changes, self.recipes, resources, report.restriction)
         if unknown:
             self._withdraw_strangers(state)
-            reasons.update(self._missing_outputs(state, reasons, resources))
+            reasons.update(self._missing_outputs(state, reasons, report))
         report.reasons = _ordered(reasons, self.levels)
-        extras = self._extras(state, (*self._without_source(state, resources), *report.reasons))
-        report.removed = self._withdraw(state, report, resources)
+        extras = self._extras(state, (*self._unwanted(state, report), *report.reasons))
+        report.removed = self._withdraw(state, report)
         self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
         snapshot = self._snapshot("build", sources, decisions)
         done = self._run_units(state, report, sources, snapshot, workers)
         self._withdraw_extras(state, extras)
-        self._note_complete(state, resources, done)
+        self._note_complete(state, report, done)
 
     def _note_begun(self, state: State, worked: bool) -> None:
         """Note that the trees are not complete, and that what was emitted of them is not true any more."""
@@ -306,12 +321,12 @@ class Builder:
         return not known or any(_mtime(f"{self.output}/{path}") != mtime for path, mtime in known.items())
 
     def _missing_outputs(
-        self, state: State, known: Mapping[Unit, Reason], resources: Mapping[str, Resource]
+        self, state: State, known: Mapping[Unit, Reason], report: Report
     ) -> Iterator[tuple[Unit, Reason]]:
         for result in state.results(notes=False):
             unit = (result.level, result.path)
-            if result.level in self.recipes and result.path in resources and unit not in known:
-                missing = self._missing(result, resources[result.path].alias_of)
+            if self._is_wanted(unit, report) and unit not in known:
+                missing = self._missing(result, report.resources[result.path].alias_of)
                 if missing is not None:
                     yield unit, OutputMissing(missing)
 
@@ -322,12 +337,16 @@ class Builder:
                 return f"{result.level}/{output.coding}/{path}"
         return None
 
-    def _without_source(self, state: State, resources: Mapping[str, Resource]) -> list[Unit]:
-        return [unit for unit in state.recipes() if unit[1] not in resources or unit[0] not in self.recipes]
+    def _is_wanted(self, unit: Unit, report: Report) -> bool:
+        return unit[0] in self.recipes and unit[1] in report.resources and not report.restriction.forbids(unit)
 
-    def _withdraw(self, state: State, report: Report, resources: Mapping[str, Resource]) -> int:
-        """Take out of the trees what is untrue or has no source any more; return how many units went for good."""
-        gone = self._without_source(state, resources)
+    def _unwanted(self, state: State, report: Report) -> list[Unit]:
+        """Return built units whose source or level is gone, or whose page is not popular any more."""
+        return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
+
+    def _withdraw(self, state: State, report: Report) -> int:
+        """Take out of the trees what is untrue or not wanted any more; return how many units went for good."""
+        gone = self._unwanted(state, report)
         stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
@@ -394,7 +413,7 @@ class Builder:
 
     # ---- 6 done
 
-    def _note_complete(self, state: State, resources: Mapping[str, Resource], done: bool) -> None:
+    def _note_complete(self, state: State, report: Report, done: bool) -> None:
         """Note how the trees were left, and that there is nothing more to do, if that is so."""
         state.begin()
         directories = [
@@ -404,7 +423,7 @@ class Builder:
         ]
         state.set_directories(directories)
         if done:
-            state.set_meta("complete", self._complete_mark(resources))
+            state.set_meta("complete", self._complete_mark(report))
         state.commit()
 
 
