@@ -8,6 +8,7 @@ from adaptc.html.edit import Editor
 from adaptc.html.labels import folded, is_followed, media_target
 from adaptc.html.quoting import attribute_markup, text_markup
 from adaptc.model import Action
+from adaptc.passes.frame_text import quiet_document
 from adaptc.passes.page import PageContext, Report
 from adaptc.passes.view import Options, View
 
@@ -32,8 +33,8 @@ _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
 def unembed(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Replace what is embedded by links to it, or by what it holds for browsers that cannot show it.
 
-    A page of frames stays: they are all that it has. An ``<iframe srcdoc>`` stays too, which loads nothing, but in a
-    sandbox without scripts. Images are the affair of another pass.
+    A page of frames stays: they are all that it has. An ``<iframe srcdoc>`` keeps its text, in a sandbox without
+    scripts. Images are the affair of another pass.
     """
     report = Report()
     done: set[Element] = set()
@@ -48,12 +49,23 @@ def unembed(editor: Editor, page: PageContext, view: View, options: Options) -> 
 
 def _replace(editor: Editor, element: Element, report: Report) -> None:
     if "srcdoc" in element.attrs:
-        editor.set_attribute(element, "sandbox", None)
+        _quiet(editor, element, report)
         return
     instead = _fallback(element) or _link(element)
     editor.replace_element(element, instead)
     verb = "linked" if instead else "removed"
     report.actions.append(Action(NAME, verb, element.attr("src") or element.attr("data") or f"<{element.tag}>"))
+
+
+def _quiet(editor: Editor, frame: Element, report: Report) -> None:
+    text = quiet_document(frame.attr("srcdoc") or "")
+    if text is None:
+        editor.remove_element(frame)
+        report.actions.append(Action(NAME, "removed", "<iframe srcdoc>", "its markup is not understood"))
+        return
+    editor.set_attribute(frame, "sandbox", None)
+    editor.set_attribute(frame, "srcdoc", text)
+    report.actions.append(Action(NAME, "reduced", "<iframe srcdoc>", "it loads nothing"))
 
 
 def _fallback(element: Element) -> str:
