@@ -89,6 +89,8 @@ KINDS: dict[str, Kind] = {
     "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
     "edit-serialised": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
     "pass-dearer": Kind(N, "pass {name} was dropped for this page: it made it dearer ({reason})"),
+    "bundle-name-taken": Kind(W, "has no bundle beside it: the site has a file {name}"),
+    "bundle-too-large": Kind(N, "is not bundled: its files have {size} bytes, more than {limit}"),
     "level-dearer": Kind(N, "is the same at {name} as at {above}: {name} would make it dearer ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),

@@ -20,7 +20,7 @@ from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import base_href, embedded_references
 from adaptc.model import Action
 from adaptc.passes.dead_references import new_dead_references
-from adaptc.passes.page import Report, page_context
+from adaptc.passes.page import PageContext, Report, page_context
 from adaptc.passes.view import DerivingView
 from adaptc.pipeline import Step
 from adaptc.urls import document_base
@@ -113,13 +113,16 @@ class _Rewrite:
         self.editor = Editor(page.text)
         self.context = page_context(path, page, self.editor.tree, view)
         self.transfer = _transfer(content)
+        self.may_grow = False
 
     def run(self, steps: tuple[Step, ...]) -> Rewritten:
         """Run the steps; while the result fails, drop the pass that is to blame and run the others again.
 
         This ends: each turn drops a step, and with none left the page is as it was.
         """
-        left, dropped = list(steps), dict[str, Diagnostic]()
+        self.may_grow = any(step.of.may_grow for step in steps)
+        left = [step for step in steps if step.of.beside is None]
+        dropped = dict[str, Diagnostic]()
         made = self._apply(left, self.editor)
         while (problem := self._problem(made)) is not None:
             blamed, said = self._blamed(left, problem)
@@ -166,11 +169,11 @@ class _Rewrite:
         elif together[0].of.whole is not None:
             self._run_whole(together[0], made)
         else:
-            self._run_edits(together, editor or Editor(made.text), made)
+            self._run_edits(together, editor, made)
 
     def _run_text(self, step: Step, made: _Made) -> None:
         assert step.of.text is not None
-        shorter = step.of.text(made.text, self.context, step.options)
+        shorter = step.of.text(made.text, self._context(made), step.options)
         if shorter is not None and len(shorter) < len(made.text):
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
             made.note([step], {step.of.name: Report([saved])})
@@ -179,16 +182,22 @@ class _Rewrite:
     def _run_whole(self, step: Step, made: _Made) -> None:
         assert step.of.whole is not None
         try:
-            text, report = step.of.whole(made.text, self.context, self.view, step.options)
+            text, report = step.of.whole(made.text, self._context(made), self.view, step.options)
         except EditRefused as refused:
             self._refuse([step], made, _Problem("edit-refused", refused))
             return
         made.note([step], {step.of.name: report})
         made.text = made.text if text is None else text
 
-    def _run_edits(self, steps: list[Step], editor: Editor, made: _Made) -> None:
-        """Run a round; where its edits do not go together, run each pass by itself to see which to drop."""
-        reports = {step.of.name: self._edit(step, editor) for step in steps}
+    def _run_edits(self, steps: list[Step], first: Editor | None, made: _Made) -> None:
+        """Run a round; where its edits do not go together, run each pass by itself to see which to drop.
+
+        ``first`` is an editor of the text so far, where there is one already.
+        """
+        prepare = steps[0].of.prepare
+        editor = Editor(prepare(made.text)) if prepare is not None else first or Editor(made.text)
+        context = self._context(made)
+        reports = {step.of.name: self._edit(step, editor, context) for step in steps}
         try:
             edited = editor.apply()
         except EditRefused as refused:
@@ -207,11 +216,16 @@ class _Rewrite:
             made.refused[name] = problem.said_of(name, self.path)
             return
         for step in steps:
-            self._run_edits([step], Editor(made.text), made)
+            self._run_edits([step], None, made)
 
-    def _edit(self, step: Step, editor: Editor) -> Report:
+    def _edit(self, step: Step, editor: Editor, context: PageContext) -> Report:
         assert step.of.edit is not None
-        return step.of.edit(editor, self.context, self.view, step.options)
+        return step.of.edit(editor, context, self.view, step.options)
+
+    def _context(self, made: _Made) -> PageContext:
+        """Return what passes may know of the page as it is by now."""
+        is_scriptless = any(report.is_scriptless for report in made.reports.values())
+        return self.context.without_scripts() if is_scriptless else self.context
 
     # ---- judging what they made
 
@@ -223,7 +237,7 @@ class _Rewrite:
         if encoded is None:
             return _Problem("contract-broken", "it cannot be written in the page's encoding")
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
-        if (extra := self._extra(made, encoded)) > 0:
+        if not self.may_grow and (extra := self._extra(made, encoded)) > 0:
             return _Problem("pass-dearer", f"{extra} bytes more, compressed")
         broken = self._broken(made.tree())
         return _Problem("contract-broken", "; ".join(broken)) if broken else None
@@ -299,8 +313,12 @@ def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
 
 def _go_together(step: Step, others: Iterable[Step]) -> bool:
     """Whether a step and those of a round may work on the same text."""
-    alone = step.of.edit is None
-    return not any(alone or other.of.edit is None or step.of.writes & other.of.writes for other in others)
+    is_alone = _is_alone(step)
+    return not any(is_alone or _is_alone(other) or step.of.writes & other.of.writes for other in others)
+
+
+def _is_alone(step: Step) -> bool:
+    return step.of.edit is None or step.of.prepare is not None
 
 
 def _transfer(content: bytes) -> int:

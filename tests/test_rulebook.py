@@ -32,7 +32,12 @@ def names(level: Level) -> list[str]:
 def test_the_shipped_ladder() -> None:
     shipped = load_levels(known_passes=KNOWN_PASSES)
     ladder = [(level.name, level.number, level.promise) for level in shipped.values() if level.number is not None]
-    assert ladder == [("full", 4, "same"), ("lossless", 3, "same"), ("moderate", 2, "words")]
+    assert ladder == [
+        ("full", 4, "same"),
+        ("lossless", 3, "same"),
+        ("moderate", 2, "words"),
+        ("extreme", 1, "article"),
+    ]
     beside = [level.name for level in shipped.values() if level.number is None]
     assert beside == sorted(beside) and "halfres" in beside
     assert names(shipped["full"]) == []

@@ -29,7 +29,7 @@ from adaptc.engine.view import Labelling, RecordingView
 from adaptc.fs import ChangedWhileRead, DiskTree
 from adaptc.model import IDENTITY, Action, Role
 from adaptc.passes.view import DerivedFile
-from adaptc.pipeline import plan_level
+from adaptc.pipeline import Plan, plan_level
 from adaptc.rewrite import embedded_files, rewrite_page
 from adaptc.site import Site, Source
 from adaptc.urls import SiteAddress
@@ -200,13 +200,29 @@ class Workshop:
             return self._finished(level, path, original, original, view)
         done = rewrite_page(path, original, view, steps, plan.level.promise)
         result = self._finished(level, path, _or(done.content, original), original, view)
+        files, said = self._beside(plan, path, original, view)
         return dataclasses.replace(
             result,
+            dependencies=tuple(view.dependencies),
+            extras=(*result.extras, *files),
             actions=tuple(done.actions),
-            diagnostics=tuple(done.diagnostics),
+            diagnostics=(*done.diagnostics, *said),
             demoted=tuple(done.demoted),
             embeds=done.embeds,
         )
+
+    def _beside(
+        self, plan: Plan, path: str, original: bytes, view: RecordingView
+    ) -> tuple[list[Extra], list[Diagnostic]]:
+        """Return the files that the level puts next to a page."""
+        passes = [(step.of.beside, step.options) for step in plan.steps_for(media.HTML)]
+        made = [beside(path, original, view, options) for beside, options in passes if beside is not None]
+        files = [
+            Extra(one.path, one.media_type, tuple(self.encoder.outputs(one.content, one.media_type, identity=True)))
+            for one in made
+            if one.content is not None
+        ]
+        return files, [said for one in made for said in one.diagnostics]
 
     def _asset(self, level: str, path: str, view: RecordingView) -> UnitResult:
         original = view.read(path)

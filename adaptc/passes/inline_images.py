@@ -10,7 +10,7 @@ from urllib.parse import quote
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.delivery import moves_in
+from adaptc.passes.delivery import ALL, moves_in
 from adaptc.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets, selects_by_source
 from adaptc.passes.view import Options, View
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
 # srcset and sizes choose between files; ismap sends a request; an id or a name is a handle for scripts of other pages.
-_REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "id", "name", "longdesc"})
+_HANDLES = frozenset({"id", "name"})
+_REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "longdesc"})
 
 
 def inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -62,18 +63,21 @@ def _candidates(
     candidates = []
     for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
         # a fragment chooses a part of an SVG
-        if path is None or uses[path] > 1 or "#" in target.suffix or not _is_fit(image, path, view, text, options):
+        if path is None or "#" in target.suffix or not _is_fit(image, path, view, text, options):
             continue
         size = len(view.artifact(path))
+        if (uses[path] - 1) * size > options.get("repeated", 0):
+            continue
         if size <= (options["largest"] or view.settings.data_uri_max):
             candidates.append((size, path, image))
     return candidates
 
 
 def _is_fit(image: Element, path: str, view: View, text: str, options: Options) -> bool:
+    refused = _REFUSED if options.get("readers") == ALL else _REFUSED | _HANDLES
     return (
         view.media_type(path) in _MEDIA_TYPES
-        and not _REFUSED & set(image.attrs)
+        and not refused & set(image.attrs)
         and moves_in(path, view, options)
         and getattr(image.parent, "tag", None) != "picture"
         and not stands_apart(image, text)

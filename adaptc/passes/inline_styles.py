@@ -148,10 +148,10 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
     reason = _unfit(sheet)
     if reason is not None:
         return reason
-    rebased = _rebased(path, _CHARSET.sub("", sheet), page, view)
-    if rebased is None:
+    moved = rebased(path, _CHARSET.sub("", sheet), page, view)
+    if moved is None:
         return "its URLs lead elsewhere from the page"
-    safe = _for_style_element(rebased)
+    safe = _for_style_element(moved)
     if safe is None or not page.can_hold(safe):
         return "its text cannot stand in the page"
     return _Made(safe)
@@ -172,8 +172,8 @@ def _unfit(sheet: str) -> str | None:
     return None if is_balanced(sheet) else "it ends inside an open block"
 
 
-def _rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
-    """Return the sheet with its URLs written for the page, ``None`` when one would lead elsewhere."""
+def rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
     assert page.base_path is not None
     base = view.url_of(path)
     moved = {}

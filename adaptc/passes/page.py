@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """What a page pass did."""
+    """What a page pass did; ``is_scriptless`` says that it left no script in the page."""
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    is_scriptless: bool = False
 
     @property
     def has_changes(self) -> bool:
@@ -61,6 +62,10 @@ class PageContext:
     has_policy: bool
     has_unseen_scripts: bool
     scripts: tuple[str | bytes, ...]
+
+    def without_scripts(self) -> PageContext:
+        """Return the context of the same page once its scripts are gone."""
+        return replace(self, has_scripts=False, has_unseen_scripts=False, scripts=())
 
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.

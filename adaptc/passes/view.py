@@ -41,6 +41,16 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A file that a pass puts next to a page, at ``path``; ``content`` is ``None`` where there is none."""
+
+    path: str
+    media_type: str
+    content: bytes | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DerivedFile:
     """A smaller copy of an image, under a path of its own, named by its content (``_adaptc/ab12.webp``).
 
