@@ -25,7 +25,6 @@ from adaptc.engine.progress import Progress, Silent
 from adaptc.engine.reasons import Reason
 from adaptc.engine.state import State, Unit, discard, is_damage, system_error
 from adaptc.engine.store import Store
-from adaptc.engine.traffic import site_of
 from adaptc.fs import write_atomic
 from adaptc.media import HTML
 from adaptc.pipeline import KNOWN_PASSES
@@ -179,13 +178,15 @@ def _emit(
     config = engine.config
     stored = tuple(stored_diagnostics(state))
     collector = Collector(state, report.resources, engine.levels, report.traffic.hits if report.traffic else {})
-    shots = _screenshots(engine, collector, report, screenshots) if screenshots else ()
     figures = _figures(engine, collector, report, _said(engine, report, stored))
-    figures = dataclasses.replace(figures, screenshots=shots)
     chunks = manifest_chunks(
         state, report.resources, engine.levels, engine.recipes, config.site.base_url, collector, figures
     )
     write_atomic(os.fspath(engine.output / "manifest.json"), chunks, keep_equal=True)
+    if screenshots:
+        shots = _screenshots(engine, collector, report, screenshots)
+        found = diagnostic_figures(_said(engine, report, stored))
+        figures = dataclasses.replace(figures, pages=collector.pages(), screenshots=shots, diagnostics=found)
     write_atomic(os.fspath(engine.output / "report.html"), _encoded(stream_report(figures)), keep_equal=True)
     state.set_meta("build", {"key": key, **pack_build(figures, stored)})
     return figures, stored
@@ -216,6 +217,7 @@ def _figures(engine: Builder, collector: Collector, report: Report, diagnostics:
 
 def _screenshots(engine: Builder, collector: Collector, report: Report, count: int) -> tuple[PageShots, ...]:
     """Take screenshots of ``count`` pages; what stood in the way of that is noted in the report."""
+    from adaptc.load.site import site_of
     from adaptc.screenshots.sample import sample_pages
     from adaptc.screenshots.take import Trees, take_screenshots
 

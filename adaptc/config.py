@@ -217,11 +217,11 @@ def _logs(value: Any, base: Path) -> tuple[str, ...]:
     return tuple(str(_path(item, base)) for item in value)
 
 
-def _log_format(value: Any, _base: Path) -> str:
+def _log_format(value: Any, base: Path) -> str:
     from adaptc.accesslog.parser import compile_format
 
     try:
-        parser = compile_format(_text(value, _base))
+        parser = compile_format(_text(value, base))
     except UsageError as wrong:
         raise _UnfitError(f"a log format that can be read ({wrong})") from None
     if parser.lacks("target", "status"):

@@ -118,6 +118,6 @@ def _stops(pieces: Sequence[Piece], at: int) -> str:
     if isinstance(following, str):
         return following[0]
     if following.meaning is Meaning.QUERY:
-        return "?" + _stops(pieces, at + 1) if field != following else _stops(pieces, at + 1)
+        return "?" + _stops(pieces, at + 1)
     assert isinstance(field, Field)
     raise UsageError(f"nothing in the log format tells where {field.written} ends and {following.written} begins")

@@ -38,9 +38,11 @@ def classify_images(
     An image is logo, story, content, decoration or ad; decorations and ads are left out of degraded pages. With
     --format jsonl, one JSON object a line: site, page, ref (as written), path, kind, label, score, reasons.
     """
+    from adaptc.load.site import load_site
+
     config = frame.load({"docroot": docroot})
     rules = _rules(config, own_rules)
-    tree, site = _site(config)
+    tree, site = load_site(config)
     found = _found(tree, site, rules, globs, level)
     name = site_name(config)
     if frame.format == "jsonl":
@@ -56,12 +58,6 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
     from adaptc.analyse.decorations.configured import configured_rules
 
     return configured_rules(config, path).rules
-
-
-def _site(config: Config) -> tuple[Tree, Site]:
-    from adaptc.load.site import load_site
-
-    return load_site(config)
 
 
 def _found(

@@ -21,11 +21,10 @@ from adaptc.digest import digest_parts
 from adaptc.engine.progress import Progress
 from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.engine.state import State, Unit
+from adaptc.load.site import site_of
 from adaptc.media import HTML
 from adaptc.model import Resource
 from adaptc.rulebook import Level
-from adaptc.site import Site, Source
-from adaptc.urls import SiteAddress
 
 _LOGS, _TRAFFIC = "logs", "traffic"
 
@@ -78,12 +77,6 @@ def measure_traffic(
     if remember:
         _remember(state, traffic)
     return traffic, said
-
-
-def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
-    """Return the site of loaded resources, without digests."""
-    sources = {path: Source("", one.size, one.media_type, one.alias_of) for path, one in resources.items()}
-    return Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
 
 
 # ---- counting
