@@ -113,6 +113,10 @@ KINDS: dict[str, Kind] = {
     "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),
     "log-cut": Kind(W, "cannot be read to its end ({reason}); what stands before that counts"),
     "log-without-pages": Kind(W, "no view of a page was found in the access logs; every page counts as popular"),
+    # action tables
+    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
+    "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # publishing
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
