@@ -19,6 +19,7 @@ from adaptc.emit.figures import PageShots, SiteFigures, TrafficFigures
 from adaptc.emit.manifest import manifest_chunks
 from adaptc.emit.remembered import diagnostic_figures, pack_build, unpack_build
 from adaptc.emit.report import stream_report
+from adaptc.emit.serve.emitter import emit_from
 from adaptc.engine.builder import Builder, Report
 from adaptc.engine.lock import OutputBusy
 from adaptc.engine.progress import Progress, Silent
@@ -149,6 +150,9 @@ def _result(engine: Builder, state: State, report: Report, screenshots: int) -> 
         figures, stored = unpack_build(remembered)
     else:
         figures, stored = _emit(engine, state, report, key, screenshots)
+    state.set_meta("docroot", os.path.abspath(engine.docroot))
+    if engine.config.serve.emit:
+        emit_from(state, engine.config, engine.config.serve.emit)
     found = _said(engine, report, stored)
     figures = dataclasses.replace(figures, pages=(), screenshots=(), diagnostics=diagnostic_figures(found))
     return BuildResult(engine.output, figures, report.reasons, report.removed, found)

@@ -119,6 +119,10 @@ KINDS: dict[str, Kind] = {
     "filter-unsupported": Kind(
         N, "{count} of {total} filters are of a kind that adaptc does not know, such as {example}"
     ),
+    # action tables
+    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
+    "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # publishing
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
