@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
     "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
+    "capacity": Entry("adaptc.cli.capacity:capacity", "Say what a ladder of levels will buy."),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
     "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),
