@@ -35,7 +35,9 @@ def busy_share(before: CpuCount, now: CpuCount, elapsed: float, cpus: float) -> 
 class CpuSource(Protocol):
     """A place to read CPU time from."""
 
-    cpus: float
+    @property
+    def cpus(self) -> float:
+        """How many CPUs may be used, where the source does not count available time."""
 
     def read(self) -> CpuCount:
         """Return the counters. Raises ``OSError`` and ``ValueError``."""
