@@ -81,9 +81,9 @@ def allocations(
 
 
 def priority_target(target: float, higher: Iterable[float], lower_rates: Iterable[float], cost: Cost) -> float:
-    """Return U*_j = U* - sum of U_i above - sum of c R_l below, at least 0 (section 5.2).
+    """Return U*_j = U* - sum of U_i above - sum of c R_l below (section 5.2); negative when there is nothing left.
 
     ``higher`` are the measured utilizations of the higher priorities, ``lower_rates`` the request rates of the
     lower ones, all of which may have to be rejected.
     """
-    return max(0.0, target - sum(higher) - cost.rejection * sum(lower_rates))
+    return target - sum(higher) - cost.rejection * sum(lower_rates)
