@@ -244,7 +244,7 @@ class Bench:
         self.start()
 
     def start(self) -> None:
-        self.daemon = ClassifyDaemon(self.settings, Reporter("classify", self.run, self.said.append), self.run)
+        self.daemon = ClassifyDaemon(self.settings, Reporter("classify", [self.run], self.said.append), self.run)
 
     def step(self, seconds: float = 60) -> None:
         self.now += seconds
@@ -340,7 +340,7 @@ def test_lines_in_another_format_are_counted(bench: Bench, log: Path) -> None:
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, log: Path) -> None:
     append(log, visit("10.0.0.1", 0, 9))
-    daemon = ClassifyDaemon(ClassifySettings(logs=(log,)), Reporter("classify", None, print), None)
+    daemon = ClassifyDaemon(ClassifySettings(logs=(log,)), Reporter("classify", [], print), None)
     daemon.step(0, 1000)
     daemon.stop(1000)
     assert [path.name for path in tmp_path.iterdir()] == ["access.log"]

@@ -57,7 +57,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.run = RunDirectory.of(self.output)
-        self.reporter = Reporter("switch", self.run, self.said.append)
+        self.reporter = Reporter("switch", [self.run], self.said.append)
         self.daemon = SwitchDaemon(self.settings, Surroundings(Panel(self.cpu), self.reporter, self.run))
 
     def let(self, share: float | None, seconds: float) -> bool:
@@ -135,7 +135,7 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     said: list[str] = []
     cpu = FakeCpu(0.95)
-    daemon = SwitchDaemon(SwitchSettings(), Surroundings(Panel(cpu), Reporter("switch", None, said.append)))
+    daemon = SwitchDaemon(SwitchSettings(), Surroundings(Panel(cpu), Reporter("switch", [], said.append)))
     for number in range(10):
         daemon.step(number / 2, number / 2)
     daemon.stop(5)
@@ -204,7 +204,7 @@ def test_the_guard_removes_the_flag_at_the_end_of_its_input(tmp_path: Path) -> N
     flag.touch()
     os.write(writer, b"...")
     os.close(writer)
-    watch(reader, 5, str(flag))
+    watch(reader, 5, [str(flag)])
     assert not flag.exists()
 
 
@@ -212,7 +212,7 @@ def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:
     flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
     flag.touch()
     os.write(writer, b"...q")
-    watch(reader, 5, str(flag))
+    watch(reader, 5, [str(flag)])
     assert flag.exists()
     os.close(writer)
 
@@ -229,7 +229,7 @@ def eventually(test: Callable[[], bool], seconds: float = 20) -> bool:
 def test_a_daemon_that_hangs_loses_its_flag(tmp_path: Path) -> None:
     flag = tmp_path / "opt.do"
     flag.touch()
-    guard = Guard(flag, 0.2)
+    guard = Guard([flag], 0.2)
     try:
         assert eventually(lambda: not flag.exists())
     finally:
@@ -237,7 +237,7 @@ def test_a_daemon_that_hangs_loses_its_flag(tmp_path: Path) -> None:
 
 
 def test_a_guard_that_died_is_started_again(tmp_path: Path) -> None:
-    guard = Guard(tmp_path / "opt.do", 5)
+    guard = Guard([tmp_path / "opt.do"], 5)
     first = guard._process
     first.kill()
     first.wait()
@@ -327,7 +327,7 @@ def test_a_trace_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_recorded_trace_replays_to_the_same_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said: list[str] = []
     cpu, trace = FakeCpu(), tmp_path / "trace.jsonl"
-    around = Surroundings(Panel(cpu), Reporter("switch", None, said.append), record=trace)
+    around = Surroundings(Panel(cpu), Reporter("switch", [], said.append), record=trace)
     daemon = SwitchDaemon(SwitchSettings(), around)
     for number in range(200):
         cpu.share = 0.95 if 20 < number < 40 else 0.1

@@ -61,9 +61,13 @@ def _sent(resource: Mapping[str, Any], level: str) -> int:
 
 
 def ladder_of(manifest: Mapping[str, Any]) -> list[Rung]:
-    """Return the levels of a build, the full site first, as means over its pages; empty without pages."""
+    """Return the levels of a build, the full site first, as means over its pages; empty without pages.
+
+    Levels without a number stand beside the ladder and are left out.
+    """
     ladder = []
-    for level in sorted(manifest["levels"], key=lambda one: one["number"], reverse=True):
+    steps = [level for level in manifest["levels"] if level["number"] is not None]
+    for level in sorted(steps, key=lambda one: one["number"], reverse=True):
         pages = list(page_weights(manifest, level["name"]))
         if pages:
             requests = sum(1 + page.objects for page in pages) / len(pages)

@@ -63,7 +63,7 @@ def _run(frame: Frame, settings: ClassifySettings, output: Path, metrics: int | 
     from adaptc.runtime.run_directory import DaemonBusy, RunDirectory
 
     run = None if dry_run else RunDirectory.of(output)
-    reporter = Reporter("classify", run, say(frame))
+    reporter = Reporter("classify", [run] if run else [], say(frame))
     try:
         with owned(run, "classify", "classifies clients"):
             serve_metrics(reporter, metrics)

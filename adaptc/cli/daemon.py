@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from adaptc.config import Config
     from adaptc.runtime.reporter import Reporter
     from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.runtime.sensors.cpu import CpuSource
     from adaptc.tomlsource import TomlSource
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -93,6 +95,18 @@ def owned(run: RunDirectory | None, lock: str, work: str) -> Iterator[None]:
         if run is not None:
             stack.enter_context(run.locked(lock, work))
         yield
+
+
+def cpu_source(group: str) -> CpuSource:
+    """Return the CPU sensor of a control group, or of the host. Raises ``UsageError``."""
+    from adaptc.runtime.sensors.cpu import HostCpu, open_group
+
+    if not group:
+        return HostCpu()
+    try:
+        return open_group(group, os.cpu_count() or 1)
+    except FileNotFoundError as error:
+        raise UsageError(f"cgroup {group}: {error.strerror}: {error.filename}") from None
 
 
 def busy(sentence: object) -> ExitCode:

@@ -41,6 +41,7 @@ COMMANDS: dict[str, Entry] = {
     "capacity": Entry("adaptc.cli.capacity:capacity", "Say what a ladder of levels will buy."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
     "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
+    "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound, by content."),
     "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
     "auto": Entry("adaptc.cli.auto:auto", "Let the daemons decide again, after adaptc force."),
     "status": Entry("adaptc.cli.status:status", "Say what the daemons do."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 from adaptc.cli.daemon import (
     FILE,
     busy,
+    cpu_source,
     daemon_options,
     existing_output,
     owned,
@@ -21,10 +21,8 @@ from adaptc.cli.daemon import (
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text
-from adaptc.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.runtime.sensors.cpu import CpuSource
     from adaptc.runtime.sensors.panel import Panel
     from adaptc.runtime.switch.settings import SwitchSettings
 
@@ -70,7 +68,7 @@ def _run(
     from adaptc.runtime.switch.daemon import Surroundings, SwitchDaemon, start_guard
 
     run = None if dry_run else RunDirectory.of(output)
-    reporter = Reporter("switch", run, say(frame))
+    reporter = Reporter("switch", [run] if run else [], say(frame))
     panel = _panel(settings)
     try:
         with owned(run, "mode", "sets the mode"):
@@ -91,18 +89,6 @@ def _panel(settings: SwitchSettings) -> Panel:
     status = StatusPage(settings.status_url) if settings.status_url else None
     pressure = Pressure() if settings.pressure < 1 else None
     return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), pressure, status)
-
-
-def cpu_source(group: str) -> CpuSource:
-    """Return the CPU sensor of a control group, or of the host. Raises ``UsageError``."""
-    from adaptc.runtime.sensors.cpu import HostCpu, open_group
-
-    if not group:
-        return HostCpu()
-    try:
-        return open_group(group, os.cpu_count() or 1)
-    except FileNotFoundError as error:
-        raise UsageError(f"cgroup {group}: {error.strerror}: {error.filename}") from None
 
 
 def _replay(frame: Frame, settings: SwitchSettings, trace: Path) -> ExitCode:

@@ -9,19 +9,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 LOOPBACK = "127.0.0.1"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# By name without the prefix "adaptc_DAEMON_": (value, help). Names that end in _total are counters.
+# By name without the prefix "adaptc_DAEMON_", labels included (``m{site="shop"}``): (value, help). Names that end in
+# _total are counters.
 Figures = Mapping[str, tuple[float | None, str]]
 
 
 def render(daemon: str, figures: Figures) -> str:
     """Return the exposition of some figures; those without a value are left out."""
-    lines = []
+    families: dict[str, list[str]] = {}
     for name, (value, meaning) in figures.items():
         if value is not None:
-            full = f"adaptc_{daemon}_{name}"
-            kind = "counter" if name.endswith("_total") else "gauge"
-            lines += [f"# HELP {full} {meaning}", f"# TYPE {full} {kind}", f"{full} {value:g}"]
-    return "\n".join(lines) + "\n"
+            family = f"adaptc_{daemon}_{name.partition('{')[0]}"
+            kind = "counter" if family.endswith("_total") else "gauge"
+            head = [f"# HELP {family} {meaning}", f"# TYPE {family} {kind}"]
+            families.setdefault(family, head).append(f"adaptc_{daemon}_{name} {value:g}")
+    return "".join(f"{line}\n" for lines in families.values() for line in lines)
 
 
 def serve(port: int, text: Callable[[], str]) -> ThreadingHTTPServer:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from adaptc.runtime import exposition
@@ -19,11 +20,14 @@ STATUS_EVERY = 1.0  # seconds between two writes of the status
 
 
 class Reporter:
-    """Reports of the daemon ``name``. ``say`` prints a line for people; without ``run`` no file is written."""
+    """Reports of the daemon ``name``. ``say`` prints a line for people.
 
-    def __init__(self, name: str, run: RunDirectory | None, say: Callable[[str], None]) -> None:
-        self.name, self._run, self._say = name, run, say
-        self._audit = Audit(run.path / f"audit-{name}.jsonl" if run else None)
+    The status goes to each of ``runs``, the audit to the first; without any no file is written.
+    """
+
+    def __init__(self, name: str, runs: Sequence[RunDirectory], say: Callable[[str], None]) -> None:
+        self.name, self._runs, self._say = name, runs, say
+        self._audit = Audit(runs[0].path / f"audit-{name}.jsonl" if runs else None)
         self._figures: exposition.Figures = {}
         self._written = 0.0
         self.failures = 0
@@ -46,11 +50,12 @@ class Reporter:
     def status(self, epoch: float, interval: float, figures: exposition.Figures, **status: Any) -> None:
         """Publish the figures, and write the status when the last one is old."""
         self._figures = {**figures, "write_failures_total": (float(self.failures), "Records that were not written.")}
-        if self._run is None or abs(epoch - self._written) < STATUS_EVERY:
+        if abs(epoch - self._written) < STATUS_EVERY:
             return
         self._written = epoch
-        run, head = self._run, {"daemon": self.name, "pid": os.getpid(), "at": round(epoch, 3), "interval": interval}
-        self._guarded(lambda: run.write_json(f"{self.name}.json", {**head, **rounded(status)}))
+        head = {"daemon": self.name, "pid": os.getpid(), "at": round(epoch, 3), "interval": interval}
+        for run in self._runs:
+            self._guarded(partial(run.write_json, f"{self.name}.json", {**head, **rounded(status)}))
 
     def last(self, epoch: float, **status: Any) -> None:
         """Write the status of a daemon that ends."""

@@ -38,10 +38,13 @@ def live(run: RunDirectory, now: float) -> list[DaemonStatus]:
 
 
 def built_levels(output: Path) -> list[str]:
-    """Return the names of the levels of a build, cheapest first; none without a manifest."""
+    """Return the names of the levels of a build, cheapest first; none without a manifest.
+
+    Levels beside the ladder have no number and come last.
+    """
     try:
         manifest = json.loads((output / "manifest.json").read_bytes())
-        levels = sorted(manifest["levels"], key=lambda level: level["number"])
+        levels = sorted(manifest["levels"], key=lambda level: (level["number"] is None, level["number"]))
         return [level["name"] for level in levels]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return []

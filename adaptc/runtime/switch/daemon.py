@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adaptc.runtime.guard import Guard
+from adaptc.runtime.guard import SILENCE, Guard
 from adaptc.runtime.override import ORIGINAL, read_override
 from adaptc.runtime.reporter import Reporter
 from adaptc.runtime.run_directory import RunDirectory
@@ -19,8 +19,6 @@ from adaptc.runtime.sensors.sample import Sample
 from adaptc.runtime.switch.policy import Decision, Force, Mode, Overridden, SetMode, step
 from adaptc.runtime.switch.settings import SwitchSettings
 from adaptc.runtime.trace import append_sample
-
-SILENCE = 10.0  # seconds without a step after which the guard takes the daemon for dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +127,4 @@ def _inputs(sample: Sample) -> dict[str, Any]:
 
 def start_guard(run: RunDirectory, settings: SwitchSettings) -> Guard | None:
     """Start the guard of the flag; a static flag has none."""
-    return Guard(run.flag, SILENCE) if settings.expire == "normal" else None
+    return Guard([run.flag], SILENCE) if settings.expire == "normal" else None
