@@ -45,6 +45,7 @@ COMMANDS: dict[str, Entry] = {
     "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
     "auto": Entry("adaptc.cli.auto:auto", "Let the daemons decide again, after adaptc force."),
     "status": Entry("adaptc.cli.status:status", "Say what the daemons do."),
+    "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
     "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),
