@@ -192,7 +192,8 @@ def test_a_log_that_is_gone_changes_nothing(bench: Bench) -> None:
     assert "the load is known again" in bench.said[-2] + bench.said[-1]
 
 
-def test_a_silent_log_and_a_busy_cpu_change_nothing(bench: Bench) -> None:
+def test_a_silent_log_and_a_busy_server_change_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, ControlSettings(cgroup="web"))
     bench.serve(200, 10)
     before = bench.shares()
     bench.cpu.share = 0.9
@@ -200,6 +201,13 @@ def test_a_silent_log_and_a_busy_cpu_change_nothing(bench: Bench) -> None:
         bench.step()
     assert bench.shares() == before
     assert sum("the logs are silent; m stays" in text for text in bench.said) == 1
+
+
+def test_a_host_that_is_busy_with_other_work_is_no_reason_to_stay(bench: Bench) -> None:
+    bench.serve(200, 10)
+    bench.cpu.share = 0.9
+    bench.serve(0, 20)
+    assert bench.shares() == {"full": 256}
 
 
 def test_a_lost_cpu_sensor_costs_learning_only(bench: Bench) -> None:
@@ -216,6 +224,8 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
         bench.serve(200, 5)
         bench.daemon.stop(bench.now)
         assert bench.run.flag.exists() is left
+        assert bool(bench.shares()) is left
+        assert bool(list((bench.run.path / "m").iterdir())) is left
         assert not any(one.lives for one in live(bench.run, bench.now))
 
 

@@ -297,6 +297,18 @@ def test_two_daemons_do_not_share_a_flag(tmp_path: Path, capsys: pytest.CaptureF
     assert "another daemon sets the mode" in capsys.readouterr().err
 
 
+def test_levels_that_a_controller_left_do_not_hold_for_the_flag_of_the_switch(
+    tmp_path: Path, started: Callable[..., subprocess.Popen]
+) -> None:
+    directory = RunDirectory.of(tmp_path)
+    directory.write("buckets.txt", b"00 0\n")
+    (directory.make("m") / "00.0").touch()
+    started()
+    assert eventually(lambda: is_live(tmp_path))
+    assert (tmp_path / "run/buckets.txt").read_bytes() == b""
+    assert list((tmp_path / "run/m").iterdir()) == []
+
+
 # ---- commands
 
 

@@ -73,6 +73,8 @@ def _run(
     try:
         with owned(run, "mode", "sets the mode"):
             serve_metrics(reporter, metrics)
+            if run:
+                run.clear_buckets()
             guard = start_guard(run, settings) if run else None
             drive(SwitchDaemon(settings, Surroundings(panel, reporter, run, guard, record)), settings.interval)
     except DaemonBusy as error:

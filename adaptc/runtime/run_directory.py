@@ -69,6 +69,17 @@ class RunDirectory:
         self.write(FLAG, b"")
         return True
 
+    def clear_buckets(self) -> None:
+        """Forget the levels of buckets: the server's configuration has a level for those of which nothing is known.
+
+        What a controller said last must not hold for the flag of somebody else. Raises ``OSError``.
+        """
+        if (self.path / "buckets.txt").exists():  # Apache's configuration wants the file
+            self.write("buckets.txt", b"")
+        if (self.path / "m").is_dir():
+            for name in os.listdir(self.path / "m"):
+                fs.remove(str(self.path / "m" / name))
+
     def write(self, name: str, content: bytes, keep_equal: bool = False) -> None:
         """Write a file by rename. Raises ``OSError``."""
         fs.write_atomic(str(self.path / name), content, _READABLE_FILE, keep_equal=keep_equal)

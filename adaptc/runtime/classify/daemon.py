@@ -38,10 +38,12 @@ class ClassifyDaemon:
         self._skipped, self._lines, self._used = [0], 0, 0
         self._table: Table | None = None
         self._written = self._saved = float("-inf")
+        self._epoch = self._told = 0.0
         self._complained: set[str] = set()
 
     def step(self, clock: float, epoch: float) -> None:
         """Read what is new, write the tables when they are due, tell."""
+        self._epoch = epoch
         if self._is_new:
             self._read_history()
         self._used += sum(1 for _ in self._classifier.feed(self._new_hits()))
@@ -94,7 +96,7 @@ class ClassifyDaemon:
                 WRITERS[form](self._run, table)
             except (OSError, ToolMissing) as error:
                 self._complain(form, f"table {form} is not written: {error}")
-        self._table = table
+        self._table, self._told = table, epoch
         self._reporter.record(epoch, "table", **_counts(table))
 
     def _save(self) -> None:
@@ -110,10 +112,10 @@ class ClassifyDaemon:
         """Say once what is wrong with something; the others go on."""
         if about not in self._complained:
             self._complained.add(about)
-            self._reporter.decision(self._classifier.now, "remark", sentence)
+            self._reporter.decision(self._epoch, "remark", sentence)
 
     def _report(self, epoch: float) -> None:
-        counts = _counts(self._table) if self._table else {}
+        counts = {**_counts(self._table), "table_age": round(epoch - self._told)} if self._table else {}
         clients = float(len(self._classifier.clients))
         figures = {
             "lines_total": (float(self._lines), "Log lines read."),
@@ -124,7 +126,7 @@ class ClassifyDaemon:
         }
         self._reporter.status(
             epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
-            retrievals=self._used, clients=int(clients), table=counts, behind=round(epoch - self._classifier.now),
+            retrievals=self._used, clients=int(clients), **counts,
         )  # fmt: skip
 
 

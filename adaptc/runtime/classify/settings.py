@@ -34,7 +34,7 @@ class ClassifySettings:
     save_every: float = 300.0
     routes: Path | None = None
     pages: Path | None = None
-    unacted: tuple[str, ...] = ("-", "full")
+    unacted: tuple[str, ...] = ("-", "full", "lossless")
     normalise: bool = True
     alpha: float = 0.7
     poor_first: float = 3.0

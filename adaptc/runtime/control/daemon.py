@@ -1,8 +1,8 @@
 """``adaptc control`` as a daemon: meters in, m of each site out as bucket maps.
 
 The flag of a site is set while its m is below M: at M everybody gets the original. Without the logs nothing is known of
-the load, and m stays as it is; so it does when the logs say that nobody asks for anything while the CPU is above the
-bound, which is a log that is not written, or work that is none of the server's.
+the load, and m stays as it is; so it does when the logs say that nobody asks for anything while the server's own
+control group is above the bound, which is a log that is not written.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ class ControlDaemon:
         for place in self._around.places.values():
             if place.run and self._settings.expire == "normal":
                 place.run.set_flag(False)
+                place.run.clear_buckets()
         if self._around.guard:
             self._around.guard.close()
         self._around.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
@@ -108,8 +109,9 @@ class ControlDaemon:
         except LogMissing as error:
             self._complain(f"{error}; m stays", epoch)
             return None
-        if cpu is not None and cpu > self._settings.bound and not any(load.requests for load in loads.values()):
-            self._complain("the CPU is above the bound and the logs are silent; m stays", epoch)
+        is_busy = self._settings.cgroup and cpu is not None and cpu > self._settings.bound
+        if is_busy and not any(load.requests for load in loads.values()):
+            self._complain("the server is above the bound and the logs are silent; m stays", epoch)
             return None
         self._complain("", epoch)
         return loads
