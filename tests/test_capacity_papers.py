@@ -203,10 +203,10 @@ def test_a_lower_priority_gets_what_the_higher_ones_leave() -> None:
 @pytest.mark.parametrize(
     ("container", "objects", "embedded", "bucket"),
     [
-        (11_999, 6, 19_999, "SSS"),
-        (12_000, 7, 20_000, "MMM"),
-        (29_999, 22, 54_999, "MMM"),
-        (30_000, 23, 55_000, "LLL"),
+        (11_999, 6, 19_999, "S-S-S"),
+        (12_000, 7, 20_000, "M-M-M"),
+        (29_999, 22, 54_999, "M-M-M"),
+        (30_000, 23, 55_000, "L-L-L"),
     ],
 )
 def test_buckets_of_pages(container: int, objects: int, embedded: int, bucket: str) -> None:
@@ -214,9 +214,10 @@ def test_buckets_of_pages(container: int, objects: int, embedded: int, bucket: s
 
 
 def test_the_share_of_pages_by_bucket() -> None:
-    assert PAGE_SHARES["S", "S", "S"] == 20
-    assert PAGE_SHARES["M", "M", "M"] == 7
-    assert PAGE_SHARES["L", "L", "L"] == 14
+    assert bucket_of(0, 0, 0).paper_share == 20
+    assert bucket_of(12_000, 7, 20_000).paper_share == 7
+    assert bucket_of(0, 7, 20_000).paper_share == 5
+    assert bucket_of(30_000, 23, 55_000).paper_share == 14
     assert sum(PAGE_SHARES.values()) == 99  # rounded in the paper
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.capacity.manifest_ladder import ladder_of, page_weights
+from adaptc.capacity.manifest_ladder import ladder_of
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 
@@ -67,34 +67,25 @@ def test_a_level_that_is_none(capsys: pytest.CaptureFixture[str], text: str, com
 
 MANIFEST = {
     "schema": 1,
-    "levels": [{"name": "lossless", "number": 3}, {"name": "full", "number": 4}],
+    "levels": [
+        {"name": "full", "number": 4, "pages": 2, "mean": {"requests": 3, "bytes": 9000, "transfer": 2900}},
+        {"name": "lossless", "number": 3, "pages": 2, "mean": {"requests": 2, "bytes": 8000, "transfer": 900}},
+        {"name": "halfres", "number": None, "pages": 2, "mean": {"requests": 2, "bytes": 1000, "transfer": 900}},
+    ],
     "resources": [
-        {
-            "media_type": "text/html",
-            "source": {"size": 1000},
-            "references": [1, 2],
-            "levels": {
-                "full": {"files": {"id": {"size": 1000}, "br": {"size": 400}}},
-                "lossless": {"files": {"id": {"size": 900}, "br": {"size": 300}}, "references": [1]},
-            },
-        },
-        {
-            "media_type": "text/css",
-            "source": {"size": 500},
-            "references": [2, 1],
-            "levels": {"full": {"files": {}}, "lossless": {"files": {"id": {"size": 600}}, "references": []}},
-        },
-        {"media_type": "image/png", "source": {"size": 2000}, "levels": {}},
+        {"source": {"size": 13_000}, "levels": {"full": {"page": {"requests": 8, "bytes": 20_000}}}},
+        {"source": {"size": 1000}, "levels": {"full": {"page": {"requests": 1, "bytes": 1000}}}},
+        {"source": {"size": 1000}, "levels": {"full": {"page": {"requests": 1, "bytes": 1000}}}},
+        {"source": {"size": 500}, "levels": {"full": {"files": {}}}},
+        {"source": {"size": 500}, "levels": {}},
     ],
 }
 
 
-def test_the_ladder_of_a_manifest() -> None:
+def test_the_ladder_of_a_manifest_has_no_levels_beside_it() -> None:
     full, lossless = ladder_of(MANIFEST)
-    assert (full.name, full.requests, full.kilobytes) == ("full", 3, 2.9)  # br of the page, sources of the others
+    assert (full.name, full.requests, full.kilobytes) == ("full", 3, 2.9)
     assert (lossless.name, lossless.requests, lossless.kilobytes) == ("lossless", 2, 0.9)
-    [page] = page_weights(MANIFEST, "lossless")
-    assert (page.page, page.objects, page.embedded) == (300, 1, 600)
 
 
 def test_the_output_of_a_build_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,12 +94,41 @@ def test_the_output_of_a_build_is_read(tmp_path: Path, capsys: pytest.CaptureFix
     assert [(level["level"], level["page_ms"]) for level in found["levels"]] == [("full", 5.9), ("lossless", 2.9)]
 
 
+def test_a_real_build_has_a_ladder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("<!DOCTYPE html><title>t</title><p>words" + " and words" * 500)
+    assert run(["build", str(site), "-o", str(tmp_path / "opt"), "--level", "full", "-q"]) == ExitCode.DONE
+    capsys.readouterr()
+    found = record(capsys, "-o", str(tmp_path / "opt"), "--clients")
+    assert [(level["level"], level["requests"]) for level in found["levels"]] == [("full", 1)]
+    assert found["clients"]["pages"] == {"S-S-S": {"percent": 100, "paper": 20}}
+
+
+def test_what_actions_save_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    clients = record(capsys, "-o", str(tmp_path), "--clients")["clients"]
+    assert clients["saved_percent"]["modem-att"]["halfobject"] == 35.1
+    assert clients["pages"] == {
+        "S-S-S": {"percent": 66.7, "paper": 20},
+        "M-M-S": {"percent": 33.3, "paper": 3},
+    }
+    assert run(["capacity", "-o", str(tmp_path), "--clients"]) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "modem-att         11.73       6.6   5.3    14.9         18      82.9        35.1     26.3" in text
+    assert "S-S-S   66.7     20" in text
+    assert "pages" not in record(capsys, *PAPER, "--clients")["clients"]
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
         (None, "build the site first, or give levels with --level"),
         ("{", "is not a manifest of this version of adaptc"),
-        ('{"schema": 9, "levels": [{"name": "full", "number": 1}], "resources": []}', "has schema 9, not 1"),
+        (
+            '{"schema": 9, "levels": [{"name": "full", "number": 1, "pages": 1}], "resources": []}',
+            "has schema 9, not 1",
+        ),
         ('{"schema": 1, "levels": [], "resources": []}', "has no pages"),
     ],
 )

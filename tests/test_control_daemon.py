@@ -31,10 +31,11 @@ SIZES = {"full": 64_000, "lossless": 32_000, "text": 4_000}
 def build(output: Path) -> Path:
     """An output with a page of one file at each level."""
     output.mkdir(exist_ok=True)
-    levels = [{"name": name, "number": number} for number, name in enumerate(reversed(SIZES), 1)]
-    files = {name: {"files": {"id": {"size": size}}} for name, size in SIZES.items()}
-    page = {"media_type": "text/html", "source": {"size": 64_000}, "levels": files}
-    (output / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels, "resources": [page]}))
+    levels = [
+        {"name": name, "number": number, "pages": 1, "mean": {"requests": 1, "transfer": SIZES[name]}}
+        for number, name in enumerate(reversed(SIZES), 1)
+    ]
+    (output / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels, "resources": []}))
     return output
 
 

@@ -130,10 +130,16 @@ def test_a_rate_that_is_not_safe_waits_for_the_probe() -> None:
 
 
 def test_headroom_of_the_cpu_makes_a_higher_rate_safe() -> None:
-    # Five pages a second took a quarter of what is allowed: fifteen are fine.
+    # Five pages a second took a quarter of what is allowed: nine are fine.
     samples = steadily(0.15, rate=10, end=60) + steadily(0.9, rate=80, start=60, end=61)
-    samples += steadily(0.1, rate=15, start=61, end=120)
+    samples += steadily(0.1, rate=9, start=61, end=120)
     assert [mode for _, mode in switches(Steady(), samples)] == [OPTIMIZED, NORMAL]
+
+
+def test_headroom_is_not_believed_beyond_twice_what_was_carried() -> None:
+    samples = steadily(0.1, rate=10, end=60) + steadily(0.9, rate=80, start=60, end=61)
+    samples += steadily(0.1, rate=15, start=61, end=120)
+    assert [mode for _, mode in switches(Steady(), samples)] == [OPTIMIZED]
 
 
 def test_a_first_sample_in_overload_does_not_latch() -> None:

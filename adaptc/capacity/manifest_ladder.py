@@ -1,76 +1,46 @@
-"""The ladder of a build: requests and bytes of its pages at each level, from ``manifest.json`` (docs/manifest.md)."""
+"""What ``manifest.json`` (docs/manifest.md) says of a build: the ladder of levels, and the buckets of its pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from adaptc import media
 from adaptc.capacity.ladder import Rung
+from adaptc.capacity.page_time import Bucket, bucket_of
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
-class PageWeight:
-    """A page at a level as it is sent: bytes of the page, number and bytes of what it embeds."""
+def ladder_of(manifest: Mapping[str, Any]) -> list[Rung]:
+    """Return the levels of a build, the full site first, each as its mean page in the best coding.
 
-    page: int
-    objects: int
-    embedded: int
-
-
-def page_weights(manifest: Mapping[str, Any], level: str) -> Iterator[PageWeight]:
-    """Yield the weight of every HTML page at a level, each file in its smallest coding.
-
-    What a style sheet imports counts for the pages that use it. Raises ``ValueError`` for a schema that this
-    version does not know.
+    The means are over page views where the build knew access logs. Levels without a number stand beside the ladder
+    and are left out; without pages the ladder is empty. Raises ``ValueError`` for a schema that this version does not
+    know.
     """
+    _check(manifest)
+    steps = [level for level in manifest["levels"] if level["number"] is not None and level["pages"]]
+    steps.sort(key=lambda level: level["number"], reverse=True)
+    return [Rung(one["name"], one["mean"]["requests"], one["mean"]["transfer"] / 1000) for one in steps]
+
+
+def buckets_of(manifest: Mapping[str, Any]) -> Counter[Bucket]:
+    """Return the number of pages by bucket of the paper's Table 2, as they are at the first level, uncompressed.
+
+    Raises ``ValueError`` as ``ladder_of`` does.
+    """
+    _check(manifest)
+    first = manifest["levels"][0]["name"]
+    found: Counter[Bucket] = Counter()
+    for resource in manifest["resources"]:
+        page = resource["levels"].get(first, {}).get("page")
+        if page is not None:
+            container = resource["source"]["size"]
+            found[bucket_of(container, page["requests"] - 1, max(0, page["bytes"] - container))] += 1
+    return found
+
+
+def _check(manifest: Mapping[str, Any]) -> None:
     if manifest.get("schema") != SCHEMA:
         raise ValueError(f"the manifest has schema {manifest.get('schema')!r}, not {SCHEMA}")
-    resources = manifest["resources"]
-    for position, resource in enumerate(resources):
-        if resource["media_type"] in (media.HTML, media.XHTML):
-            objects = _embedded(resources, position, level)
-            yield PageWeight(_sent(resource, level), len(objects), sum(_sent(resources[one], level) for one in objects))
-
-
-def _embedded(resources: Sequence[Mapping[str, Any]], page: int, level: str) -> set[int]:
-    """Return what a browser loads with a page, frames and imports followed."""
-    found: set[int] = set()
-    waiting = list(_references(resources[page], level))
-    while waiting:
-        one = waiting.pop()
-        if one != page and one not in found:
-            found.add(one)
-            waiting.extend(_references(resources[one], level))
-    return found
-
-
-def _references(resource: Mapping[str, Any], level: str) -> Sequence[int]:
-    made = resource["levels"].get(level, {})
-    found: Sequence[int] = made.get("references", resource.get("references", ()))
-    return found
-
-
-def _sent(resource: Mapping[str, Any], level: str) -> int:
-    files = resource["levels"].get(level, {}).get("files", {})
-    sizes: list[int] = [file["size"] for file in files.values()]
-    return min(sizes if "id" in files else [*sizes, resource["source"]["size"]])
-
-
-def ladder_of(manifest: Mapping[str, Any]) -> list[Rung]:
-    """Return the levels of a build, the full site first, as means over its pages; empty without pages.
-
-    Levels without a number stand beside the ladder and are left out.
-    """
-    ladder = []
-    steps = [level for level in manifest["levels"] if level["number"] is not None]
-    for level in sorted(steps, key=lambda one: one["number"], reverse=True):
-        pages = list(page_weights(manifest, level["name"]))
-        if pages:
-            requests = sum(1 + page.objects for page in pages) / len(pages)
-            size = sum(page.page + page.embedded for page in pages) / len(pages)
-            ladder.append(Rung(level["name"], requests, size / 1000))
-    return ladder

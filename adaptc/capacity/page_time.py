@@ -25,14 +25,19 @@ PAGE_SHARES: dict[tuple[str, str, str], int] = {
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Small, medium or large: container bytes, number of embedded objects, bytes of those."""
+    """Small, medium or large: container bytes, number of embedded objects, bytes of those, as in Tables 4 to 8."""
 
     container: str
     objects: str
     embedded: str
 
     def __str__(self) -> str:
-        return f"{self.container}{self.objects}{self.embedded}"
+        return f"{self.container}-{self.objects}-{self.embedded}"
+
+    @property
+    def paper_share(self) -> int:
+        """Percent of the paper's popular pages that are in this bucket."""
+        return PAGE_SHARES[self.objects, self.embedded, self.container]
 
 
 def bucket_of(container_bytes: int, objects: int, embedded_bytes: int) -> Bucket:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from adaptc.capacity.ladder import Delays, Rung, RungCapacity
     from adaptc.capacity.utilization import Cost
     from adaptc.config import Config
+
+T = TypeVar("T")
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(0, min_open=True)
@@ -32,6 +34,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option("--load", type=_POSITIVE, metavar="PAGES", help="Pages a second to expect.")
 @click.option("--workers", type=click.IntRange(1), default=256, help="Requests served at once.  [default: 256]")
 @click.option("--line", type=_POSITIVE, metavar="MBIT", help="Megabits a second of the access line.")
+@click.option("--clients", is_flag=True, help="Say what actions on pages saved clients in the paper.")
 def capacity(
     frame: Frame,
     output: Path | None,
@@ -43,6 +46,7 @@ def capacity(
     load: float | None,
     workers: int,
     line: float | None,
+    clients: bool,
 ) -> None:
     """Say what a ladder of levels will buy.
 
@@ -50,13 +54,17 @@ def capacity(
     cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
     the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
     """
+    from adaptc.capacity.manifest_ladder import ladder_of
+
     overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
     config = frame.load(overrides)
-    ladder = [_given(one) for one in given] or _built(config)
+    ladder = [_given(one) for one in given] or _built(config, ladder_of)
     cost = _cost(config, rejection_ms)
     record = _record(ladder, cost, bound)
     if load is not None:
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
+    if clients:
+        record["clients"] = _clients_record(None if given else config)
     if frame.format == "json":
         print_json(record)
     else:
@@ -83,20 +91,18 @@ def _given(text: str) -> Rung:
     return rung
 
 
-def _built(config: Config) -> list[Rung]:
-    from adaptc.capacity.manifest_ladder import ladder_of
-
+def _built(config: Config, read: Callable[[Mapping[str, Any]], T]) -> T:
+    """Return what ``read`` finds in the manifest of the output. Raises ``UsageError`` when that is nothing."""
     path = config.output / "manifest.json"
     try:
-        manifest = json.loads(path.read_bytes())
-        ladder = ladder_of(manifest)
+        found = read(json.loads(path.read_bytes()))
     except FileNotFoundError:
         raise UsageError(f"there is no {path}: build the site first, or give levels with --level") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} is not a manifest of this version of adaptc: {error}") from None
-    if not ladder:
+    if not found:
         raise UsageError(f"{path} has no pages")
-    return ladder
+    return found
 
 
 def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
@@ -155,6 +161,24 @@ def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
     return {name: share for name, share in shares.items() if share}
 
 
+def _clients_record(config: Config | None) -> dict[str, Any]:
+    """Return the paper's savings by client and server, and where the pages of the build stand among its buckets."""
+    from adaptc.capacity.manifest_ladder import buckets_of
+    from adaptc.capacity.page_time import ACTIONS, SAVINGS
+
+    pairs = {
+        name: {"seconds": one.base, **dict(zip(ACTIONS, one.percent, strict=True))} for name, one in SAVINGS.items()
+    }
+    if config is None:
+        return {"saved_percent": pairs}
+    buckets = _built(config, buckets_of)
+    share = {
+        str(bucket): {"percent": round(100 * count / buckets.total(), 1), "paper": bucket.paper_share}
+        for bucket, count in sorted(buckets.items(), key=lambda item: (-item[1], str(item[0])))
+    }
+    return {"saved_percent": pairs, "pages": share}
+
+
 def _text(record: dict[str, Any]) -> str:
     head = ["level", "requests", "kB", "ms a page", f"pages/s at {record['bound']:g}", "factor"]
     keys = ("requests", "kilobytes", "page_ms", "pages_per_second", "factor")
@@ -164,6 +188,8 @@ def _text(record: dict[str, Any]) -> str:
     lines = [table([head, *rows], right=range(1, 6))]
     if "load" in record:
         lines += ["", *_load_text(record["load"])]
+    if "clients" in record:
+        lines += ["", *_clients_text(record["clients"])]
     return "\n".join(lines)
 
 
@@ -177,3 +203,19 @@ def _load_text(load: dict[str, Any]) -> list[str]:
         table([head, *rows], right=range(1, 5)),
         f"m = {load['m']:.2f} keeps the bound: {shares}",
     ]
+
+
+def _clients_text(clients: dict[str, Any]) -> list[str]:
+    pairs = clients["saved_percent"]
+    actions = list(next(iter(pairs.values())))
+    rows = [[name, *(f"{found[action]:g}" for action in actions)] for name, found in pairs.items()]
+    head = ["client-server", "s a page", *actions[1:]]
+    lines = [
+        "percent of the time of a page that actions saved in the paper:",
+        table([head, *rows], range(1, len(head))),
+    ]
+    if "pages" in clients:
+        rows = [[name, f"{one['percent']:g}", f"{one['paper']}"] for name, one in clients["pages"].items()]
+        title = "pages by bucket (container bytes, embedded objects, their bytes), percent here and there:"
+        lines += ["", title, table([["bucket", "here", "paper"], *rows], range(1, 3))]
+    return lines
