@@ -161,7 +161,8 @@ class Config:
     """All settings of a build. Paths are absolute or relative to the working directory.
 
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.rulebook.load_levels``.
-    ``diagnostics`` are pairs of id and severity, None for "off". ``file`` is where the settings were read.
+    ``diagnostics`` are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which
+    no build depends on; each daemon reads its own. ``file`` is where the settings were read.
     """
 
     docroot: Path | None = None
@@ -175,6 +176,7 @@ class Config:
     serve: ServeConfig = ServeConfig()
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
+    daemons: TomlSource = field(default_factory=TomlSource)
     file: Path | None = None
 
 
@@ -405,8 +407,8 @@ FIELDS: dict[str, Check] = {
     "serve.nginx_file_cache": _flag,
 }
 
-# Tables whose keys are names that FIELDS cannot list: of levels and of diagnostics.
-OPEN_TABLES = ("levels", "diagnostics")
+# Tables whose keys are names that FIELDS cannot list: of levels, of diagnostics, and of the daemons.
+OPEN_TABLES = ("levels", "diagnostics", "daemons")
 
 
 def load_config(path: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
@@ -494,6 +496,8 @@ def _merge(config: Config, source: TomlSource, base: Path) -> Config:
         fields["levels"] = source.below("levels")
     if "diagnostics" in source.values:
         fields["diagnostics"] = _choices(source)
+    if "daemons" in source.values:
+        fields["daemons"] = source.below("daemons")
     return replace(config, **fields)
 
 
