@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
+    "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
