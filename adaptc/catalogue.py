@@ -25,10 +25,10 @@ class BuiltFile:
 
 @dataclass(frozen=True, slots=True)
 class BuiltLevel:
-    """A level that was built. ``number`` orders the ladder, the dearest level highest."""
+    """A level that was built. ``number`` orders the ladder, the dearest level highest; None beside the ladder."""
 
     name: str
-    number: float
+    number: int | None
     title: str
 
 

@@ -102,6 +102,8 @@ KINDS: dict[str, Kind] = {
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
     # publishing
+    "export-failed": Kind(E, "cannot be exported ({reason})"),
+    "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
 

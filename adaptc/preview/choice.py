@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.fs import DiskTree
-from adaptc.model import CODINGS, IDENTITY
+from adaptc.model import CODINGS, IDENTITY, OWN_DIRECTORY
 from adaptc.preview.panes import AUTOMATIC, ORIGINAL, Pane
 
-ADDED = "_adaptc/"  # files that only trees have; their names are digests, so any level's will do
 _TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
 
 
@@ -56,7 +55,7 @@ class Shelf:
     def _levels(self, level: str, path: str) -> Iterator[str]:
         if level != ORIGINAL:
             yield level
-        if path.startswith(ADDED):
+        if path.startswith(OWN_DIRECTORY):  # named by content, so any level's will do
             yield from self.levels
 
     def _encoded(self, level: str, coding: str, path: str, size: int) -> Chosen:
