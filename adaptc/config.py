@@ -7,6 +7,7 @@ and the defaults are those of the dataclasses. All mistakes of a file are told a
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,6 +84,50 @@ class CostConfig:
     data_uri_max: int = 2048
 
 
+SERVERS = ("apache", "htaccess", "nginx", "actions")
+FRESHNESS = ("existence", "strict")
+CLASS_MAPS = ("dbm", "txt")
+NGINX_CLASSES = ("markers", "geo")
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """``[serve]``: what the server's configuration shall do, for ``adaptc emit``.
+
+    ``emit`` names what ``build`` writes too. ``output`` and ``state`` are paths on the server. ``prefix`` is the URL
+    path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when the flag
+    is set and nothing says otherwise, None for the cheapest one that promises the same page.
+    """
+
+    emit: tuple[str, ...] = ()
+    name: str | None = None
+    prefix: str | None = None
+    output: Path | None = None
+    state: Path | None = None
+    templates: Path | None = None
+    flag: bool = True
+    level: str | None = None
+    buckets: bool = False
+    reject: bool = False
+    retry_after: int = 10
+    classes: bool = False
+    hints: bool = True
+    poor_level: str | None = None
+    normal_level: str | None = None
+    rich_level: str | None = None
+    class_map: str = "dbm"
+    expose: bool = True
+    exclude: tuple[str, ...] = ()
+    freshness: str = "existence"
+    trusted_proxies: tuple[str, ...] = ()
+    client_header: str = "X-Forwarded-For"
+    htaccess_trees: str = "/.adaptc-trees"
+    nginx_location: bool = True
+    nginx_headers: Path | None = None
+    nginx_classes: str = "markers"
+    nginx_file_cache: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings of a build. Paths are absolute or relative to the working directory.
@@ -97,6 +142,7 @@ class Config:
     build: BuildConfig = BuildConfig()
     codings: CodingsConfig = CodingsConfig()
     cost: CostConfig = CostConfig()
+    serve: ServeConfig = ServeConfig()
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
     file: Path | None = None
@@ -107,6 +153,7 @@ SECTIONS: dict[str, type] = {
     "build": BuildConfig,
     "codings": CodingsConfig,
     "cost": CostConfig,
+    "serve": ServeConfig,
 }
 
 
@@ -191,6 +238,37 @@ def _base_url(value: Any, _base: Path) -> str:
     return value if value.count("/") > 2 else f"{value}/"
 
 
+def _servers(value: Any, base: Path) -> tuple[str, ...]:
+    names = _texts(value, base)
+    if any(name not in SERVERS for name in names):
+        raise _UnfitError(f"a list of {', '.join(SERVERS)}")
+    return names
+
+
+def _url_path(value: Any, _base: Path) -> str:
+    """A URL path, decoded, without its final slash: "" is the whole host."""
+    if not isinstance(value, str) or not re.fullmatch(r"(/[^/?#\x00-\x1f\x7f]+)*/?", value):
+        raise _UnfitError('a URL path, such as "/docs"')
+    return value.rstrip("/")
+
+
+def _url_paths(value: Any, base: Path) -> tuple[str, ...]:
+    return tuple(_url_path(item, base) for item in _texts(value, base))
+
+
+def _networks(value: Any, base: Path) -> tuple[str, ...]:
+    try:
+        return tuple(str(ipaddress.ip_network(item, strict=False)) for item in _texts(value, base))
+    except ValueError:
+        raise _UnfitError('a list of addresses or networks, such as ["10.0.0.0/8", "2001:db8::1"]') from None
+
+
+def _header_name(value: Any, _base: Path) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9-]+", value):
+        raise _UnfitError("the name of a header field, such as X-Forwarded-For")
+    return value
+
+
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
@@ -233,6 +311,33 @@ FIELDS: dict[str, Check] = {
     "cost.warm_share": _number(0, 1),
     "cost.data_uri_budget": _size,
     "cost.data_uri_max": _size,
+    "serve.emit": _servers,
+    "serve.name": _text,
+    "serve.prefix": _url_path,
+    "serve.output": _path,
+    "serve.state": _path,
+    "serve.templates": _path,
+    "serve.flag": _flag,
+    "serve.level": _text,
+    "serve.buckets": _flag,
+    "serve.reject": _flag,
+    "serve.retry_after": _whole(0),
+    "serve.classes": _flag,
+    "serve.hints": _flag,
+    "serve.poor_level": _text,
+    "serve.normal_level": _text,
+    "serve.rich_level": _text,
+    "serve.class_map": _one_of(*CLASS_MAPS),
+    "serve.expose": _flag,
+    "serve.exclude": _url_paths,
+    "serve.freshness": _one_of(*FRESHNESS),
+    "serve.trusted_proxies": _networks,
+    "serve.client_header": _header_name,
+    "serve.htaccess_trees": _url_path,
+    "serve.nginx_location": _flag,
+    "serve.nginx_headers": _path,
+    "serve.nginx_classes": _one_of(*NGINX_CLASSES),
+    "serve.nginx_file_cache": _flag,
 }
 
 # Tables whose keys are names that FIELDS cannot list: of levels and of diagnostics.
@@ -377,6 +482,7 @@ def relevelled(found: Iterable[Diagnostic], config: Config) -> Iterator[Diagnost
 _NO_RECIPE = {
     "build": ("jobs", "cache", "cache_size"),
 }
+_NO_RECIPE_TABLES = ("serve",)  # how the trees are served, not what is in them
 
 
 def recipe_text(config: Config) -> str:
@@ -386,7 +492,8 @@ def recipe_text(config: Config) -> str:
     ``[levels]`` tables stand in it as written: the levels that come of them are in ``rulebook.Level``
     values.
     """
-    recipe = {name: _recipe_table(name, getattr(config, name)) for name in SECTIONS}
+    tables = [name for name in SECTIONS if name not in _NO_RECIPE_TABLES]
+    recipe = {name: _recipe_table(name, getattr(config, name)) for name in tables}
     return json.dumps({**recipe, "levels": config.levels.values}, sort_keys=True, separators=(",", ":"), default=str)
 
 
