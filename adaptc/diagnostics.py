@@ -101,6 +101,14 @@ KINDS: dict[str, Kind] = {
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # verifying a server
+    "server-status": Kind(E, "{request}: the status is {got}, not {wanted}"),
+    "server-body": Kind(E, "{request}: the body is {got}, not {wanted}"),
+    "server-header": Kind(E, "{request}: {name} is {got}, not {wanted}"),
+    "server-etag": Kind(E, "{one} and {other} differ and have the same ETag, {etag}"),
+    "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
+    "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
+    "server-silent": Kind(E, "{problem}"),
     # publishing
     "export-failed": Kind(E, "cannot be exported ({reason})"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),

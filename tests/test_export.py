@@ -123,6 +123,12 @@ def test_a_file_and_its_encodings_have_one_time(site: BuiltSite) -> None:
         assert len(mtimes(site, path)) == 1, path
 
 
+def test_the_bytes_of_the_original_have_its_time_and_others_are_no_older_than_the_build(site: BuiltSite) -> None:
+    export(site)
+    assert mtimes(site, "note.bin") == {(site.docroot / "note.bin").stat().st_mtime_ns}
+    assert mtimes(site, "index.html").pop() == (site.output / "lossless/id/index.html").stat().st_ctime_ns
+
+
 def test_what_did_not_change_keeps_its_time_and_what_changed_is_younger(site: BuiltSite) -> None:
     export(site)
     before = {path: mtimes(site, path).pop() for path in FILES}
@@ -190,7 +196,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_goes_on(site: BuiltSite
     ids = [one.id for one in done.diagnostics]
     assert "export-failed" in ids
     assert "deep/page.html.br" in names(site)
-    assert "index.html" not in names(site)
+    assert "index.html.br" not in names(site)
 
 
 def test_a_build_that_is_out_of_date_is_told(site: BuiltSite) -> None:

@@ -137,8 +137,8 @@ def _put_all(items: list[Item], root: Path, progress: Progress) -> Tally:
 
 
 def _put_item(item: Item, root: Path, tally: Tally) -> None:
-    """Put a file and its encodings; they share the time of the newest of them."""
-    moment = max(os.stat(source).st_mtime_ns for _, source in item.files)
+    """Put a file and its encodings; they share one time."""
+    moment = item.moment()
     target = root / item.plain[0]
     before = _status(target)
     is_same = before is not None and _equal(item.plain[1], target)

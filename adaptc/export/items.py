@@ -43,18 +43,27 @@ LAYOUTS = {
 class Item:
     """One file of the site: ``plain`` and then its encodings, each as (name in the export, file to copy).
 
-    All get one time, as nginx asks of files for ``gzip_static``; ``is_page`` is written after what pages embed.
+    All get one time, as nginx asks of files for ``gzip_static``. ``origin`` is the docroot's file where the level has
+    the same bytes. ``is_page`` is written after what pages embed.
     """
 
     path: str
     plain: tuple[str, Path]
     encoded: tuple[tuple[str, Path], ...]
+    origin: Path | None
     is_page: bool
 
     @property
     def files(self) -> tuple[tuple[str, Path], ...]:
         """All files, the plain one first."""
         return (self.plain, *self.encoded)
+
+    def moment(self) -> int:
+        """Return when the content came to be, in nanoseconds: with the original, or when the level was built.
+
+        Modification times in trees are made for entity tags, so the time of the last link counts. Raises ``OSError``.
+        """
+        return os.stat(self.plain[1]).st_ctime_ns if self.origin is None else os.stat(self.origin).st_mtime_ns
 
 
 def export_items(catalogue: Catalogue, docroot: Path, level: str, layout: Layout) -> list[Item]:
@@ -70,11 +79,15 @@ def export_items(catalogue: Catalogue, docroot: Path, level: str, layout: Layout
 def _of_site(catalogue: Catalogue, docroot: Path, level: str, layout: Layout) -> Iterator[Item]:
     for path, resource in catalogue.resources.items():
         tree = catalogue.output / level
-        has_plain = resource.at(level) is not None
-        plain = tree / IDENTITY / path if has_plain else docroot / path
-        codings = [coding for coding in layout.codings if resource.at(level, coding)]
-        is_page = resource.media_type in (media.HTML, media.XHTML)
-        yield _item(path, plain, tree, codings, layout, is_page)
+        built = resource.at(level)
+        is_same = built is None or built.sha256 == resource.sha256
+        yield Item(
+            path,
+            (layout.name(path, IDENTITY), docroot / path if built is None else tree / IDENTITY / path),
+            _encoded(path, tree, [coding for coding in layout.codings if resource.at(level, coding)], layout),
+            docroot / path if is_same else None,
+            resource.media_type in (media.HTML, media.XHTML),
+        )
 
 
 def _own(catalogue: Catalogue, level: str, layout: Layout) -> Iterator[Item]:
@@ -84,12 +97,12 @@ def _own(catalogue: Catalogue, level: str, layout: Layout) -> Iterator[Item]:
         if file.is_file():
             path = os.fspath(file.relative_to(tree / IDENTITY))
             codings = [coding for coding in layout.codings if (tree / coding / path).is_file()]
-            yield _item(path, file, tree, codings, layout, is_page=False)
+            encoded = _encoded(path, tree, codings, layout)
+            yield Item(path, (layout.name(path, IDENTITY), file), encoded, origin=None, is_page=False)
 
 
-def _item(path: str, plain: Path, tree: Path, codings: list[str], layout: Layout, is_page: bool) -> Item:
-    encoded = tuple((layout.name(path, coding), tree / coding / path) for coding in codings)
-    return Item(path, (layout.name(path, IDENTITY), plain), encoded, is_page)
+def _encoded(path: str, tree: Path, codings: list[str], layout: Layout) -> tuple[tuple[str, Path], ...]:
+    return tuple((layout.name(path, coding), tree / coding / path) for coding in codings)
 
 
 def _refuse_collisions(items: list[Item]) -> None:
