@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
 
-MODULES = (
-    ("mpm_event", "authz_core", "mime", "dir", "headers", "rewrite", "remoteip", "alias", "setenvif", "autoindex")
-    + ("filter", "deflate", "brotli", "env", "auth_basic", "authn_core", "authn_file", "authz_user", "authz_host", "lua")
-)  # fmt: skip
+MODULES = """
+    mpm_event authz_core authz_host authz_user authn_core authn_file auth_basic mime dir headers rewrite remoteip alias
+    setenvif autoindex filter deflate brotli env lua
+"""
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 
 
@@ -35,6 +35,7 @@ class Server:
     """A server that runs; ``get`` asks it with a header, if there is one."""
 
     port: int
+    pid: int
     log: Path
     address: str = "127.0.0.1"
     headers: dict[str, str] = field(default_factory=dict)
@@ -61,7 +62,7 @@ def free_port() -> int:
 
 def apache_text(root: Path, port: int, docroot: Path, inside: str, top: str = "") -> str:
     """Return a whole configuration of Apache with one site; ``inside`` stands in its <VirtualHost>."""
-    there = [name for name in MODULES if (APACHE_MODULES / f"mod_{name}.so").exists()]
+    there = [name for name in MODULES.split() if (APACHE_MODULES / f"mod_{name}.so").exists()]
     modules = "\n".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so" for name in there)
     return f"""{modules}
 ServerRoot "{root}"
@@ -152,7 +153,7 @@ def _running(command: list[str], port: int, root: Path) -> Iterator[Server]:
     with (root / "out.log").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as started:
         try:
             _await(port, started, root)
-            yield Server(port, root / "error.log")
+            yield Server(port, started.pid, root / "error.log")
         finally:
             started.send_signal(signal.SIGTERM)
             started.wait(20)

@@ -85,3 +85,10 @@ def test_the_coding_is_one_that_the_client_takes(site: BuiltSite, start: Start, 
         assert reply.headers.get("content-encoding") == {"gz": "gzip", "zst": "zstd", "br": "br"}.get(coding)
         assert reply.headers["vary"] == "Accept-Encoding"
         assert reply.body == site.read("index.html", coding=coding)
+
+
+# ---- levels and classes
+
+LADDER = (
+    'levels = ["full", "lossless", "poorer"]\n[levels.poorer]\nextends = "lossless"\nnumber = 2\npromise = "words"\n'
+)

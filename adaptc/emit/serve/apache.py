@@ -29,6 +29,11 @@ def apache_words(policy: Policy) -> dict[str, Any]:
     }
 
 
+def is_plain(path: str) -> bool:
+    """Whether <Directory> takes ``path`` as it is: wildcards and backslashes have a meaning of their own."""
+    return not re.search(r"[*?\[\]\\]", path)
+
+
 _SKIP = re.compile(r"S=to-([a-z]+)")
 _LABEL = re.compile(r"# ([a-z]+):")
 

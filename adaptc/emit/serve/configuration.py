@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.diagnostics import UsageError, printable
 from adaptc.emit.serve import quoting
-from adaptc.emit.serve.apache import apache_words, count_skips
+from adaptc.emit.serve.apache import apache_words, count_skips, is_plain
 from adaptc.emit.serve.nginx import nginx_words
 from adaptc.emit.serve.patterns import HINTS, TOKENS, accepts
 from adaptc.emit.serve.policy import CLASSES, CONF_DIRECTORY, Policy
@@ -59,6 +59,8 @@ def _environment(server: str, policy: Policy) -> Environment:
     )
     environment.filters |= {"comment": printable, "abspath": os.path.abspath}
     environment.filters |= {"rewrite": quoting.apache_rewrite, "regex": quoting.apache_regex}
+    environment.filters["pattern"] = quoting.pattern
+    environment.tests["plain"] = is_plain
     environment.filters |= _quoting(server, policy)
     return environment
 

@@ -4,7 +4,7 @@
 
 ``at`` is the time, in seconds since 1970, when the request came (Apache) or was answered (nginx, which knows no other);
 ``took`` ends in its unit, ``us`` or ``s``. ``served`` is level and coding, ``-/-`` for an original and ``0/-`` for a
-rejected request. ``class`` is ``-`` where no class was asked for. docs/serving.md describes it for readers of logs.
+rejected request. ``class`` is ``-`` where classes are off. docs/serving.md describes it for readers of logs.
 """
 
 from __future__ import annotations
@@ -27,5 +27,10 @@ def apache_log_format(policy: Policy) -> str:
 def nginx_log_format(policy: Policy) -> str:
     """Return the ``log_format`` directive; the format has the name of the policy."""
     name = policy.name
-    shown = f"${name}_class" if policy.serve.classes else "-"
+    shown = f"${class_variable(policy)}" if policy.serve.classes else "-"
     return f"log_format {name} '{_NGINX} served=${name}_served class={shown}';"
+
+
+def class_variable(policy: Policy) -> str:
+    """Return the variable of nginx that holds the class of the client."""
+    return f"{policy.name}_{'class' if policy.serve.hints else 'known'}"

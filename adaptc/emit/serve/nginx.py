@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adaptc.emit.serve import quoting
-from adaptc.emit.serve.logformat import nginx_log_format
+from adaptc.emit.serve.logformat import class_variable, nginx_log_format
 from adaptc.emit.serve.patterns import asks
 from adaptc.emit.serve.policy import Policy
 from adaptc.model import IDENTITY
@@ -27,6 +27,7 @@ def nginx_words(policy: Policy) -> dict[str, Any]:
         "chain": [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY],
         "state_text": quoting.nginx_literal(policy.state, policy.dollar),
         "index": quoting.nginx_literal(policy.index, policy.dollar),
+        "class_variable": class_variable(policy),
         "log_format": nginx_log_format(policy),
     }
 

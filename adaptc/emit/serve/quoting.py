@@ -1,9 +1,9 @@
 """Texts of strangers inside server configuration: how a path, a name or a pattern is written so that it stays itself.
 
-Apache replaces ``${NAME}`` in each line when there is such a name (core, ``ap_resolve_env``); there is no escape, but a
-name of ours that holds a dollar breaks it up. Most arguments take ``\\\\`` and ``\\"`` inside quotes. Those of mod_rewrite
-do not: a quote ends at the next one. Patterns write it as ``\\x22``; test strings and substitutions, in which a backslash
-takes the next character as it is, go without quotes.
+Apache replaces ``${NAME}`` in each line when there is such a name (core, ``ap_resolve_env``); there is no escape,
+but a name of ours that holds a dollar breaks it up. Most arguments take ``\\\\`` and ``\\"`` inside quotes. Those of
+mod_rewrite do not: a quote ends at the next one. Patterns write it as ``\\x22``; test strings and substitutions, in
+which a backslash takes the next character as it is, go without quotes.
 
 nginx reads ``\\\\``, ``\\"``, ``\\n``, ``\\r`` and ``\\t`` inside quotes, and variables in most arguments. It has no
 escape for a dollar: a ``geo`` variable, whose values are plain texts, holds one.
