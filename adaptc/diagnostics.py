@@ -82,6 +82,7 @@ KINDS: dict[str, Kind] = {
     # pages
     "encoding-unreversible": Kind(W, "does not survive decoding and encoding as {encoding}; the page is not rewritten"),
     "page-not-html": Kind(N, "is {media_type}; pages of this type are not rewritten"),
+    "page-left": Kind(N, "pass {name} leaves this page as it is: {reason}"),
     "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
     "edit-serialised": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
     "pass-dearer": Kind(N, "pass {name} was dropped for this page: it made it dearer ({reason})"),

@@ -12,23 +12,27 @@ from typing import Any
 
 from adaptc import media
 from adaptc.digest import digest_parts
+from adaptc.image.targets import MODERATE, TEXT_SCALE
 from adaptc.passes.dimensions import add_dimensions
 from adaptc.passes.embedded import minify_embedded
+from adaptc.passes.half_images import half_images
+from adaptc.passes.half_sheets import half_sheet_file
 from adaptc.passes.images import MEDIA_TYPES as IMAGES
 from adaptc.passes.images import recompress_image
 from adaptc.passes.inline_images import inline_images
 from adaptc.passes.inline_scripts import inline_scripts
 from adaptc.passes.inline_styles import inline_styles
 from adaptc.passes.markup import shorten_markup
-from adaptc.passes.page import PagePass
+from adaptc.passes.page import PagePass, WholePass
+from adaptc.passes.reading import read_only
 from adaptc.passes.scripts import rewrite_json, rewrite_script
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
-from adaptc.passes.view import Asset, Options, Outcome, View
+from adaptc.passes.view import Asset, DerivingView, Options, Outcome
 from adaptc.rulebook import Level, Option
 from adaptc.version import VERSION
 
-AssetPass = Callable[[Asset, View, Options], Outcome]
+AssetPass = Callable[[Asset, DerivingView, Options], Outcome]
 # A text pass works on the finished text of a page, after all edits.
 TextPass = Callable[..., "str | None"]
 
@@ -40,10 +44,12 @@ _PAGES = frozenset({media.HTML})
 class Pass:
     """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
 
-    Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
-    nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
+    Exactly one of ``asset``, ``edit``, ``whole`` and ``text`` is given. ``content_only`` says that an asset pass looks
+    at nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
     edit pass must see what the edit passes before it made of the page, where others may run on the same text;
-    ``changes_embeds`` that a page may load other files after it.
+    ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements that an edit pass
+    changes and others may change as well: two passes never edit one element in the same text. ``may_grow`` says that
+    an asset is worth more bytes to this pass, which saves them elsewhere.
     """
 
     name: str
@@ -52,26 +58,63 @@ class Pass:
     options: Mapping[str, Option] = field(default_factory=dict)
     asset: AssetPass | None = None
     edit: PagePass | None = None
+    whole: WholePass | None = None
     text: TextPass | None = None
     content_only: bool = False
     after_edits: bool = False
     changes_embeds: bool = False
+    writes: frozenset[str] = frozenset()
+    may_grow: bool = False
 
 
 _MINIFY = {"minify": Option(True)}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
+# What a smaller copy of an image is like: see ``adaptc.image.halve.halve``
+_COPIES = {
+    "scale": Option(0.5),
+    "text_scale": Option(TEXT_SCALE),
+    "target": Option(MODERATE, float, str),
+    "frozen": Option(False),
+}
+
+# What data URIs may add to a page, and how large an image may become one, in bytes; 0 is for the pass to choose
+_TAKEN_IN = {"budget": Option(0), "largest": Option(0)}
+# Whose cost decides what moves into a page: readers of several pages, or a crowd of which each reads one
+_READERS = Option("visitors", "visitors", "crowd")
+# Which scripts keep a page's images as they are
+_SCRIPTS = Option("own", "own", "any")
+
 PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
+    Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
-    Pass("inline-styles", 1, _PAGES, edit=inline_styles, changes_embeds=True),
-    Pass("inline-scripts", 1, _PAGES, edit=inline_scripts, changes_embeds=True),
-    Pass("inline-images", 1, _PAGES, edit=inline_images, changes_embeds=True),
+    Pass(
+        "half-images",
+        1,
+        _PAGES,
+        {**_COPIES, **_TAKEN_IN, "scripts": _SCRIPTS},
+        edit=half_images,
+        changes_embeds=True,
+        writes=frozenset({"img", "style"}),
+    ),
+    Pass("inline-styles", 1, _PAGES, {"readers": _READERS}, edit=inline_styles, changes_embeds=True),
+    Pass("inline-scripts", 2, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
+    Pass(
+        "inline-images",
+        1,
+        _PAGES,
+        {**_TAKEN_IN, "readers": _READERS, "scripts": Option("any", "own", "any")},
+        edit=inline_images,
+        changes_embeds=True,
+        writes=frozenset({"img"}),
+    ),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
-    Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded),
+    Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
+    Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),
     Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),
 )
 

@@ -163,6 +163,8 @@ class _Rewrite:
     def _run(self, together: list[Step], made: _Made, editor: Editor | None) -> None:
         if together[0].of.text is not None:
             self._run_text(together[0], made)
+        elif together[0].of.whole is not None:
+            self._run_whole(together[0], made)
         else:
             self._run_edits(together, editor or Editor(made.text), made)
 
@@ -173,6 +175,12 @@ class _Rewrite:
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
             made.note([step], {step.of.name: Report([saved])})
             made.text = shorter
+
+    def _run_whole(self, step: Step, made: _Made) -> None:
+        assert step.of.whole is not None
+        text, report = step.of.whole(made.text, self.context, self.view, step.options)
+        made.note([step], {step.of.name: report})
+        made.text = made.text if text is None else text
 
     def _run_edits(self, steps: list[Step], editor: Editor, made: _Made) -> None:
         """Run a round; where its edits do not go together, run each pass by itself to see which to drop."""
@@ -277,12 +285,18 @@ def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
     """Group consecutive edit passes that do not need each other's result."""
     together: list[Step] = []
     for step in steps:
-        if together and (step.of.text is not None or together[0].of.text is not None or step.of.after_edits):
+        if together and (step.of.after_edits or not _go_together(step, together)):
             yield together
             together = []
         together.append(step)
     if together:
         yield together
+
+
+def _go_together(step: Step, others: Iterable[Step]) -> bool:
+    """Whether a step and those of a round may work on the same text."""
+    alone = step.of.edit is None
+    return not any(alone or other.of.edit is None or step.of.writes & other.of.writes for other in others)
 
 
 def _transfer(content: bytes) -> int:

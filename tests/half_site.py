@@ -8,12 +8,14 @@ from typing import Any
 
 from small_site import SmallSite
 
+from adaptc import media
 from adaptc.html.document import read_page
 from adaptc.html.edit import Editor
 from adaptc.model import Action
 from adaptc.passes.half_images import half_images
-from adaptc.passes.half_sheets import half_sheet
+from adaptc.passes.half_sheets import half_sheet_file
 from adaptc.passes.page import page_context
+from adaptc.passes.view import Asset
 
 
 @dataclass
@@ -33,7 +35,9 @@ class HalfSite(SmallSite):
 
     def sheet(self, path: str, **options: Any) -> str:
         """Return a style sheet's text after the pass."""
-        return half_sheet(self.contents[path].decode(), path, self.view(), options)
+        content = self.contents[path]
+        made = half_sheet_file(Asset(path, media.CSS, content), self.view(), options)
+        return (content if made.content is None else made.content).decode()
 
     def publish(self, root: Path) -> None:
         """Write the copies that were made below ``root``."""

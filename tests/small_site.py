@@ -66,6 +66,7 @@ class SmallSite:
             self.settings,
             lambda path, _: self.artifact(path),
             self.copy,
+            lambda file: self.made[file.path],
         )
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:

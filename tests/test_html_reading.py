@@ -249,18 +249,6 @@ def test_an_index_page_keeps_all_its_links_in_order() -> None:
     assert [a.attr("href") for a in parse(body).select("a")] == [f"{n}.html" for n in range(200)]
 
 
-def test_frames_become_links() -> None:
-    page = (
-        "<title>Manual</title><frameset cols=20,*><frame src=toc.html name=toc><frame src=body.html title='The text'>"
-        "<noframes><body>See <a href=toc.html>the contents</a>.</noframes></frameset>"
-    )
-    made = reading_page(page, url_path="/")
-    assert isinstance(made, ReadingPage) and made.text.partition("<body>")[2] == (
-        "<h1>Manual</h1><ul><li><a href=toc.html>toc</a><li><a href=body.html>The text</a></ul>"
-        "<p>See <a href=toc.html>the contents</a>.</p>"
-    )
-
-
 def test_a_redirect_leads_on() -> None:
     body = read('<meta http-equiv=refresh content="0;url=../new.html"><title>Moved</title>')
     assert body == "<p><a href=../new.html>../new.html</a></p>"
@@ -275,6 +263,8 @@ def test_a_redirect_leads_on() -> None:
         ("<div id=app></div><script src=app.js></script>", "/", "it shows no text without its scripts"),
         ("<html xmlns='http://www.w3.org/1999/xhtml'><body>x</body></html>", "/a.XHTML",
          "it is served as XML, whose markup is stricter"),
+        ("<frameset cols=20,*><frame src=toc.html><frame src=body.html><noframes>x</noframes></frameset>", "/",
+         "its content stands in frames"),
     ],
 )  # fmt: skip
 def test_pages_without_a_text_only_version(page: str, path: str, reason: str) -> None:

@@ -16,7 +16,7 @@ from adaptc.emit.figures import (
     TypeFigures,
     capacity_factor,
 )
-from adaptc.engine.results import UnitResult
+from adaptc.engine.results import Extra, UnitResult
 from adaptc.engine.state import State
 from adaptc.model import EMBEDDED, IDENTITY, Resource
 from adaptc.rulebook import Level
@@ -53,7 +53,7 @@ class _Tally:
     identity: int = 0
     transfer: int = 0
 
-    def add(self, result: UnitResult, before: int, weight: Weight) -> None:
+    def add(self, result: UnitResult | Extra, before: int, weight: Weight) -> None:
         self.files += 1
         for output in result.outputs:
             self.codings[output.coding][0] += 1
@@ -92,9 +92,20 @@ class Collector:
         identity = sizes.get(IDENTITY, before)
         weight = Weight(identity, min((*sizes.values(), identity)))
         self.weights[result.level][result.path] = weight
+        for extra in result.extras:
+            self._add_extra(result.level, extra)
         if result.embeds is not None and result.media_type == media.CSS:
             self.imports[result.level][result.path] = result.embeds
         self.tallies[result.level].add(result, before, weight)
+
+    def _add_extra(self, level: str, extra: Extra) -> None:
+        """Count a file that stands for none of the docroot, once however many units refer to it."""
+        if extra.path in self.weights[level]:
+            return
+        sizes = {output.coding: output.size for output in extra.outputs}
+        weight = Weight(sizes[IDENTITY], min(sizes.values()))
+        self.weights[level][extra.path] = weight
+        self.tallies[level].add(extra, 0, weight)
 
     # ---- pages
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from adaptc.engine.results import UnitResult
+from adaptc.engine.results import Output, UnitResult
 from adaptc.engine.state import State
 from adaptc.model import Resource
 from adaptc.rulebook import Level
@@ -35,11 +35,37 @@ def manifest_chunks(
     embeds = {path: [target for _, target in facts.embeds] for path, facts in state.facts() if facts.embeds}
     digests = {path: digest for path, (_, digest) in state.resources().items()}
     yield _head(levels, recipes, base_url, effort)
-    units = _Groups(state)
+    units, extras = _Groups(state), _Extras()
     for number, path in enumerate(paths):
-        row = _row(resources[path], digests.get(path), units.take(path), embeds.get(path, []), numbers)
+        built = units.take(path)
+        extras.add(built)
+        row = _row(resources[path], digests.get(path), built, embeds.get(path, []), numbers)
+        yield (",\n" if number else "\n").encode() + _json(row)
+    yield b'\n],"extras":['
+    for number, row in enumerate(extras.rows()):
         yield (",\n" if number else "\n").encode() + _json(row)
     yield b"\n]}\n"
+
+
+class _Extras:
+    """The files of the trees that stand for none of the docroot, each once however many units refer to it."""
+
+    def __init__(self) -> None:
+        self.levels: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, results: Iterable[UnitResult]) -> None:
+        for result in results:
+            for extra in result.extras:
+                row = self.levels.setdefault((extra.path, extra.media_type), {})
+                row.setdefault(result.level, {"files": _files(extra.outputs)})
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for (path, media_type), levels in sorted(self.levels.items()):
+            yield {"path": path, "media_type": media_type, "levels": levels}
+
+
+def _files(outputs: Iterable[Output]) -> dict[str, Any]:
+    return {one.coding: {"size": one.size, "sha256": one.digest} for one in outputs}
 
 
 class _Groups:
@@ -101,10 +127,11 @@ def _numbered(paths: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
 
 
 def _level(result: UnitResult, numbers: Mapping[str, int]) -> dict[str, Any]:
-    files = {one.coding: {"size": one.size, "sha256": one.digest} for one in result.outputs}
-    found: dict[str, Any] = {"changed": result.changed, "files": files}
+    found: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
     if result.embeds is not None:
         found["references"] = _numbered(result.embeds, numbers)
+    if result.extras:
+        found["extras"] = sorted(extra.path for extra in result.extras)
     if result.demoted:
         found["demoted"] = list(result.demoted)
     return found

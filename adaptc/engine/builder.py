@@ -89,6 +89,7 @@ class Builder:
             config.site.csp,
             config.cost.data_uri_budget,
             config.cost.data_uri_max,
+            self._cost().crowd_limit(),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
         self.codec = codec_recipe()
@@ -281,14 +282,16 @@ class Builder:
     # ---- 3 deciding
 
     def _decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
-        cost = self.config.cost
-        model = DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
         # an image may shrink to half before it becomes a data URI
-        decisions = decide(state.facts(), sources, model, 2 * cost.data_uri_max)
+        decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max)
         rows = decision_rows(decisions)
         turned = changed_decisions(state.decisions(), rows)
         state.set_decisions(rows)
         return decisions, turned
+
+    def _cost(self) -> DeliveryCost:
+        cost = self.config.cost
+        return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
 
     # ---- 4 what is untrue
 

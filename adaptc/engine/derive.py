@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from adaptc.digest import digest_bytes, digest_parts
+from adaptc.engine.publish import ObjectGone
 from adaptc.engine.store import Store
 from adaptc.image.derive import KINDS, VERSION
 from adaptc.image.halve import Derived
@@ -31,6 +32,14 @@ class Deriver:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._stored(key) or self._made(key, read(), kind, chosen)
+        return found
+
+    def content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy. Raises ``ObjectGone`` where another build removed it from the cache."""
+        found = self.store.content(copy.digest)
+        if found is None:
+            self._known.clear()
+            raise ObjectGone(copy.path)
         return found
 
     def _stored(self, key: str) -> DerivedFile | str | None:

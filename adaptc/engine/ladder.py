@@ -39,9 +39,17 @@ class AssetWeight:
 
 
 def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
-    """Return for each degrading level of the ladder the next dearer of those that are built."""
-    ladder = [level for level in levels if level.number is not None]
-    return {lower.name: upper.name for upper, lower in pairwise(ladder) if lower.promise != "same"}
+    """Return for each degrading level the next dearer of those that are built, which are given dearest first.
+
+    Beside the ladder a level that keeps the article alone (``text``) is below the lowest step; others, which do one
+    thing to all that they keep, are above or below none.
+    """
+    chosen = list(levels)
+    ladder = [level for level in chosen if level.number is not None]
+    beside = [level for level in chosen if ladder and level.number is None and level.promise == "article"]
+    return {lower.name: upper.name for upper, lower in pairwise(ladder) if lower.promise != "same"} | {
+        level.name: ladder[-1].name for level in beside
+    }
 
 
 class Scales:

@@ -45,9 +45,10 @@ class RecordingView:
         settings: Settings,
         build: Callable[[str, RecordingView], bytes],
         copy: Copy,
+        copy_bytes: Callable[[DerivedFile], bytes],
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
-        self.build, self.copy = build, copy
+        self.build, self.copy, self.copy_bytes = build, copy, copy_bytes
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -55,7 +56,9 @@ class RecordingView:
 
     def nested(self) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
-        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.build, self.copy)
+        return RecordingView(
+            self.site, self.tree, self.decisions, self.settings, self.build, self.copy, self.copy_bytes
+        )
 
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
         """Take over what another view recorded."""
@@ -106,6 +109,9 @@ class RecordingView:
         if isinstance(made, DerivedFile):
             self.derived[made.path] = made
         return made
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        return self.copy_bytes(copy)
 
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None

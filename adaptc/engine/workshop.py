@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import hashlib
@@ -71,23 +72,25 @@ class Workshop:
             snapshot.settings,
             lambda path, outer: self.assets.artifact(level, path, outer),
             self.deriver.derived,
+            self.deriver.content,
         )
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build and publish one unit; what cannot be built is withdrawn and said."""
         alias_of = self.site.sources[path].alias_of
         for _ in range(_TRIES):
-            result = self._result(level, path)
-            try:
-                self.publisher.publish(result, alias_of)
-            except ObjectGone:
-                continue
-            except OSError as error:
-                if error.errno not in _NAME_REFUSED:
-                    raise
-                return self._unpublishable(result, error)
-            return result
+            with contextlib.suppress(ObjectGone):
+                return self._published(self._result(level, path), alias_of)
         raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
+
+    def _published(self, result: UnitResult, alias_of: str | None) -> UnitResult:
+        try:
+            self.publisher.publish(result, alias_of)
+        except OSError as error:
+            if error.errno not in _NAME_REFUSED:
+                raise
+            return self._unpublishable(result, error)
+        return result
 
     def _result(self, level: str, path: str) -> UnitResult:
         try:
@@ -111,7 +114,7 @@ class Workshop:
     def _made_or_kept(self, level: str, path: str, view: RecordingView) -> UnitResult:
         try:
             return self._made(level, path, view)
-        except ChangedWhileRead:
+        except (ChangedWhileRead, ObjectGone):
             raise
         except Exception as bug:  # a bug met on one page must not cost the other 30,000: say so, keep the original
             if isinstance(bug, OSError) and bug.errno is not None:  # Pillow has its own without a number

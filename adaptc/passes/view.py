@@ -57,13 +57,18 @@ class DerivedFile:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What passes know of the configuration. ``csp`` is the Content-Security-Policy header that the server sends."""
+    """What passes know of the configuration.
+
+    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
+    ``adaptc.analyse.placement.DeliveryCost``.
+    """
 
     effort: Effort = "fast"
     limit_pixels: int = 100_000_000
     csp: str | None = None
     data_uri_budget: int = 8192
     data_uri_max: int = 2048
+    crowd_limit: int = 58_000
 
 
 class View(Protocol):
@@ -106,3 +111,6 @@ class DerivingView(View, Protocol):
         ``kind`` is a name of ``adaptc.image.derive.KINDS``; ``options`` are the keyword arguments of its function but
         for those that ``Settings`` holds.
         """
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy that was asked for."""
