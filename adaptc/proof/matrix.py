@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from adaptc.emit.serve.policy import Policy
+from adaptc.emit.serve.policy import NO_ACTION, Policy
 from adaptc.proof.judge import Baseline, Case
 from adaptc.proof.modes import Mode
 from adaptc.proof.negotiation import ORIGINAL, Version, expected
@@ -209,15 +209,15 @@ def directory_cases(scene: Scene, target: Target) -> Iterator[Case]:
         yield Case("directory", "redirected", path, Request(without))
 
 
-# What a client may say of itself, and the class that it is; the words of levels are added.
-SAID: tuple[tuple[Mapping[str, str], str], ...] = (
-    ({"X-Server-Actions": ".poor"}, "poor"),
-    ({"X-Server-Actions": ".rich"}, "rich"),
-    ({"X-Server-Actions": ".normal", "Save-Data": "on"}, "normal"),
-    ({"X-Server-Actions": ".gz .poor"}, "poor"),
-    ({"X-Server-Actions": "../../etc/passwd"}, "none"),
-    ({"X-Server-Actions": ".poorer"}, "none"),
+# What a client may ask for with X-Server-Actions, and what that counts as; words that nobody knows get the original.
+ASKED: tuple[tuple[str, str], ...] = (
+    (".poor", "poor"),
+    (".rich", "rich"),
+    (".gz .poor", "poor"),
+    ("../../etc/passwd", NO_ACTION),
+    (".poorer", NO_ACTION),
 )
+# What it may hint at, and the class that it has then.
 HINTED: tuple[tuple[Mapping[str, str], str], ...] = (
     ({"Save-Data": "on"}, "poor"),
     ({"ECT": "2g"}, "poor"),
@@ -228,15 +228,23 @@ HINTED: tuple[tuple[Mapping[str, str], str], ...] = (
 
 
 def class_cases(scene: Scene, target: Target) -> Iterator[Case]:
-    """Yield requests of clients of all classes."""
+    """Yield requests of clients of all classes, and of those that ask for a class or a level."""
     scene, policy = scene.around(target), scene.policy
     if not (policy.serve.classes and scene.mode.is_on) or scene.mode.rejects or scene.is_refused(target):
         return
-    levels = [({"X-Server-Actions": f".{level}"}, level) for level in policy.levels]
-    hinted = HINTED if policy.serve.hints else ()
-    for said, asked in (*SAID, *levels, *hinted):
+    for said, asked, known in _clients(policy):
         for accept in FEW:
             wanted = scene.wanted(target, accept, asked)
             request = Request(target.url, {**headers_of(accept), **said})
-            shown = None if asked == "none" else asked
+            # the class is not looked for where the original is sent anyway
+            shown = None if asked == NO_ACTION else known
             yield Case("class", "full", target.resource.path, request, wanted, shown)
+
+
+def _clients(policy: Policy) -> Iterator[tuple[Mapping[str, str], str, str]]:
+    """Yield header fields, what they count as, and the class of the client."""
+    for word, asked in (*ASKED, *((f".{level}", level) for level in policy.levels)):
+        yield {"X-Server-Actions": word}, asked, "normal"
+    for said, known in HINTED if policy.serve.hints else ():
+        yield said, known, known
+        yield {"X-Server-Actions": ".rich", **said}, "rich", known

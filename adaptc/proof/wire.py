@@ -92,22 +92,28 @@ class Client:
 
     def ask(self, request: Request) -> Response:
         """Return the answer to one request. Raises ``BrokenAnswer`` and ``OSError``."""
-        return next(iter(self.ask_all([request])))
+        (response,) = self.ask_all([request])
+        return response
 
     def ask_all(self, requests: Sequence[Request]) -> Iterator[Response]:
-        """Yield the answers in order. Raises ``BrokenAnswer`` and ``OSError``."""
+        """Yield the answers in order. Raises ``BrokenAnswer`` and ``OSError``.
+
+        A server may close a connection with requests unread, and what it sent may be lost with it: what has no answer
+        is sent again on a new connection, one request at first (RFC 9112, section 9.3.2).
+        """
         answered, tries = 0, 0
         while answered < len(requests):
-            batch = requests[answered : answered + self.depth]
+            batch = requests[answered : answered + (1 if tries else self.depth)]
             before = answered
             try:
                 for response in self._batch(batch):
                     answered += 1
                     yield response
+                tries = 0
             except (ConnectionError, EOFError) as error:
                 self.close()
-                tries = tries + 1 if answered == before else 0
-                if tries > 2:
+                tries = tries + 1 if answered == before else 1
+                if tries > 3:
                     raise BrokenAnswer(f"no answer to {requests[answered]}: {error or 'connection closed'}") from None
 
     def _batch(self, requests: Sequence[Request]) -> Iterator[Response]:
