@@ -100,6 +100,10 @@ KINDS: dict[str, Kind] = {
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # action tables
+    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
+    "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # publishing
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
