@@ -18,6 +18,7 @@ from adaptc.emit.figures import SiteFigures
 from adaptc.emit.manifest import manifest_chunks
 from adaptc.emit.remembered import diagnostic_figures, pack_build, unpack_build
 from adaptc.emit.report import stream_report
+from adaptc.emit.serve.emitter import emit_from
 from adaptc.engine.builder import Builder, Report
 from adaptc.engine.lock import OutputBusy
 from adaptc.engine.progress import Progress, Silent
@@ -146,6 +147,9 @@ def _result(engine: Builder, state: State, report: Report) -> BuildResult:
         figures, stored = unpack_build(remembered)
     else:
         figures, stored = _emit(engine, state, report, key)
+    state.set_meta("docroot", os.path.abspath(engine.docroot))
+    if engine.config.serve.emit:
+        emit_from(state, engine.config, engine.config.serve.emit)
     found = _said(engine, report, stored)
     figures = dataclasses.replace(figures, pages=(), diagnostics=diagnostic_figures(found))
     return BuildResult(engine.output, figures, report.reasons, report.removed, found)

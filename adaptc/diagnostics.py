@@ -110,6 +110,10 @@ KINDS: dict[str, Kind] = {
     "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
     "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
     "server-silent": Kind(E, "{problem}"),
+    # action tables
+    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
+    "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # publishing
     "export-failed": Kind(E, "cannot be exported ({reason})"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),

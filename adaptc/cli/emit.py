@@ -9,29 +9,50 @@ import click
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import print_json, print_text
-from adaptc.diagnostics import printable
+from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
+    from adaptc.config import Config
     from adaptc.emit.serve.emitter import Emitted
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_ALL = ("apache", "nginx")
+WHAT = ("apache", "nginx", "actions")
 
 
 @command("emit")
-@click.argument("what", type=click.Choice(["apache", "nginx", "all"]))
+@click.argument("what", type=click.Choice([*WHAT, "all"]))
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
-def emit(frame: Frame, what: str, output: Path | None) -> ExitCode:
+@click.option("--check", "table", type=_FILE, metavar="TABLE", help="With actions: compare TABLE with the build.")
+def emit(frame: Frame, what: str, output: Path | None, table: Path | None) -> ExitCode:
     """Write server configuration for the last build.
 
     The files go to opt/serve, each with instructions on top; what changes while the server runs is in opt/run.
     """
+    config = frame.load({"output": output})
+    if table is not None:
+        return _check(frame, config, what, table)
     from adaptc.emit.serve.emitter import emit as run
 
-    emitted = run(frame.load({"output": output}), _ALL if what == "all" else (what,))
-    _show(frame, emitted)
+    _show(frame, run(config, WHAT if what == "all" else (what,)))
     return ExitCode.DONE
+
+
+def _check(frame: Frame, config: Config, what: str, table: Path) -> ExitCode:
+    from adaptc.config import relevelled
+    from adaptc.emit.serve.emitter import check_actions
+
+    if what != "actions":
+        raise UsageError("--check goes with adaptc emit actions")
+    found = list(relevelled(check_actions(config, table), config))
+    if frame.format == "json":
+        print_json({"table": str(table), "diagnostics": [diagnostic_record(one) for one in found]})
+    elif found:
+        print_diagnostics(found, frame)
+    else:
+        print_text(f"{printable(str(table))} names what was built", frame)
+    return exit_code(found)
 
 
 def _show(frame: Frame, emitted: Emitted) -> None:
@@ -42,4 +63,5 @@ def _show(frame: Frame, emitted: Emitted) -> None:
         return
     for file in emitted.files:
         print_text(f"wrote {printable(str(file))}", frame)
-    print_text(f"switch it on: touch {printable(policy.flag)}", frame)
+    if emitted.configures:
+        print_text(f"switch it on: touch {printable(policy.flag)}", frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +19,13 @@ class Built:
     """The levels that have a tree, and the codings in them, each in the order of preference.
 
     ``follow`` names for each coding those that a file may have without having that one, ``IDENTITY`` left out: what a
-    server must try after it.
+    server must try after it. ``docroot`` is the absolute path of the source.
     """
 
     levels: frozenset[str]
     codings: tuple[str, ...]
-    follow: dict[str, tuple[str, ...]]
+    follow: Mapping[str, tuple[str, ...]]
+    docroot: str
 
 
 @contextlib.contextmanager
@@ -46,7 +47,7 @@ def read_built(state: State) -> Built:
     there = frozenset[str]().union(*combinations) - {IDENTITY}
     codings = tuple(coding for coding in CODINGS if coding in there)
     follow = {coding: _follow(coding, codings, combinations) for coding in codings}
-    return Built(frozenset(levels), codings, follow)
+    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "")
 
 
 def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:

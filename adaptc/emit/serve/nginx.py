@@ -27,6 +27,7 @@ def nginx_words(policy: Policy) -> dict[str, Any]:
         "chain": [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY],
         "state_text": quoting.nginx_literal(policy.state, policy.dollar),
         "index": quoting.nginx_literal(policy.index, policy.dollar),
+        "tree": f"{policy.name}_{'tree' if policy.serve.classes else 'level'}",
         "class_variable": class_variable(policy),
         "log_format": nginx_log_format(policy),
     }

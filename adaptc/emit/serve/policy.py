@@ -75,8 +75,8 @@ class Policy:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The words of ``X-Server-Actions`` that are known: classes and levels."""
-        return (*CLASSES, *self.levels)
+        """The words of ``X-Server-Actions`` that are known: classes, levels, codings (at the level of everybody)."""
+        return (*CLASSES, *self.levels, *self.codings)
 
     def tree(self, level: str, asked: str) -> str:
         """Return the level that is served when a bucket says ``level`` to a client of class ``asked``."""
@@ -89,7 +89,7 @@ class Policy:
     def trees(self) -> Iterator[tuple[str, str, str]]:
         """Yield (level of the bucket, class, level that is served) where the class makes a difference."""
         for level in self.levels:
-            for asked in (*CLASSES, *self.levels):
+            for asked in self.asked:
                 served = self.tree(level, asked)
                 if served != level:
                     yield level, asked, served
@@ -104,7 +104,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
     names = tuple(name for name in levels if name in built.levels)
     _refuse(config, names)
     prefix = _prefix(config)
-    title = serve.name or _title(config)
+    title = serve.name or _title(config, built)
     output = os.path.abspath(serve.output or config.output)
     same = tuple(name for name in names if levels[name].promise == "same" and levels[name].number is not None)
     level = serve.level or (same or names)[-1]
@@ -120,7 +120,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         level,
         built.codings,
         built.follow,
-        _class_levels(serve, names, level),
+        _class_levels(serve, names, level, built.codings),
         serve,
     )
 
@@ -137,11 +137,8 @@ def identifier(title: str) -> str:
     return f"ad_{slug}_{digits}" if slug else f"ad_{digits}"
 
 
-def _title(config: Config) -> str:
-    host = urlsplit(config.site.base_url or "").hostname
-    if host:
-        return host
-    return Path(os.path.abspath(config.docroot or config.output)).name or "site"
+def _title(config: Config, built: Built) -> str:
+    return urlsplit(config.site.base_url or "").hostname or Path(built.docroot).name or "site"
 
 
 def _prefix(config: Config) -> str:
@@ -150,12 +147,13 @@ def _prefix(config: Config) -> str:
     return unquote(urlsplit(config.site.base_url or "").path, errors="surrogateescape").rstrip("/")
 
 
-def _class_levels(serve: ServeConfig, levels: tuple[str, ...], level: str) -> dict[str, str]:
+def _class_levels(serve: ServeConfig, levels: tuple[str, ...], level: str, codings: tuple[str, ...]) -> dict[str, str]:
     """Return the dearest level of each class and of each word that a client may ask for."""
     if not serve.classes:
         return {}
     given = {"poor": serve.poor_level, "normal": serve.normal_level, "rich": serve.rich_level}
-    return {name: chosen or level for name, chosen in given.items()} | {name: name for name in levels}
+    classes = {name: chosen or level for name, chosen in given.items()}
+    return classes | {name: name for name in levels} | dict.fromkeys(codings, level)
 
 
 def _refuse(config: Config, names: tuple[str, ...]) -> None:

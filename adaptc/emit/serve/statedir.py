@@ -98,12 +98,17 @@ def keys_of(network: Network) -> Iterator[str]:
             yield "".join(f"{one}:" for one in written) + ":"
 
 
+def dbm_program() -> str | None:
+    """Return the program of Apache that makes hash files; distributions keep it where only root looks."""
+    return shutil.which("httxt2dbm") or shutil.which("httxt2dbm", path="/usr/sbin:/usr/local/sbin")
+
+
 def make_dbm(text: Path, target: Path) -> None:
     """Make the hash file of a text map with Apache's own program, so that Apache can read it.
 
     Raises ``FileNotFoundError`` when ``httxt2dbm`` is not installed, ``CalledProcessError`` when it fails.
     """
-    program = shutil.which("httxt2dbm") or shutil.which("httxt2dbm", path="/usr/sbin:/usr/local/sbin")
+    program = dbm_program()
     if program is None:
         raise FileNotFoundError(2, "not found; it is in Debian's package apache2-utils", "httxt2dbm")
     made = target.with_name(f".adaptc-{os.getpid()}-{target.name}")
