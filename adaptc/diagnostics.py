@@ -119,11 +119,21 @@ KINDS: dict[str, Kind] = {
     "filter-unsupported": Kind(
         N, "{count} of {total} filters are of a kind that adaptc does not know, such as {example}"
     ),
+    # verifying a server
+    "server-status": Kind(E, "{request}: the status is {got}, not {wanted}"),
+    "server-body": Kind(E, "{request}: the body is {got}, not {wanted}"),
+    "server-header": Kind(E, "{request}: {name} is {got}, not {wanted}"),
+    "server-etag": Kind(E, "{one} and {other} differ and have the same ETag, {etag}"),
+    "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
+    "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
+    "server-silent": Kind(E, "{problem}"),
     # action tables
     "action-malformed": Kind(E, "is no line of an action table: {problem}"),
     "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
     "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # publishing
+    "export-failed": Kind(E, "cannot be exported ({reason})"),
+    "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
 

@@ -35,6 +35,11 @@ COMMANDS: dict[str, Entry] = {
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
     "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
+    "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
+    "verify-server": Entry(
+        "adaptc.cli.verify_server:verify_server", "Prove on a real server that every URL gets the right file."
+    ),
+    "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
