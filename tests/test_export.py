@@ -255,7 +255,7 @@ def test_a_level_that_was_not_built(site: BuiltSite) -> None:
 
 
 def run(site: BuiltSite, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adaptc.cli", "-C", os.fspath(site.root), "export", *arguments]
+    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(site.root), "export", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 

@@ -216,7 +216,7 @@ def test_wrong_settings(site: PopularSite, text: str, problem: str) -> None:
 
 
 def run(*arguments: str, cwd: Path, text: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "adaptc.cli", "popular", *arguments]
+    command = [sys.executable, "-P", "-m", "adaptc.cli", "popular", *arguments]
     return subprocess.run(command, capture_output=True, text=True, input=text, cwd=cwd, check=False)
 
 

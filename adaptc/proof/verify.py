@@ -126,6 +126,7 @@ def _silent(error: Exception) -> Diagnostic:
 def _race(one: Prover, scene: Scene, race: Race) -> None:
     one.progress.begin(SWITCHING.name, race.requests, 0)
     with switching(scene.policy, race.switches):
+        settle(scene.policy, scene.server)  # what the last mode rejected is forgotten
         cases = list(race_cases(scene, one.targets, race.requests))
         for start in range(0, len(cases), 200):
             one.run(scene, cases[start : start + 200])
