@@ -107,7 +107,9 @@ def test_a_step_reads_no_more_than_its_batch(log: Path) -> None:
     follower = Follower(log)
     first = len(list(follower.lines(1)))
     assert 0 < first < 30_000
+    assert follower.is_behind
     assert first + len(list(follower.lines(1 << 30))) == 30_000
+    assert not follower.is_behind
 
 
 def test_a_line_without_end_does_not_fill_the_memory(log: Path) -> None:
@@ -137,7 +139,7 @@ def test_a_line_without_end_does_not_fill_the_memory(log: Path) -> None:
     ],
 )
 def test_keys_of_networks(network: str, keys: list[str]) -> None:
-    assert network_keys(ipaddress.ip_network(network)) == keys
+    assert list(network_keys(ipaddress.ip_network(network))) == keys
 
 
 def net(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
@@ -308,6 +310,15 @@ def test_history_is_read_first_and_once(tmp_path: Path, log: Path) -> None:
     bench.start()
     bench.step()
     assert bench.daemon._classifier.clients["10.0.0.1"].estimate.pages == 2
+
+
+def test_a_log_that_is_far_ahead_is_caught_up_with_in_one_step(
+    bench: Bench, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptc.runtime.classify.daemon.BATCH", 1)
+    append(log, "".join(visit(f"10.0.{n // 250}.{n % 250}", bench.now, 9) for n in range(8000)))
+    bench.step()
+    assert bench.status()["lines"] == 16_000
 
 
 def test_several_logs_are_one(tmp_path: Path, log: Path) -> None:

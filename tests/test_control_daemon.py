@@ -15,7 +15,6 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.runtime.control.buckets import write_buckets
 from adaptc.runtime.control.daemon import ControlDaemon, Place, Surroundings
-from adaptc.runtime.control.ladder import Ladder
 from adaptc.runtime.control.meter import LogMissing, Meter
 from adaptc.runtime.control.settings import ControlSettings, SiteSettings, machine_of, read_control
 from adaptc.runtime.override import Override, write_override
@@ -135,8 +134,8 @@ def test_markers_say_the_same_as_the_map(bench: Bench) -> None:
 
 
 def test_a_bucket_is_never_without_a_marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory, ladder = RunDirectory.of(tmp_path), Ladder(("text", "full"), (0.1, 0.5, 1.0))
-    write_buckets(directory, (2,) * 256, ladder)
+    directory = RunDirectory.of(tmp_path)
+    write_buckets(directory, ["full"] * 256)
     least = 256
     unlink = Path.unlink
 
@@ -147,7 +146,7 @@ def test_a_bucket_is_never_without_a_marker(tmp_path: Path, monkeypatch: pytest.
         return True
 
     monkeypatch.setattr("adaptc.runtime.control.buckets.fs.remove", counted)
-    write_buckets(directory, (1,) * 256, ladder)
+    write_buckets(directory, ["text"] * 256)
     assert least == 256
 
 
@@ -166,6 +165,20 @@ def test_a_forced_level_goes_to_all_clients(bench: Bench) -> None:
     assert (bench.shares(), bench.run.flag.exists()) == ({"text": 256}, True)
     bench.serve(20, 3)
     assert (bench.shares(), bench.run.flag.exists()) == ({"full": 256}, False)
+
+
+def test_a_level_beside_the_ladder_can_be_forced(bench: Bench) -> None:
+    write_override(bench.run, Override("halfres", bench.now + 3))
+    bench.step()
+    assert bench.shares() == {"halfres": 256}
+
+
+def test_an_override_leaves_m_where_it_was(bench: Bench) -> None:
+    bench.serve(200, 20)
+    before = bench.status()["sites"]["site"]["m"]
+    write_override(bench.run, Override("text", bench.now + 10))
+    bench.serve(200, 9)
+    assert bench.status()["sites"]["site"]["m"] == before
 
 
 def test_the_original_and_rejection_by_force(bench: Bench) -> None:
@@ -253,7 +266,7 @@ logs = ["a.log"]
 requests = 100
 kilobytes = {kilobytes}
 [sites.V2]
-output = "opt"
+output = "opt2"
 logs = "b.log"
 priority = 2
 """
@@ -262,6 +275,7 @@ priority = 2
 def test_virtual_servers_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     build(tmp_path / "opt")
+    build(tmp_path / "opt2")
     settings, sites = read_control(parse_toml(SITES.format(kilobytes=1000), "adaptc.toml"), ["margin=10"])
     machine = machine_of(settings, sites, Cost())
     assert [(site.name, site.priority, site.guarantee is None) for site in machine.sites] == [
@@ -279,6 +293,10 @@ def test_virtual_servers_of_the_configuration(tmp_path: Path, monkeypatch: pytes
         ("[sites.V1]\nlogs = ['a']\n", "adaptc.toml:1: the site V1 needs output and logs"),
         ("[sites.V1]\nlogs = ['a']\noutput = 'opt'\nrequests = 3\n", "a guarantee needs both requests and kilobytes"),
         ("[sites.V1]\nlog = ['a']\n", "adaptc.toml:2: unknown key log, did you mean logs?"),
+        (
+            "[sites.V1]\noutput='opt'\nlogs='a'\n[sites.V2]\noutput='opt'\nlogs='b'\n",
+            "adaptc.toml:4: the sites V1 and V2 have one output",
+        ),
         ("[sites.'a b']\nlogs = ['a']\n", "adaptc.toml:1: 'a b' is no name of a site"),
         ("bound = 2\n", "adaptc.toml:1: bound must be a number from 0.01 to 1, not 2"),
         ("[sites.V1]\noutput = 'gone'\nlogs = 'a'\n", "gone/manifest.json cannot be read"),
@@ -291,6 +309,7 @@ def test_configurations_that_are_wrong(
 
     monkeypatch.chdir(tmp_path)
     build(tmp_path / "opt")
+    build(tmp_path / "opt2")
     with pytest.raises(UsageError, match=complaint):
         settings, sites = read_control(parse_toml(table, "adaptc.toml"), [])
         machine_of(settings, sites, Cost())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,13 +49,14 @@ def daemon_options(function: F) -> F:
     return function
 
 
-def settings_table(config: Config, name: str, known: tuple[str, ...] = ("switch", "classify", "control")) -> TomlSource:
+def settings_table(config: Config, name: str) -> TomlSource:
     """Return ``[daemons.NAME]``. Raises ``UsageError`` for a daemon that there is not."""
+    from adaptc.runtime.status import DAEMONS
     from adaptc.tomlsource import nearest
 
     for other in config.daemons.values:
-        if other not in known:
-            raise UsageError(config.daemons.complaint((other,), f"unknown daemon {other}{nearest(other, known)}"))
+        if other not in DAEMONS:
+            raise UsageError(config.daemons.complaint((other,), f"unknown daemon {other}{nearest(other, DAEMONS)}"))
     return config.daemons.below(name)
 
 
@@ -88,13 +89,9 @@ def serve_metrics(reporter: Reporter, port: int | None) -> None:
         raise UsageError(f"--metrics {port}: {error.strerror}") from None
 
 
-@contextmanager
-def owned(run: RunDirectory | None, lock: str, work: str) -> Iterator[None]:
-    """Hold the lock of a daemon's work, if it writes at all. Raises ``DaemonBusy``."""
-    with ExitStack() as stack:
-        if run is not None:
-            stack.enter_context(run.locked(lock, work))
-        yield
+def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextManager[None]:
+    """Hold the lock of a daemon's work, if it writes at all; entering raises ``DaemonBusy``."""
+    return run.locked(lock, work) if run else nullcontext()
 
 
 def cpu_source(group: str) -> CpuSource:

@@ -81,7 +81,7 @@ def _rows(one: DaemonStatus) -> list[list[str]]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items() if inner is not None)
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -6,7 +6,7 @@ At the end of the input, or after ``SECONDS`` without a byte, the guard removes 
 means that the daemon has left things as they should be.
 
 Under systemd the whole control group dies at once, guard included; there the unit's ``ExecStopPost`` removes the flag
-(templates/adaptc-switch.service).
+(templates/adaptc.service.j2).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Reporter:
 
     def record(self, epoch: float, event: str, **record: Any) -> None:
         """Write a line of the audit only."""
-        self._guarded(lambda: self._audit.write(epoch, event, **record))
+        self.attempt(lambda: self._audit.write(epoch, event, **record))
 
     def status(self, epoch: float, interval: float, figures: exposition.Figures, **status: Any) -> None:
         """Publish the figures, and write the status when the last one is old."""
@@ -55,14 +55,15 @@ class Reporter:
         self._written = epoch
         head = {"daemon": self.name, "pid": os.getpid(), "at": round(epoch, 3), "interval": interval}
         for run in self._runs:
-            self._guarded(partial(run.write_json, f"{self.name}.json", {**head, **rounded(status)}))
+            self.attempt(partial(run.write_json, f"{self.name}.json", {**head, **rounded(status)}))
 
     def last(self, epoch: float, **status: Any) -> None:
         """Write the status of a daemon that ends."""
         self._written = 0.0
         self.status(epoch, 0.0, {}, stopped=True, **status)
 
-    def _guarded(self, write: Callable[[], None]) -> None:
+    def attempt(self, write: Callable[[], None]) -> None:
+        """Write a record; that it cannot be written is told once and counted."""
         try:
             write()
         except OSError as error:

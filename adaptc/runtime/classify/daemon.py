@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -16,10 +17,13 @@ from adaptc.runtime.classify.hits import Hit, hits
 from adaptc.runtime.classify.memory import FILE, remembered, restore
 from adaptc.runtime.classify.settings import ClassifySettings
 from adaptc.runtime.classify.tables import WRITERS, Table, ToolMissing, table_of
+from adaptc.runtime.notify import notify
 from adaptc.runtime.reporter import Reporter
 from adaptc.runtime.run_directory import RunDirectory
 
-BATCH = 8 << 20  # bytes of each log that are read in a step: a second's work, so that the watchdog hears from us
+BATCH = 8 << 20  # bytes of each log that are read at a time, and
+_SLICE = 200_000  # lines of history: a second's work, after which the watchdog hears from us
+_BATCHES = 30  # in a step: then it is time for a table, even when the log grows faster than it is read
 _BUFFERED = 10.0  # seconds that a server may keep lines to itself
 
 
@@ -46,7 +50,7 @@ class ClassifyDaemon:
         self._epoch = epoch
         if self._is_new:
             self._read_history()
-        self._used += sum(1 for _ in self._classifier.feed(self._new_hits()))
+        self._read_new()
         self._used += sum(1 for _ in self._classifier.sweep(epoch - _BUFFERED))
         if clock - self._written >= self._settings.write_every:
             self._written = clock
@@ -71,7 +75,16 @@ class ClassifyDaemon:
         self._is_new = False
         if self._settings.history:
             found = read_history(self._settings.history, self._parser, self._unacted, self._skipped)
-            self._used += sum(1 for _ in self._classifier.feed(found))
+            while part := list(islice(found, _SLICE)):
+                self._used += sum(1 for _ in self._classifier.feed(part))
+                notify("WATCHDOG=1")
+
+    def _read_new(self) -> None:
+        for _ in range(_BATCHES):
+            self._used += sum(1 for _ in self._classifier.feed(self._new_hits()))
+            if not any(one.is_behind for one in self._followers):
+                return
+            notify("WATCHDOG=1")
 
     def _new_hits(self) -> Iterator[Hit]:
         new = [hits(self._counted(one), self._parser, self._unacted, self._skipped) for one in self._followers]

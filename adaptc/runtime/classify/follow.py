@@ -32,6 +32,7 @@ class Follower:
 
     def __init__(self, path: Path, mark: Mark | None = None) -> None:
         self.path = path
+        self.is_behind = False
         self._file: BinaryIO | None = None
         self._rest = b""
         if mark is not None:
@@ -55,7 +56,11 @@ class Follower:
                     return
 
     def lines(self, most: int) -> Iterator[str]:
-        """Yield new lines without their ends, up to about ``most`` bytes of them. Raises ``OSError``."""
+        """Yield new lines without their ends, up to about ``most`` bytes of them. Raises ``OSError``.
+
+        ``is_behind`` says afterwards whether there may be more.
+        """
+        self.is_behind = False
         while most > 0 and (self._file is not None or self._open()):
             chunk = self._read()
             if chunk:
@@ -63,6 +68,7 @@ class Follower:
                 yield from self._split(chunk)
             elif not self._turn():
                 return
+        self.is_behind = most <= 0
 
     def _open(self) -> bool:
         with suppress(FileNotFoundError):

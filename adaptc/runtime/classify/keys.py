@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
+from functools import lru_cache
 
 from adaptc.runtime.classify.prefixes import Network
 
 _MOST = 256
 
 
-def network_keys(network: Network) -> list[str]:
+@lru_cache(maxsize=1 << 18)
+def network_keys(network: Network) -> tuple[str, ...]:
     """Return the keys of a network; none for one that is longer than the longest key, or far shorter."""
     lengths = (16, 24) if network.version == 4 else (48, 64)
     longer = [length for length in lengths if length >= network.prefixlen]
     if not longer or 2 ** (longer[0] - network.prefixlen) > _MOST:
-        return []
-    return [key for one in network.subnets(new_prefix=longer[0]) for key in _spellings(one)]
+        return ()
+    return tuple(key for one in network.subnets(new_prefix=longer[0]) for key in _spellings(one))
 
 
 def _spellings(network: Network) -> Iterator[str]:

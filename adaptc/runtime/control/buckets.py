@@ -8,9 +8,9 @@ and fro on the way.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from adaptc import fs
-from adaptc.runtime.control.ladder import Ladder
 from adaptc.runtime.run_directory import RunDirectory
 
 BUCKETS = 256
@@ -23,12 +23,11 @@ def bucket_levels(m: float, most: int) -> tuple[int, ...]:
     return tuple(min(whole + (number < better), most) for number in range(BUCKETS))
 
 
-def write_buckets(run: RunDirectory, levels: tuple[int, ...], ladder: Ladder) -> None:
-    """Write ``buckets.txt`` and make the markers ``m/BB.LEVEL``. Raises ``OSError``.
+def write_buckets(run: RunDirectory, names: Sequence[str]) -> None:
+    """Write the level of each bucket to ``buckets.txt`` and as the markers ``m/BB.LEVEL``. Raises ``OSError``.
 
     A new marker is made before the old one goes: meanwhile a client has two, never none.
     """
-    names = [ladder.level(level) for level in levels]
     lines = "".join(f"{number:02x} {name}\n" for number, name in enumerate(names))
     run.write("buckets.txt", lines.encode("ascii"), keep_equal=True)
     wanted = {f"{number:02x}.{name}" for number, name in enumerate(names)}

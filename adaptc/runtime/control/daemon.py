@@ -8,7 +8,7 @@ control group is above the bound, which is a log that is not written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adaptc.runtime.control.buckets import BUCKETS, bucket_levels, write_buckets
@@ -43,29 +43,16 @@ class Surroundings:
     guard: Guard | None = None
 
 
-@dataclass(slots=True)
-class _Shown:
-    """What the servers were told last, by site: levels of the buckets, and whether the flag is set."""
-
-    levels: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    overrides: dict[str, str] = field(default_factory=dict)
-
-
 class ControlDaemon:
     """Drives the machine's step."""
 
     def __init__(self, settings: ControlSettings, machine: Machine, surroundings: Surroundings) -> None:
         self._settings, self._machine, self._around = settings, machine, surroundings
         self._state = machine.start()
-        self._shown = _Shown()
+        self._shown: dict[str, tuple[str, ...]] = {}  # the levels of the buckets that the servers were told, by site
         self._clock: float | None = None
         self._cpu: CpuCount | None = None
         self._complaint = ""
-
-    @property
-    def state(self) -> MachineState:
-        """What is known and decided now."""
-        return self._state
 
     def step(self, clock: float, epoch: float) -> None:
         """Measure, decide, tell the servers."""
@@ -74,11 +61,20 @@ class ControlDaemon:
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
+        forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
-            self._state = step(self._machine, self._state, loads, cpu)
+            self._state = self._stepped(loads, cpu, forced)
         for site in self._machine.sites:
-            self._show(site, loads, epoch)
+            self._show(site, forced[site.name], loads, epoch)
         self._report(loads, cpu, epoch)
+
+    def _stepped(
+        self, loads: Mapping[str, Load], cpu: float | None, forced: Mapping[str, Override | None]
+    ) -> MachineState:
+        """A site under an override keeps its loop: the load is not the one that its m caused."""
+        after = step(self._machine, self._state, loads, cpu)
+        kept = {name: self._state.loops[name] for name, override in forced.items() if override}
+        return replace(after, loops={**after.loops, **kept})
 
     def stop(self, epoch: float) -> None:
         """Leave the flags as the policy for the end says, and dismiss the guard."""
@@ -123,24 +119,26 @@ class ControlDaemon:
 
     # ---- telling the servers
 
-    def _show(self, site: Site, loads: Mapping[str, Load] | None, epoch: float) -> None:
+    def _override(self, site: Site, epoch: float) -> Override | None:
         run = self._around.places[site.name].run
-        forced = read_override(run, epoch) if run else None
-        levels = self._levels(site, forced)
-        if levels != self._shown.levels.get(site.name):
+        return read_override(run, epoch) if run else None
+
+    def _show(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
+        run = self._around.places[site.name].run
+        names = self._names(site, forced)
+        if names != self._shown.get(site.name):
             if run:
-                write_buckets(run, levels, site.ladder)
-            self._shown.levels[site.name] = levels
+                write_buckets(run, names)
+            self._shown[site.name] = names
             self._tell(site, forced, loads, epoch)
         if run:
-            is_full = forced.level == ORIGINAL if forced else set(levels) == {site.ladder.most}
+            is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
             run.set_flag(not is_full)
 
-    def _levels(self, site: Site, forced: Override | None) -> tuple[int, ...]:
-        names = {FORCED_REJECT: 0, REJECT: 0} | {name: place for place, name in enumerate(site.ladder.names, 1)}
-        if forced is not None and forced.level in names:
-            return (names[forced.level],) * BUCKETS
-        return bucket_levels(self._state.m(site), site.ladder.most)
+    def _names(self, site: Site, forced: Override | None) -> tuple[str, ...]:
+        if forced is not None and forced.level != ORIGINAL:
+            return (REJECT if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
+        return tuple(site.ladder.level(one) for one in bucket_levels(self._state.m(site), site.ladder.most))
 
     def _tell(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
         m, load = self._state.m(site), loads[site.name] if loads else None
@@ -172,8 +170,8 @@ class ControlDaemon:
         )
 
     def _site_record(self, site: Site, loads: Mapping[str, Load] | None) -> dict[str, Any]:
-        levels = self._shown.levels[site.name]
-        shares = {site.ladder.level(level): round(levels.count(level) / BUCKETS, 3) for level in sorted(set(levels))}
+        names = self._shown[site.name]
+        shares = {name: round(names.count(name) / BUCKETS, 3) for name in dict.fromkeys(names)}
         load = loads[site.name] if loads else None
         return {
             "m": round(self._state.m(site), 4),

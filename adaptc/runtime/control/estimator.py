@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 
 INITIAL = 1000.0
-# The two columns of the samples, scaled to length 1, are as good as parallel beyond this: one page size only.
-ILL_CONDITIONED = 1000.0
+# Beyond this the two columns of the samples, scaled to length 1, are so parallel (cosine 0.998) that noise decides
+# between a and b: pages of one size.
+ILL_CONDITIONED = 30.0
 
 Matrix = tuple[float, float, float]  # symmetric, 2 by 2: (1,1), (1,2), (2,2)
 

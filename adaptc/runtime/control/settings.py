@@ -119,7 +119,12 @@ def read_control(source: TomlSource, given: Sequence[str]) -> tuple[ControlSetti
     sites = source.below("sites")
     own = TomlSource(source.name, {key: value for key, value in source.values.items() if key != "sites"}, source.lines)
     settings = read_settings(ControlSettings, CHECKS, own, given)
-    return settings, {name: _site(sites, name) for name in sites.values}
+    found = {name: _site(sites, name) for name in sites.values}
+    outputs: dict[Path | None, str] = {}
+    for name, site in found.items():
+        if outputs.setdefault(site.output, name) != name:
+            raise UsageError(sites.complaint((name,), f"the sites {outputs[site.output]} and {name} have one output"))
+    return settings, found
 
 
 def _site(sites: TomlSource, name: str) -> SiteSettings:

@@ -7,6 +7,7 @@ person, the guard of a daemon that hung) does not leave the server and the daemo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class SwitchDaemon:
             for decision in decisions:
                 self._tell(decision, sample, epoch)
         if before and self._around.record:
-            append_sample(self._around.record, sample)
+            self._around.reporter.attempt(partial(append_sample, self._around.record, sample))
         self._put_flag()
         self._report(sample, epoch)
 
