@@ -52,7 +52,7 @@ def _replace(editor: Editor, element: Element, report: Report) -> None:
         _quiet(editor, element, report)
         return
     instead = _fallback(element) or _link(element)
-    editor.replace_element(element, instead)
+    editor.replace_element(element, instead + _anchor(element))
     verb = "linked" if instead else "removed"
     report.actions.append(Action(NAME, verb, element.attr("src") or element.attr("data") or f"<{element.tag}>"))
 
@@ -78,6 +78,12 @@ def _fallback(element: Element) -> str:
     if not element.text.strip() and element.select_one(_SAYS_MORE) is None:
         return ""
     return "".join(child.html if hasattr(child, "html") else "" for child in shown)
+
+
+def _anchor(element: Element) -> str:
+    """Return what keeps the name that links of this and other pages may lead to."""
+    name = element.attr("id")
+    return f"<span {attribute_markup('id', name)}></span>" if name else ""
 
 
 def _link(element: Element) -> str:
