@@ -27,6 +27,7 @@ _FURNITURE = frozenset({
 # Without it browsers ask for /favicon.ico
 _NO_ICON = "<link rel=icon href=data:,>"
 _BLOCKS = "p, div, table, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, hr, form, section, figure"
+_FOR_PLUGINS = ("param", "embed", "object")
 _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
 
 
@@ -74,10 +75,9 @@ def _fallback(element: Element) -> str:
         return ""
     if element.closest("p") is not None and element.select_one(_BLOCKS) is not None:
         return ""  # without the object around them they would end the paragraph
-    shown = [child for child in element.children if getattr(child, "tag", "") not in ("param", "embed", "object")]
     if not element.text.strip() and element.select_one(_SAYS_MORE) is None:
         return ""
-    return "".join(child.html if hasattr(child, "html") else "" for child in shown)
+    return "".join(child.html for child in element.children if getattr(child, "tag", "") not in _FOR_PLUGINS)
 
 
 def _anchor(element: Element) -> str:
