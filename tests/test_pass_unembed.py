@@ -30,6 +30,7 @@ def made(body, head=""):
         ("<embed src=p.svg title=Plan>", "<a href=p.svg>Plan</a>"),
         ("<object data=p.svg type=image/svg+xml></object>", "<a href=p.svg>p.svg</a>"),
         ("<object data=p.svg><param name=x><b>A plan</b></object>", "<b>A plan</b>"),
+        ("<iframe id=m src=f.html></iframe>", "<a href=f.html>f.html</a><span id=m></span>"),
         ("<object data=p.svg><p>A plan</p></object>", "<a href=p.svg>p.svg</a>"),
         ("<object data=x.swf><embed src=x.swf></object>", "<a href=x.swf>x.swf</a>"),
     ],

@@ -56,7 +56,7 @@ def test_the_order_of_the_cascade_is_kept():
 def test_sheets_that_are_not_applied_go():
     head = (
         "<link rel=stylesheet href=noise.css title=day><link rel='alternate stylesheet' title=night href=a.css>"
-        "<link rel=stylesheet title=night href=a.css><style disabled>.a{color:red}</style>"
+        "<link rel=stylesheet title=night href=a.css><link rel=stylesheet disabled href=a.css>"
         "<link rel=stylesheet href=gone.css>"
     )
     text = made(head=head, files={"a.css": ".a{color:blue}"})

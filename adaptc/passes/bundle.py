@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from adaptc import media
 from adaptc.css.references import CssReference, css_references, rewrite_urls
@@ -20,6 +22,9 @@ from adaptc.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_a
 from adaptc.passes.page_files import page_files
 from adaptc.passes.view import Beside, Options, View
 from adaptc.urls import document_base, quote_path
+
+if TYPE_CHECKING:
+    from turbohtml import Element
 
 __all__ = ["SUFFIX", "bundle_beside", "bundle_page"]
 
@@ -74,7 +79,7 @@ def _content(path: str, view: View) -> bytes:
     return view.read(path) if view.media_type(path) == media.HTML else view.artifact(path)
 
 
-def _excess(path: str, files: tuple[str, ...] | list[str], view: View, options: Options) -> Diagnostic | None:
+def _excess(path: str, files: Sequence[str], view: View, options: Options) -> Diagnostic | None:
     size = sum(len(_content(each, view)) for each in files)
     if size <= options["limit"]:
         return None
@@ -122,19 +127,14 @@ class _Sheets:
         self.editor, self.page, self.view, self.report = editor, page, view, report
         elements = editor.tree.select("style, [style*='(']")
         self.elements = [each for each in elements if not stands_apart(each, editor.text)]
-        self.uses = Counter(one.url for each in self.elements for one in self._references(each.tag, self._text(each)))
-
-    def _text(self, element: object) -> str:
-        tag, text = getattr(element, "tag", ""), getattr(element, "text", "")
-        return str(text) if tag == "style" else str(getattr(element, "attrs", {}).get("style") or "")
-
-    def _references(self, tag: str, text: str) -> list[CssReference]:
-        return css_references(text, declarations=tag != "style")
+        self.uses = Counter(
+            one.url for each in self.elements for one in css_references(_css(each), declarations=each.tag != "style")
+        )
 
     def run(self) -> None:
         """Edit the page."""
         for element in self.elements:
-            text = self._text(element)
+            text = _css(element)
             moved = rewrite_urls(text, self._uri, declarations=element.tag != "style")
             if moved == text:
                 continue
@@ -151,3 +151,8 @@ class _Sheets:
         reason = f"it is used {self.uses[reference.url]} times" if is_large else INLINED
         self.report.actions.append(Action(NAME, KEPT if is_large else "inlined", reference.url, reason))
         return None if is_large else uri
+
+
+def _css(element: Element) -> str:
+    """Return the text of a style element, or the declarations of a style attribute."""
+    return element.text if element.tag == "style" else element.attr("style") or ""

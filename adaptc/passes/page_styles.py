@@ -60,7 +60,9 @@ def page_styles(editor: Editor, page: PageContext, view: View) -> list[PageStyle
         title = element.attr("title") or ""
         is_alternate = "alternate" in _rel(element) and bool(title)
         preferred = preferred or ("" if is_alternate else title)
-        if is_alternate or "disabled" in element.attrs or (title and title != preferred):
+        # of a <style> the attribute means nothing
+        is_disabled = element.tag == "link" and "disabled" in element.attrs
+        if is_alternate or is_disabled or (title and title != preferred):
             found.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
         else:
             found.append(_style(element, page, view) if element.tag == "style" else _link(element, page, view))

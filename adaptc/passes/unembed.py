@@ -27,6 +27,7 @@ _FURNITURE = frozenset({
 # Without it browsers ask for /favicon.ico
 _NO_ICON = "<link rel=icon href=data:,>"
 _BLOCKS = "p, div, table, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, hr, form, section, figure"
+_FOR_PLUGINS = ("param", "embed", "object")
 _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
 
 
@@ -52,7 +53,7 @@ def _replace(editor: Editor, element: Element, report: Report) -> None:
         _quiet(editor, element, report)
         return
     instead = _fallback(element) or _link(element)
-    editor.replace_element(element, instead)
+    editor.replace_element(element, instead + _anchor(element))
     verb = "linked" if instead else "removed"
     report.actions.append(Action(NAME, verb, element.attr("src") or element.attr("data") or f"<{element.tag}>"))
 
@@ -74,10 +75,15 @@ def _fallback(element: Element) -> str:
         return ""
     if element.closest("p") is not None and element.select_one(_BLOCKS) is not None:
         return ""  # without the object around them they would end the paragraph
-    shown = [child for child in element.children if getattr(child, "tag", "") not in ("param", "embed", "object")]
     if not element.text.strip() and element.select_one(_SAYS_MORE) is None:
         return ""
-    return "".join(child.html if hasattr(child, "html") else "" for child in shown)
+    return "".join(child.html for child in element.children if getattr(child, "tag", "") not in _FOR_PLUGINS)
+
+
+def _anchor(element: Element) -> str:
+    """Return what keeps the name that links of this and other pages may lead to."""
+    name = element.attr("id")
+    return f"<span {attribute_markup('id', name)}></span>" if name else ""
 
 
 def _link(element: Element) -> str:

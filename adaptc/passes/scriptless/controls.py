@@ -1,4 +1,4 @@
-"""Buttons that only scripts listen to: icons go, words stay without looking as if they worked."""
+"""Buttons that only scripts listen to: icons are hidden, words stay without looking as if they worked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from adaptc.html.controls import find_forms
 from adaptc.html.edit import Editor
 from adaptc.html.landmarks import in_content
-from adaptc.html.quoting import attribute_markup, text_markup
 from adaptc.passes.scriptless.targets import pointed_at, script_controls
 
 if TYPE_CHECKING:
@@ -19,11 +18,10 @@ __all__ = ["settle_controls"]
 _NATIVE = ("popovertarget", "commandfor", "form")
 # Words for screen readers: "Toggle navigation"
 _UNSEEN_WORDS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden", "assistive-text"})
-_KEPT = ("id", "class", "style", "lang", "dir", "title")
 
 
 def settle_controls(editor: Editor) -> int:
-    """Take away buttons without words, make headings of panels text, disable the others; returns how many."""
+    """Hide buttons without words, make headings of panels plain, disable them and all others; returns how many."""
     forms = find_forms(editor.tree)
     opening = {each for each in script_controls(editor.tree) if any(True for _ in pointed_at(each))}
     count = 0
@@ -31,13 +29,17 @@ def settle_controls(editor: Editor) -> int:
         if _is_native(button) or _sends(button, forms.is_working(button)):
             continue
         count += 1
+        editor.set_attribute(button, "disabled", None)
         if button.tag == "button" and not _words(button) and button.select_one("img") is None:
-            editor.remove_element(button)
-        elif button in opening and button.tag == "button":
-            editor.replace_element(button, _as_text(button))
-        else:
-            editor.set_attribute(button, "disabled", None)
+            _add_style(editor, button, "display:none!important")
+        elif button in opening:
+            _add_style(editor, button, "color:inherit;opacity:1")  # it reads as the heading of what it opened
     return count
+
+
+def _add_style(editor: Editor, element: Element, declarations: str) -> None:
+    style = (element.attr("style") or "").rstrip("; ")
+    editor.set_attribute(element, "style", f"{style};{declarations}" if style else declarations)
 
 
 def _is_native(button: Element) -> bool:
@@ -61,8 +63,3 @@ def _is_for_readers(node: object) -> bool:
     from turbohtml import Element
 
     return isinstance(node, Element) and not _UNSEEN_WORDS.isdisjoint((node.attr("class") or "").split())
-
-
-def _as_text(button: Element) -> str:
-    attributes = "".join(" " + attribute_markup(name, button.attr(name)) for name in _KEPT if name in button.attrs)
-    return f"<span{attributes}>{text_markup(_words(button))}</span>"

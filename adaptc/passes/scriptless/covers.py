@@ -18,10 +18,10 @@ _CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"
 
 
 def uncover(editor: Editor) -> int:
-    """Take covers away, or hide those that say something ("Loading"); returns how many there were."""
+    """Take covers away, or hide those that have a name or say something ("Loading"); returns how many there were."""
     found = [each for each in editor.tree.select("body *") if _is_cover(each)]
     for element in found:
-        if element.text.strip():
+        if element.text.strip() or "id" in element.attrs or element.select_one("[id]") is not None:
             editor.set_attribute(element, "style", "display:none!important")
         else:
             editor.remove_element(element)

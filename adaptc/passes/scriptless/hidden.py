@@ -70,13 +70,19 @@ def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
             continue
         count += 1
         marks.add(element, shown.rule())
-        for number, ancestor in enumerate(_covering(cascade, element, shown)):
-            marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
-            if not number:
-                marks.add(element, replace(shown, declarations=_PLAIN).rule())
-                marks.add(element, replace(shown, declarations=_PLAIN).rule("& *"))
+        _uncover(marks, element, shown, list(_covering(cascade, element, shown)))
     marks.write(_library_rules(editor))
     return count
+
+
+def _uncover(marks: _Marks, element: Element, shown: _Shown, covering: list[Element]) -> None:
+    """Put what holds an element that is shown, and lies over the page, before the page; its text can be read there."""
+    for ancestor in covering:
+        marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
+    if covering:
+        plain = replace(shown, declarations=_PLAIN)
+        marks.add(element, plain.rule())
+        marks.add(element, plain.rule("& *"))
 
 
 class _Marks:
@@ -88,6 +94,7 @@ class _Marks:
         self.numbers: dict[Element, list[int]] = {}
 
     def add(self, element: Element, rule: str) -> None:
+        """Have a rule, in which ``&`` stands for the element, hold for it."""
         number = self.rules.setdefault(rule, len(self.rules) + 1)
         numbers = self.numbers.setdefault(element, [])
         if number not in numbers:
@@ -97,9 +104,8 @@ class _Marks:
         """Write the rules, and ``others``, behind all that the head has."""
         for element, numbers in self.numbers.items():
             self.editor.set_attribute(element, MARK, " ".join(map(str, numbers)))
-        text = (
-            "".join(rule.replace("&", f'[{MARK}~="{number}"]{_STRONG}') for rule, number in self.rules.items()) + others
-        )
+        own = (rule.replace("&", f'[{MARK}~="{number}"]{_STRONG}') for rule, number in self.rules.items())
+        text = "".join(own) + others
         head = self.editor.tree.select_one("head")
         if text and head is not None:
             self.editor.append(head, f"<style>{text}</style>")
