@@ -58,7 +58,7 @@ def measure(docroot: Path, levels: tuple[str, ...], effort: str) -> Measured:
         adaptc.build(config)
         with contextlib.closing(State(output / ".adaptc" / "state.sqlite", read_only=True)) as state:
             resources = {path: resource for path, (resource, _) in state.resources().items()}
-            collector = Collector(state, resources, configured_levels(config))
+            collector = Collector(state, resources, configured_levels(config), {})
             rows: dict[str, Row] = {}
             for page in collector.pages():
                 rows.setdefault(page.path, {})[page.level] = page
