@@ -272,3 +272,11 @@ def test_sheets_that_a_script_may_know_stay():
     assert "<link rel=stylesheet id=theme" in text
     plain = LINKS.replace("href=css", "id=theme href=css") + "<script>run()</script>"
     assert "<link" not in made(head=plain, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+
+
+def test_a_sheet_that_a_frame_in_the_page_loads_as_well_stays():
+    frame = '<iframe srcdoc="<link rel=stylesheet href=css/a.css>"></iframe>'
+    text = made(f"<p class=a>{frame}", head=f"{LINKS}<script>run()</script>", promise="words", options=LIVE,
+                files={"css/a.css": ".a{top:0}"})  # fmt: skip
+    assert "<link rel=stylesheet href=css/a.css><script>" in text
+    assert "noise.css" not in text

@@ -17,6 +17,7 @@ from adaptc.css.balance import at_keywords, ends_between_rules, is_balanced
 from adaptc.css.flatten import flatten
 from adaptc.css.fonts import drop_font_imports, is_font_service
 from adaptc.html.edit import Editor
+from adaptc.passes.frame_files import FRAMED, framed_files
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import PageContext, stands_apart
 from adaptc.passes.sheets import sheet_text
@@ -53,11 +54,12 @@ class PageStyle:
 def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bool = False) -> list[PageStyle]:
     """Return the sheets of a page that browsers apply or fetch.
 
-    While the page has scripts, sheets stay that one of them may turn on or know. Sheets that only declare fonts are
-    empty, unless ``keep_fonts``.
+    While the page has scripts, sheets stay that one of them may turn on or know, and those that frames in the page
+    load. Sheets that only declare fonts are empty, unless ``keep_fonts``.
     """
     preferred = ""
     found: list[PageStyle] = []
+    framed = framed_files(editor.tree, page, view)
     for element in editor.tree.iter_elements(("link", "style")):
         if stands_apart(element, editor.text) or not _is_sheet(element):
             continue
@@ -68,6 +70,8 @@ def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bo
         is_disabled = element.tag == "link" and "disabled" in element.attrs
         if page.has_scripts and (is_alternate or is_disabled or title or _is_known(element, page)):
             found.append(PageStyle(element, None, "a script of the page may know it"))
+        elif page.has_scripts and framed and view.follow(page.base, element.attr("href") or "").path in framed:
+            found.append(PageStyle(element, None, FRAMED))
         elif is_alternate or is_disabled or (title and title != preferred):
             found.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
         elif element.tag == "style":

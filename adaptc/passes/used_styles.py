@@ -34,7 +34,7 @@ def used_styles(editor: Editor, page: PageContext, view: View, options: Options)
     set any class, an option says whether what their texts name counts as used.
     """
     report = Report()
-    reason = next(_reasons_to_leave(editor, page, options), None)
+    reason = next(_reasons_to_leave(page, options), None)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
@@ -42,16 +42,16 @@ def used_styles(editor: Editor, page: PageContext, view: View, options: Options)
     return report
 
 
-def _reasons_to_leave(editor: Editor, page: PageContext, options: Options) -> Iterator[str]:
+def _reasons_to_leave(page: PageContext, options: Options) -> Iterator[str]:
     if page.has_policy:
         yield "a Content-Security-Policy restricts the page"
     if page.base_path is None:
         yield "the page's base URL is on another site"
     if page.has_scripts:
-        yield from _reasons_of_scripts(editor, page, options)
+        yield from _reasons_of_scripts(page, options)
 
 
-def _reasons_of_scripts(editor: Editor, page: PageContext, options: Options) -> Iterator[str]:
+def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
     if options["scripts"] == "none":
         yield "the page has scripts, which may set any class"
         return
@@ -62,8 +62,6 @@ def _reasons_of_scripts(editor: Editor, page: PageContext, options: Options) -> 
         yield "a script may fetch parts of pages"
     if page.looks_for_sheets():
         yield "a script of the page looks for style sheets"
-    if editor.tree.select_one("iframe[srcdoc]") is not None:
-        yield "a frame in the page may load the same sheets"
 
 
 def _is_on(url: str, hosts: Iterable[str]) -> bool:
