@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from adaptc.accesslog.parser import compile_format
+from adaptc.runtime.classify.changes import changes
 from adaptc.runtime.classify.classifier import Classifier, Verdict
 from adaptc.runtime.classify.follow import Follower
 from adaptc.runtime.classify.history import read_history
@@ -40,7 +41,8 @@ class ClassifyDaemon:
         self._is_new = not marks
         self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
         self._skipped, self._lines, self._used = [0], 0, 0
-        self._table: Table | None = None
+        self._table: Table | None = None  # as the server has it; what is remembered may not be written yet
+        self._known = table_of(self._classifier)
         self._written = self._saved = float("-inf")
         self._epoch = self._told = 0.0
         self._complained: set[str] = set()
@@ -109,7 +111,8 @@ class ClassifyDaemon:
                 WRITERS[form](self._run, table)
             except (OSError, ToolMissing) as error:
                 self._complain(form, f"table {form} is not written: {error}")
-        self._table, self._told = table, epoch
+        self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
+        self._table, self._known, self._told = table, table, epoch
         self._reporter.record(epoch, "table", **_counts(table))
 
     def _save(self) -> None:
