@@ -67,9 +67,9 @@ def guarantee(requests: float, megabits: float) -> dict[str, float]:
 
 SCENARIOS = {
     "step": Scenario(
-        "a step from 20 to 300 requests a second, and back",
+        "a step from 20 to 220 requests a second, and back",
         {"site": {}},
-        lambda second: {"site": 300 if 15 <= second < 55 else 20},
+        lambda second: {"site": 220 if 15 <= second < 55 else 20},
         70,
     ),
     "12": Scenario(
@@ -178,6 +178,7 @@ class Costs:
 
 
 def write_sites(folder: Path, scenario: Scenario, scale: float) -> None:
+    (folder / "site").mkdir(exist_ok=True)
     for name in scenario.sites:
         levels = []
         for number, (level, size) in enumerate((("text", DEGRADED), ("full", PAGE)), 1):

@@ -15,6 +15,7 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
+from adaptc.runtime import exposition
 from adaptc.runtime.classify.changes import changes
 from adaptc.runtime.classify.classifier import Classifier, Client
 from adaptc.runtime.classify.daemon import ClassifyDaemon
@@ -280,6 +281,9 @@ def test_a_slow_client_gets_into_the_tables(bench: Bench, log: Path) -> None:
     status = bench.status()
     assert (status["lines"], status["retrievals"], status["clients"]) == (6, 3, 1)
     assert (status["addresses"], status["networks"], status["table_age"]) == ({}, {"poor": 1}, 60)
+    figures = exposition.render("classify", bench.daemon._reporter._figures)
+    assert 'adaptc_classify_networks{class="poor"} 1\n' in figures
+    assert "adaptc_classify_table_age 60\n" in figures
 
 
 def audit(run: RunDirectory) -> list[dict]:

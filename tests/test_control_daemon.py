@@ -133,6 +133,16 @@ def test_what_cannot_be_carried_is_rejected(bench: Bench) -> None:
     assert bench.status()["sites"]["site"]["rejected"] > 50
 
 
+def test_nobody_is_rejected_where_that_saves_nothing(tmp_path: Path) -> None:
+    """Else U stays above the bound at m = 0, and the way back is barred by rejections that cost more than pages."""
+    bench = Bench(tmp_path, ControlSettings(rejection_ms=2.0))
+    assert any("a rejection costs no less than level text: nobody is rejected" in line for line in bench.said)
+    bench.serve(500, 30)
+    assert bench.shares() == {"text": 256}
+    bench.serve(20, 20)
+    assert bench.shares() == {"full": 256}
+
+
 def test_markers_say_the_same_as_the_map(bench: Bench) -> None:
     bench.serve(200, 5)
     rows = [row.split() for row in (bench.run.path / "buckets.txt").read_text().splitlines()]

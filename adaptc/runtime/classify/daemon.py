@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -139,11 +139,21 @@ class ClassifyDaemon:
             "retrievals_total": (float(self._used), "Page retrievals that were used."),
             "clients": (clients, "Clients that are remembered."),
             "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
+            **_table_figures(counts),
         }
         self._reporter.status(
             epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
             retrievals=self._used, clients=int(clients), **counts,
         )  # fmt: skip
+
+
+def _table_figures(counts: Mapping[str, Any]) -> dict[str, tuple[float | None, str]]:
+    figures: dict[str, tuple[float | None, str]] = {"table_age": (counts.get("table_age"), "Seconds since it changed.")}
+    meanings = {"addresses": "Addresses in the table, by class.", "networks": "Networks in the table, by class."}
+    for name, meaning in meanings.items():
+        for believed, count in counts.get(name, {}).items():
+            figures[f'{name}{{class="{believed}"}}'] = (float(count), meaning)
+    return figures
 
 
 def _counts(table: Table) -> dict[str, Any]:

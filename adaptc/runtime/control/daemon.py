@@ -66,6 +66,8 @@ class ControlDaemon:
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
+        if not self._shown:
+            self._tell_floor(epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
             self._record(Loads(clock, loads, cpu))
@@ -157,6 +159,12 @@ class ControlDaemon:
         if forced is not None and forced.level != ORIGINAL:
             return (REJECT if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
         return tuple(site.ladder.level(one) for one in bucket_levels(self._state.m(site), site.ladder.most))
+
+    def _tell_floor(self, epoch: float) -> None:
+        for site in self._machine.sites:
+            if site.ladder.least:
+                rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
+                self._around.reporter.decision(epoch, "remark", rule, site=site.name)
 
     def _tell(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
         m, load = self._state.m(site), loads[site.name] if loads else None
