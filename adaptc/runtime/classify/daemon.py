@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
 from typing import Any
 
 from adaptc.accesslog.parser import compile_format
+from adaptc.runtime.classify.changes import changes
 from adaptc.runtime.classify.classifier import Classifier, Verdict
 from adaptc.runtime.classify.follow import Follower
 from adaptc.runtime.classify.history import read_history
@@ -40,7 +41,8 @@ class ClassifyDaemon:
         self._is_new = not marks
         self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
         self._skipped, self._lines, self._used = [0], 0, 0
-        self._table: Table | None = None
+        self._table: Table | None = None  # as the server has it; what is remembered may not be written yet
+        self._known = table_of(self._classifier)
         self._written = self._saved = float("-inf")
         self._epoch = self._told = 0.0
         self._complained: set[str] = set()
@@ -109,7 +111,8 @@ class ClassifyDaemon:
                 WRITERS[form](self._run, table)
             except (OSError, ToolMissing) as error:
                 self._complain(form, f"table {form} is not written: {error}")
-        self._table, self._told = table, epoch
+        self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
+        self._table, self._known, self._told = table, table, epoch
         self._reporter.record(epoch, "table", **_counts(table))
 
     def _save(self) -> None:
@@ -136,11 +139,21 @@ class ClassifyDaemon:
             "retrievals_total": (float(self._used), "Page retrievals that were used."),
             "clients": (clients, "Clients that are remembered."),
             "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
+            **_table_figures(counts),
         }
         self._reporter.status(
             epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
             retrievals=self._used, clients=int(clients), **counts,
         )  # fmt: skip
+
+
+def _table_figures(counts: Mapping[str, Any]) -> dict[str, tuple[float | None, str]]:
+    figures: dict[str, tuple[float | None, str]] = {"table_age": (counts.get("table_age"), "Seconds since it changed.")}
+    meanings = {"addresses": "Addresses in the table, by class.", "networks": "Networks in the table, by class."}
+    for name, meaning in meanings.items():
+        for believed, count in counts.get(name, {}).items():
+            figures[f'{name}{{class="{believed}"}}'] = (float(count), meaning)
+    return figures
 
 
 def _counts(table: Table) -> dict[str, Any]:
