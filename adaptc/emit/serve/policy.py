@@ -43,6 +43,7 @@ class Policy:
     title: str
     prefix: str
     index: str
+    docroot: str
     output: str
     state: str
     levels: tuple[str, ...]
@@ -113,6 +114,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         title,
         prefix,
         config.site.index[0] if config.site.index else "index.html",
+        built.docroot,
         output,
         os.path.abspath(serve.state) if serve.state else f"{output}/{STATE_DIRECTORY}",
         names,
@@ -176,5 +178,7 @@ def _refuse(config: Config, names: tuple[str, ...]) -> None:
         for name in names
         if name in (STATE_DIRECTORY, CONF_DIRECTORY)
     ]
+    if not serve.htaccess_trees:
+        problems.append("serve.htaccess_trees: the trees need a path of their own below the docroot")
     if problems:
         raise UsageError("\n".join(problems))
