@@ -81,7 +81,8 @@ def test_classes_by_hints_and_by_wish(served: ServedSite) -> None:
         assert server.get("/").headers["x-adapt"] == "lossless/id"
         poor = server.get("/", save_data="on")
         assert (poor.headers["x-adapt"], poor.headers["cache-control"]) == ("poorer/id", "private, no-cache")
-        assert server.get("/", x_server_actions=".full").headers["x-adapt"] == "full/id"
+        for words, level in ((".full .poorer", "full"), (".gz, .poor", "poorer"), (".gz", "lossless")):
+            assert server.get("/", x_server_actions=words).headers["x-adapt"] == f"{level}/id"
         assert "x-adapt" not in server.get("/", x_server_actions="none").headers
 
 

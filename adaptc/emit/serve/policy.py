@@ -75,9 +75,14 @@ class Policy:
         return (*self.levels, REJECT) if self.serve.reject else self.levels
 
     @property
+    def trees_asked(self) -> tuple[str, ...]:
+        """The words of ``X-Server-Actions`` that choose a tree: classes and levels."""
+        return (*CLASSES, *self.levels)
+
+    @property
     def asked(self) -> tuple[str, ...]:
-        """The words of ``X-Server-Actions`` that are known: classes, levels, codings (at the level of everybody)."""
-        return (*CLASSES, *self.levels, *self.codings)
+        """All words of ``X-Server-Actions`` that are known; a coding alone means the level of everybody."""
+        return (*self.trees_asked, *self.codings)
 
     def tree(self, level: str, asked: str) -> str:
         """Return the level that is served when a bucket says ``level`` to a client of class ``asked``."""
