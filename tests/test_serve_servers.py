@@ -294,7 +294,9 @@ def test_a_client_may_ask_for_what_there_is_and_nothing_else(ladder: ServedSite)
     with ladder.start(flag=False, classes=True, poor_level="poorer") as server:
         asked = {
             ".poorer": "poorer/id",
-            ".gz, .full": "lossless/id",
+            ".gz": "lossless/id",
+            ".gz, .full": "full/id",
+            ".full .poorer": "full/id",
             ".poor": "poorer/id",
             ".nope .full": "full/id",
             "none": None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-WHAT = ("apache", "nginx", "actions")
+WHAT = ("apache", "htaccess", "nginx", "actions")
 
 
 @command("emit")

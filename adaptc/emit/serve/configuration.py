@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FILES: Mapping[str, tuple[str, ...]] = {
     "apache": ("apache.conf",),
+    "htaccess": ("htaccess",),
     "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf"),
 }
 
