@@ -100,6 +100,11 @@ KINDS: dict[str, Kind] = {
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # crawling
+    "broken-link": Kind(W, "{where} leads to {url}, which {reason}"),
+    "crawl-failed": Kind(E, "{url} {reason}{place}"),
+    "file-gone": Kind(W, "{file} stays from a former crawl; {url} is no longer there. --purge removes such files"),
+    "file-purged": Kind(N, "{file} was removed, since {url} is no longer there"),
     # publishing
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }

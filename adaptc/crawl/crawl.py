@@ -1,0 +1,130 @@
+"""The Python interface of the crawler: ``crawl(options) -> CrawlResult``."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.crawl.claims import Claims
+from adaptc.crawl.engine import Engine
+from adaptc.crawl.fetch import Fetcher
+from adaptc.crawl.frontier import Frontier, State
+from adaptc.crawl.journal import Journal
+from adaptc.crawl.mirror import Mirror
+from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.report import broken_links, gone_files
+from adaptc.crawl.scope import Scope
+from adaptc.crawl.settle import Settler
+from adaptc.crawl.weburl import start_url
+from adaptc.diagnostics import Diagnostic, UsageError
+
+
+class CrawlBusy(Exception):
+    """Another crawl writes to the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlResult:
+    """What a crawl did.
+
+    ``files`` and ``received`` (bytes of bodies) are of this process; the counts are those of the whole run, what an
+    interrupted one had done included. ``failures`` are the classes of errors: network, tls, auth, protocol, server.
+    """
+
+    output: Path
+    files: int
+    received: int
+    seconds: float
+    stored: int
+    failed: int
+    refused: int
+    resumed: bool
+    failures: frozenset[str]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def crawl(
+    options: CrawlOptions,
+    *,
+    fetcher: Fetcher | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
+) -> CrawlResult:
+    """Mirror the site behind ``options.urls`` into ``options.output``.
+
+    Raises ``UsageError``, ``CrawlBusy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
+    ``is_stopped`` says so; a crawl that ended early is gone on with by the next.
+    """
+    starts = tuple(_start(url) for url in options.urls)
+    began = time.monotonic()
+    mirror = Mirror(options.output)
+    with ExitStack() as stack:
+        stack.enter_context(_lock(mirror.state / "lock", options.output))
+        frontier = Frontier(mirror.state / "crawl.sqlite")
+        stack.callback(frontier.close)
+        resumed = _begin(frontier, options, starts)
+        journal = Journal(mirror.state / "crawl.jsonl", anew=not resumed)
+        stack.callback(journal.close)
+        claims = Claims(frontier, folds_case=options.names.folds_case or mirror.folds_case())
+        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal)
+        network = fetcher or _curl(options)
+        stack.callback(network.close)
+        engine = Engine(options, frontier, network, settler, claims)
+        engine.is_stopped, engine.clock = is_stopped, clock
+        engine.run()
+        if settler.limit is not None:
+            frontier.give_up(*settler.limit)
+        diagnostics = (*broken_links(frontier), *gone_files(frontier, mirror, claims, purge=options.again.purge))
+        frontier.end_run()
+        return CrawlResult(
+            options.output, settler.files, settler.stored_bytes, time.monotonic() - began,
+            frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
+            resumed, frontier.failure_rules(), diagnostics,
+        )  # fmt: skip
+
+
+def _start(typed: str) -> str:
+    url = start_url(typed)
+    if url is None:
+        raise UsageError(f"{typed!r} is not a URL of the web (http or https)")
+    return url
+
+
+def _begin(frontier: Frontier, options: CrawlOptions, starts: tuple[str, ...]) -> bool:
+    """Begin a run, or go on with one that was interrupted and was asked for with the same URLs; return which."""
+    asked = json.dumps(starts)
+    if frontier.is_unfinished and frontier.meta("starts") == asked:
+        return True
+    frontier.begin_run()
+    with frontier:
+        frontier.set_meta("starts", asked)
+        for position, url in enumerate(starts):
+            frontier.add_start(url, position)
+    frontier.next_level()
+    return False
+
+
+def _curl(options: CrawlOptions) -> Fetcher:
+    from adaptc.crawl.curlfetcher import CurlFetcher
+
+    return CurlFetcher(options.network, recording=options.records.warc is not None)
+
+
+@contextmanager
+def _lock(path: Path, output: Path) -> Iterator[None]:
+    """Hold the lock file ``path``; the kernel frees it however this process ends. Raises ``CrawlBusy``."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CrawlBusy(f"another crawl is writing to {output}") from None
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+"""Requests and responses, and where responses come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from adaptc.crawl.head import Head
+
+
+@dataclass(slots=True)
+class Request:
+    """What to ask for. ``key`` comes back with the response.
+
+    ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. Bodies too large for
+    memory go to files in ``spool``. ``tried`` counts the attempts before this one.
+    """
+
+    key: Any
+    url: str
+    method: str = "GET"
+    headers: tuple[str, ...] = ()
+    admit: Callable[[Head], str | None] = field(default=lambda _head: None)
+    spool: Path | None = None
+    tried: int = 0
+
+
+@dataclass(slots=True)
+class Response:
+    """What came of a request.
+
+    ``error`` is why there is no complete response, as wget's exit codes tell errors apart: ``network``, ``tls``,
+    ``protocol``; ``message`` says it in libcurl's words, and ``is_final`` that another try would end alike. ``refused`` is
+    what ``admit`` said. The body, as it came (with its content coding), is in memory, or in ``file`` where it is large;
+    ``sent`` is the request as it went out, where that is recorded.
+    """
+
+    request: Request
+    head: Head
+    body: bytes = b""
+    file: Path | None = None
+    size: int = 0
+    error: str = ""
+    message: str = ""
+    is_final: bool = False
+    refused: str | None = None
+    sent: bytes = b""
+    address: str = ""
+    seconds: float = 0.0
+
+
+class Fetcher(Protocol):
+    """Where responses come from: the network, or a simulation in benchmarks."""
+
+    active: int
+
+    def start(self, request: Request) -> None:
+        """Begin a request."""
+
+    def poll(self, timeout: float) -> list[Response]:
+        """Wait up to ``timeout`` seconds for something to happen and return what has ended."""
+
+    def close(self) -> None:
+        """End every connection."""

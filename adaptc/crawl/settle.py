@@ -1,0 +1,422 @@
+"""What becomes of a response: a file, a redirect, a failure; and of the links in it.
+
+Each response is settled in one transaction, after its file is complete under its name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from adaptc.crawl.bodies import LARGEST, Undecodable, decode_body, is_coded
+from adaptc.crawl.claims import Claims
+from adaptc.crawl.discover.content import Kind, discover, kind_of
+from adaptc.crawl.discover.link import Discovered, Link
+from adaptc.crawl.fetch import Request, Response
+from adaptc.crawl.frontier import Found, Frontier, Row, State
+from adaptc.crawl.head import Head
+from adaptc.crawl.journal import Journal
+from adaptc.crawl.mirror import Mirror, http_date, http_time
+from adaptc.crawl.names import adjusted, server_name
+from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
+from adaptc.crawl.packing import pack, unpack
+from adaptc.crawl.scope import Candidate, Refusal, Scope
+from adaptc.crawl.waiting import Task
+from adaptc.crawl.weburl import parts_of, resolved, without_parameters
+
+_REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
+_PARSED = {Kind.PAGE, Kind.SHEET, Kind.SVG, Kind.XML, Kind.SITEMAP, Kind.MANIFEST}
+_SNIFFED = 512
+_REFUSALS = 200_000  # refused links that are remembered, so that each is written down once
+
+
+class Archive(Protocol):
+    """Where exchanges are recorded (WARC)."""
+
+    def record(self, response: Response) -> None:
+        """Record a request and its response."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What became of a body: its name (``None`` when it is not kept, for ``reason``), bytes on disk, kind."""
+
+    name: str | None
+    size: int
+    kind: Kind
+    reason: str | None
+
+
+class Settler:
+    """Settles responses. ``limit`` is set when the quota or the number of pages is used up, and says so."""
+
+    def __init__(
+        self,
+        options: CrawlOptions,
+        scope: Scope,
+        frontier: Frontier,
+        mirror: Mirror,
+        claims: Claims,
+        journal: Journal,
+        archive: Archive | None = None,
+    ) -> None:
+        self.options, self.scope, self.frontier, self.mirror = options, scope, frontier, mirror
+        self.claims, self.journal, self.archive = claims, journal, archive
+        self.limit: Refusal | None = None
+        self.stored_bytes = self.pages = self.files = 0
+        self._refused: set[tuple[str, str]] = set()
+
+    # ---- before the request
+
+    def prepared(self, task: Task) -> Task:
+        """Complete a task: the method, and the fields of a conditional request."""
+        row, again = task.row, self.options.again
+        if self.options.spider:
+            task.method = "GET" if _may_hold_links(row) else "HEAD"
+        elif again.timestamping and row.name is not None:
+            task.headers = self._conditions(row, row.name)
+            task.conditional = bool(task.headers)
+        return task
+
+    def _conditions(self, row: Row, name: str) -> tuple[str, ...]:
+        """Return the fields that ask for a file only when it changed (RFC 9110, section 13.1)."""
+        size = self.mirror.size(name)
+        if size is None:
+            return ()
+        if row.etag is None and row.modified is None:
+            modified = self.mirror.modified(name)
+            return (f"If-Modified-Since: {http_date(modified)}",) if row.status is None and modified else ()
+        if row.disk != size:
+            return ()  # cut short, or written to by somebody: the whole is asked for
+        fields = [f"If-None-Match: {row.etag}"] if row.etag else []
+        return (*fields, *([f"If-Modified-Since: {row.modified}"] if row.modified else []))
+
+    def request(self, task: Task) -> Request:
+        """Return the request of a task."""
+        request = Request(task, task.row.url, task.method, self._fields(task), spool=self.mirror.spool)
+        request.admit = lambda head: self._admit(task, head)
+        return request
+
+    def _fields(self, task: Task) -> tuple[str, ...]:
+        referrer = self.options.network.referer
+        if referrer is None and task.row.parent is not None and task.row.place != "sitemap loc":
+            referrer = _referrer(self.frontier.url_of(task.row.parent), task.row.url)
+        return (*task.headers, f"Referer: {referrer}") if referrer else task.headers
+
+    def _admit(self, task: Task, head: Head) -> str | None:
+        """Return why a body is not wanted, now that its head is there."""
+        if not 200 <= head.status < 300:
+            return None
+        refused = self.scope.response_refusal(task.row.url, head.media_type, head.length)
+        if refused is not None and task.row.place != "start":
+            return f"{refused.rule}\0{refused.reason}"
+        if self.options.spider and kind_of(head.media_type, task.row.place or "", b"") not in _PARSED:
+            return "spider\0is there"
+        return None
+
+    # ---- whether to try again
+
+    def pause(self, task: Task, response: Response) -> float | None:
+        """Return the seconds after which to try again, ``None`` when this is the last word."""
+        network = self.options.network
+        if task.method == "HEAD" and self._needs_get(task, response):
+            task.method, task.tried = "GET", task.tried - 1
+            return 0.0
+        if response.refused is not None or (network.tries and task.tried + 1 >= network.tries):
+            return None
+        if response.error:
+            return None if response.is_final else retry_wait(task.tried + 1, network.retry_wait)
+        if response.head.status not in network.retry_on:
+            return None
+        asked = retry_after(response.head.get("retry-after"), time.time())
+        if asked is not None and asked > LONGEST_RETRY_AFTER:
+            return None
+        return asked if asked is not None else retry_wait(task.tried + 1, network.retry_wait)
+
+    def _needs_get(self, task: Task, response: Response) -> bool:
+        """Whether the body must be had after all: the server knows no HEAD, or the file holds links."""
+        if response.error:
+            return False
+        if response.head.status in (403, 405, 501):
+            return True
+        is_parsed = kind_of(response.head.media_type, task.row.place or "", b"") in _PARSED
+        return is_parsed and response.refused is None and 200 <= response.head.status < 300
+
+    # ---- settling
+
+    def settle(self, task: Task, response: Response) -> None:
+        """Write down what came of a request."""
+        row, head = task.row, response.head
+        if self.archive is not None and not response.error:
+            self.archive.record(response)
+        if response.refused is not None:
+            self._refused_by_head(row, response)
+        elif response.error:
+            self._fail(row, response.error, response.message, None)
+        elif head.status in _REDIRECTS and head.get("location"):
+            self._redirect(task, head.get("location") or "", head.status)
+        elif head.status == 304 and task.conditional:
+            self._unchanged(row, head)
+        elif 200 <= head.status < 300:
+            self._keep(row, response)
+        else:
+            self._fail(row, _ERROR_CLASS.get(head.status, "server"), f"is answered with {head.status}", head.status)
+        if response.file is not None:
+            response.file.unlink(missing_ok=True)
+
+    def _refused_by_head(self, row: Row, response: Response) -> None:
+        rule, _, reason = (response.refused or "").partition("\0")
+        if rule == "spider":
+            self._check(row, response.head)
+        else:
+            self.refuse(row, rule, reason)
+
+    def refuse(self, row: Row, rule: str, reason: str) -> None:
+        """Note that a URL that was queued is not wanted after all."""
+        with self.frontier:
+            self.frontier.update(row.id, State.REFUSED, rule=rule, reason=reason)
+        self.journal.write("refused", row.url, rule=rule, reason=reason)
+
+    def _fail(self, row: Row, kind: str, reason: str, status: int | None) -> None:
+        with self.frontier:
+            self.frontier.update(row.id, State.FAILED, rule=kind, reason=reason, status=status)
+        self.journal.write("failed", row.url, status=status, rule=kind, reason=reason, referrer=self._referrer(row))
+
+    def _check(self, row: Row, head: Head, reason: str | None = None) -> None:
+        with self.frontier:
+            self.frontier.update(row.id, State.CHECKED, status=head.status, type=head.media_type, reason=reason)
+        self.journal.write("checked", row.url, status=head.status, type=head.media_type, reason=reason)
+
+    # ---- redirects
+
+    def _redirect(self, task: Task, location: str, status: int) -> None:
+        row = task.row
+        target = self._cleaned(resolved(row.url, location))
+        problem = self._bad_redirect(row, target)
+        if target is None or problem:
+            self._fail(row, "protocol", problem or f"redirects to {location}, which is no URL of the web", status)
+            return
+        refused = self._redirect_refusal(row, target)
+        with self.frontier:
+            if row.name is not None:
+                self.claims.release(row.name)
+            number = self.frontier.redirect(row, target, refused)
+            self.frontier.update(row.id, State.REDIRECTED, status=status, target=number, name=None, rule=None, reason=None)
+        self.journal.write("redirected", row.url, status=status, location=target, reason=refused and refused.reason)
+
+    def _redirect_refusal(self, row: Row, target: str) -> Refusal | None:
+        if row.depth == 0:
+            self.scope.welcome(target)
+            return None
+        return self.scope.refusal(Candidate(target, row.depth, bool(row.requisite)))
+
+    def _bad_redirect(self, row: Row, target: str | None) -> str:
+        """Return what is wrong with a redirect: too many of them, or a loop."""
+        hops, one = 1, row
+        while one.parent is not None:
+            parent = self.frontier.by_id(one.parent)
+            if parent is None or parent.target != one.id or parent.state != State.REDIRECTED:
+                break
+            if parent.url == target:
+                return "redirects in a loop"
+            hops, one = hops + 1, parent
+        if target == row.url:
+            return "redirects to itself"
+        return "redirects more often than --max-redirect" if hops > self.options.network.max_redirect else ""
+
+    def _cleaned(self, url: str | None) -> str | None:
+        names = self.options.scope.strip_query
+        return without_parameters(url, names) if url is not None and names else url
+
+    # ---- files
+
+    def decoded(self, response: Response) -> bytes:
+        """Return the content of a response; of one that is not what its coding says, the bytes as they came."""
+        try:
+            return decode_body(response.body, response.head, response.request.url)
+        except Undecodable:
+            return response.body
+
+    def _keep(self, row: Row, response: Response) -> None:
+        try:
+            content = self._content(row, response)
+        except Undecodable as problem:
+            self._fail(row, "protocol", str(problem), response.head.status)
+            return
+        head = response.head
+        start = content[:_SNIFFED] if content is not None else _start_of(response.file)
+        kind = kind_of(head.media_type, row.place or "", start)
+        if content is None and kind in _PARSED and response.file is not None:
+            content = response.file.read_bytes()
+        found = discover(kind, content or b"", row.url, head) if kind in _PARSED or head.get("link") else None
+        reason = self._unkept(row)
+        name = None if reason is not None else self._place(row, response, content)
+        size = response.size if content is None else len(content)
+        self._store(row, response, _Kept(name, size, kind, reason), found)
+
+    def _content(self, row: Row, response: Response) -> bytes | None:
+        """Return the decoded body, ``None`` when it is in a file as it is. Raises ``Undecodable``."""
+        if response.file is None:
+            return decode_body(response.body, response.head, row.url)
+        if is_coded(response.head):
+            if response.size > LARGEST:
+                raise Undecodable(f"a coded body of {response.size} bytes is too large")
+            return decode_body(response.file.read_bytes(), response.head, row.url)
+        return None
+
+    def _unkept(self, row: Row) -> str | None:
+        """Return why the file is not kept though it was loaded, ``None`` when it is."""
+        if self.options.spider:
+            return "--spider"
+        if self.options.again.delete_after:
+            return "--delete-after"
+        file = parts_of(row.url).file
+        refused = self.scope.name_refusal(file) if file and row.place != "start" else None
+        return f"needed for its links only; {refused.reason}" if refused is not None else None
+
+    def _place(self, row: Row, response: Response, content: bytes | None) -> str:
+        """Put the file under its name; return the name."""
+        name = self._final_name(row, response.head)
+        modified = http_time(response.head.get("last-modified")) if self.options.again.use_server_timestamps else None
+        if content is not None:
+            self.mirror.write(name, content, modified)
+        else:
+            assert response.file is not None
+            self.mirror.take(name, response.file, modified)
+        return name
+
+    def _final_name(self, row: Row, head: Head) -> str:
+        """Return the name with what only the response tells: Content-Disposition, the extension of the type."""
+        assert row.name is not None
+        names, wanted = self.options.names, row.name
+        given = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
+        if given is not None:
+            wanted = wanted[: wanted.rfind("/") + 1] + given
+        wanted = adjusted(wanted, head.media_type, names)
+        if wanted == row.name:
+            return wanted
+        with self.frontier:
+            self.claims.release(row.name)
+            wanted = self.claims.claim(wanted)
+            self.frontier.set_names([(wanted, row.id)])
+        return wanted
+
+    def _store(self, row: Row, response: Response, kept: _Kept, found: Discovered | None) -> None:
+        head = response.head
+        state = State.CHECKED if kept.name is None else State.STORED
+        with self.frontier:
+            if found is not None:
+                self._add_links(row, found)
+            self.frontier.update(
+                row.id, state, name=kept.name or row.name, status=head.status, type=head.media_type, charset=head.charset,
+                kind=kept.kind.value, size=response.size, disk=kept.size, etag=head.get("etag"),
+                modified=head.get("last-modified"), rule=None, reason=kept.reason,
+            )  # fmt: skip
+        self._count(kept.kind, response.size)
+        self.journal.write(
+            state.name.lower(), row.url, status=head.status, type=head.media_type, bytes=response.size,
+            seconds=round(response.seconds, 4), file=kept.name, referrer=self._referrer(row), reason=kept.reason,
+        )  # fmt: skip
+
+    def _count(self, kind: Kind, size: int) -> None:
+        scope = self.options.scope
+        self.files += 1
+        self.pages += kind is Kind.PAGE
+        self.stored_bytes += size
+        if scope.quota is not None and self.stored_bytes >= scope.quota:
+            self.limit = Refusal("quota", f"--quota {scope.quota} is used up")
+        if scope.max_pages is not None and self.pages >= scope.max_pages:
+            self.limit = Refusal("max-pages", f"--max-pages {scope.max_pages} is reached")
+
+    def _unchanged(self, row: Row, head: Head) -> None:
+        """Keep the file of a 304 and go on with the links that it had."""
+        known = self.frontier.links(row.id)
+        found = Discovered(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
+        with self.frontier:
+            self._add_links(row, found)
+            self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
+        self.journal.write("unchanged", row.url, status=304, file=row.name)
+
+    def _links_on_disk(self, row: Row) -> Discovered:
+        """Return the links of a file that another program, or ``--no-clobber``, left."""
+        from adaptc import media
+
+        assert row.name is not None
+        media_type = media.by_name(row.name) or ""
+        kind = kind_of(media_type, row.place or "", b"")
+        if kind not in _PARSED:
+            return Discovered(row.url)
+        return discover(kind, self.mirror.read(row.name), row.url, Head(200))
+
+    # ---- links
+
+    def _add_links(self, row: Row, found: Discovered) -> None:
+        self.frontier.remember_links(row.id, found.base, pack(found.links))
+        decided = [self._decided(row, link, found.nofollow) for link in self._distinct(found.links)]
+        self.frontier.add(row.id, row.rank or 0, [one for one in decided if one is not None])
+
+    def _distinct(self, links: Iterable[Link]) -> Iterable[Link]:
+        """Return each URL once, as a requisite where it is one anywhere in the file."""
+        distinct: dict[str, Link] = {}
+        for link in links:
+            url = self._cleaned(link.url) or link.url
+            known = distinct.get(url)
+            if known is None or (link.requisite and not known.requisite) or (known.nofollow and not link.nofollow):
+                distinct[url] = link._replace(url=url)
+        return distinct.values()
+
+    def _decided(self, row: Row, link: Link, nofollow: bool) -> Found | None:
+        candidate = Candidate(
+            link.url, row.depth + 1, link.requisite, link.tag, link.is_relative, self._nofollow(link, nofollow)
+        )
+        refused = self.scope.refusal(candidate)
+        if refused is None:
+            return Found(link.url, row.depth + 1, link.requisite, link.place, link.line)
+        if (link.url, refused.rule) in self._refused:
+            return None
+        if len(self._refused) >= _REFUSALS:
+            self._refused.clear()
+        self._refused.add((link.url, refused.rule))
+        self.journal.write("refused", link.url, rule=refused.rule, reason=refused.reason, referrer=row.url)
+        return Found(link.url, row.depth + 1, link.requisite, link.place, link.line, refused.rule, refused.reason)
+
+    def _nofollow(self, link: Link, page_forbids: bool) -> str:
+        if not self.options.robots or link.requisite:
+            return ""
+        if link.nofollow:
+            return "its link says rel=nofollow"
+        return "the page forbids to follow its links (meta robots or X-Robots-Tag)" if page_forbids else ""
+
+    def add_sitemaps(self, found: Iterable[Found]) -> None:
+        """Enter the sitemaps that a robots.txt names; scope is not asked, since their pages are asked for."""
+        self.frontier.add(None, 0, [one for one in found if parts_of(one.url).host in self.scope.hosts])
+
+    def _referrer(self, row: Row) -> str | None:
+        return self.frontier.url_of(row.parent) if row.parent is not None else None
+
+
+_ERROR_CLASS = {401: "auth", 407: "auth"}
+
+
+def _referrer(parent: str, url: str) -> str | None:
+    """Return the Referer of a request; a page had by TLS tells nobody without it (Referrer Policy's default)."""
+    return None if parent.startswith("https:") and url.startswith("http:") else parent
+
+
+def _may_hold_links(row: Row) -> bool:
+    """Whether a URL's name may be that of a page, a sheet, or anything else with links."""
+    from adaptc import media
+
+    known = media.by_name(parts_of(row.url).file)
+    return known is None or kind_of(known, row.place or "", b"") in _PARSED
+
+
+def _start_of(file: Path | None) -> bytes:
+    if file is None:
+        return b""
+    with open(file, "rb") as opened:
+        return opened.read(_SNIFFED)
