@@ -103,6 +103,7 @@ KINDS: dict[str, Kind] = {
     # crawling
     "broken-link": Kind(W, "{where} leads to {url}, which {reason}"),
     "crawl-failed": Kind(E, "{url} {reason}{place}"),
+    "links-unconverted": Kind(W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"),
     "file-gone": Kind(W, "{file} stays from a former crawl; {url} is no longer there. --purge removes such files"),
     "file-purged": Kind(N, "{file} was removed, since {url} is no longer there"),
     # publishing

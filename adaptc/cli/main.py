@@ -33,6 +33,7 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
+    "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site behind a server, with wget's options."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."

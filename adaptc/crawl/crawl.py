@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.crawl.claims import Claims
+from adaptc.crawl.convert.mirror_links import LinkConversion
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.fetch import Fetcher
 from adaptc.crawl.frontier import Frontier, State
@@ -80,7 +81,12 @@ def crawl(
         engine.run()
         if settler.limit is not None:
             frontier.give_up(*settler.limit)
-        diagnostics = (*broken_links(frontier), *gone_files(frontier, mirror, claims, purge=options.again.purge))
+        converted = LinkConversion(options, frontier, mirror).run() if options.convert_links else ()
+        diagnostics = (
+            *converted,
+            *broken_links(frontier),
+            *gone_files(frontier, mirror, claims, purge=options.again.purge),
+        )
         frontier.end_run()
         return CrawlResult(
             options.output, settler.files, settler.stored_bytes, time.monotonic() - began,

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
+
 SCHEMA = 1
 _SEEN = 200_000  # URLs remembered in memory: about 30 MB
 _PARENTS = 1_000  # URLs remembered by id
@@ -169,7 +170,8 @@ class Frontier:
     def give_up(self, rule: str, reason: str) -> None:
         """Refuse every URL that still waits."""
         self._db.execute(
-            f"UPDATE urls SET state = {State.REFUSED}, rule = ?, reason = ? WHERE state < {State.STORED}", (rule, reason)
+            f"UPDATE urls SET state = {State.REFUSED}, rule = ?, reason = ? WHERE state < {State.STORED}",
+            (rule, reason),
         )
 
     def failure_rules(self) -> frozenset[str]:
@@ -186,9 +188,6 @@ class Frontier:
     def add(self, parent: int | None, parent_rank: int, found: Iterable[Found]) -> None:
         """Enter the links of a page in their order; what is known already from an earlier place stays."""
         for position, link in enumerate(found):
-            before = self._seen.get(link.url)
-            if before is not None and before[0] <= parent_rank and (before[1] or not link.requisite):
-                continue
             state = State.REFUSED if link.rule else State.FOUND
             self._insert(link, state, parent, parent_rank, position)
             if len(self._seen) >= _SEEN:
@@ -196,6 +195,11 @@ class Frontier:
             # a refused link may be accepted at another place: as a requisite, or without nofollow
             if state is State.FOUND:
                 self._seen[link.url] = (parent_rank, link.requisite)
+
+    def knows(self, url: str, parent_rank: int, requisite: bool) -> bool:
+        """Whether a URL is known to wait, or to be done, from an earlier page; a "no" may be wrong, a "yes" never."""
+        before = self._seen.get(url)
+        return before is not None and before[0] <= parent_rank and (before[1] or not requisite)
 
     def _insert(self, link: Found, state: State, parent: int | None, parent_rank: int, position: int) -> None:
         self._db.execute(_UPSERT, (

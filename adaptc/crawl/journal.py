@@ -15,7 +15,11 @@ class Journal:
 
     def write(self, decision: str, url: str, **fields: Any) -> None:
         """Write a line: what was decided on a URL, and what is known of it."""
-        record = {"url": url, "decision": decision, **{name: value for name, value in fields.items() if value is not None}}
+        record = {
+            "url": url,
+            "decision": decision,
+            **{name: value for name, value in fields.items() if value is not None},
+        }
         self._file.write(json.dumps(record) + "\n")
 
     def flush(self) -> None:

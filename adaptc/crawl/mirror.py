@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from adaptc.diagnostics import UsageError
-from adaptc.fs import TEMPORARY
+from adaptc.fs import TEMPORARY, write_atomic
 
 STATE = ".adaptc"  # hidden, so that a build of the mirror does not take it for a part of the site
 _REMEMBERED = 20_000
@@ -80,10 +80,27 @@ class Mirror:
             os.utime(temporary, (modified, modified))
         os.replace(temporary, target)
 
-    def touch(self, name: str, modified: float | None) -> None:
-        """Set a file's time."""
-        if modified is not None:
-            os.utime(self.path(name), (modified, modified))
+    # ---- the bytes that came, of files whose links were converted
+
+    def original(self, number: int, name: str) -> bytes:
+        """Return what came for a URL: its original where its file was converted, else the file. Raises ``OSError``."""
+        try:
+            return (self._originals / str(number)).read_bytes()
+        except FileNotFoundError:
+            return self.read(name)
+
+    def keep_original(self, number: int, content: bytes) -> None:
+        """Keep what came for a URL before its file is converted. Raises ``OSError``."""
+        self._originals.mkdir(exist_ok=True)
+        write_atomic(str(self._originals / str(number)), content)
+
+    def forget_original(self, number: int) -> None:
+        """Forget what came for a URL, before something else takes its place."""
+        _forget(str(self._originals / str(number)))
+
+    @property
+    def _originals(self) -> Path:
+        return self.state / "originals"
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""

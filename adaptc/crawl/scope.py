@@ -99,10 +99,9 @@ class Scope:
 
     def refusal(self, link: Candidate) -> Refusal | None:
         """Return why ``link`` is not followed, ``None`` when it is. Nothing but the options decides here."""
-        for rule in (self._tag, self._depth):
-            refused = rule(link)
-            if refused is not None:
-                return refused
+        refused = self._tag(link) or self._depth(link)
+        if refused is not None:
+            return refused
         ruling = judge(self.options.filters, link.url) if self.options.filters else Ruling.SILENT
         if ruling is Ruling.REJECT:
             return Refusal("filter", f"filter {last_match(self.options.filters, link.url)} rejects it")
@@ -141,18 +140,21 @@ class Scope:
 
     def _by_url(self, link: Candidate) -> Refusal | None:
         found = parts_of(link.url)
-        for rule in (self._scheme, self._host, self._directory, self._name, self._regex):
-            refused = rule(found, link)
-            if refused is not None:
-                return refused
-        return self._trap(link)
+        return (
+            self._scheme(found)
+            or self._host(found)
+            or self._directory(found, link)
+            or self._name(found, link)
+            or self._regex(link.url)
+            or self._trap(link)
+        )
 
-    def _scheme(self, found: Parts, link: Candidate) -> Refusal | None:
+    def _scheme(self, found: Parts) -> Refusal | None:
         if self.options.https_only and found.scheme != "https":
             return Refusal("https-only", "--https-only: it is http")
         return None
 
-    def _host(self, found: Parts, link: Candidate) -> Refusal | None:
+    def _host(self, found: Parts) -> Refusal | None:
         options = self.options
         if any(_in_domain(found.host, domain) for domain in options.exclude_domains):
             return Refusal("exclude-domains", f"--exclude-domains names {found.host}")
@@ -195,11 +197,11 @@ class Scope:
             return Refusal("reject", f"--reject names {name}")
         return None
 
-    def _regex(self, found: Parts, link: Candidate) -> Refusal | None:
+    def _regex(self, url: str) -> Refusal | None:
         options = self.options
-        if options.accept_regex is not None and not options.accept_regex.search(link.url):
+        if options.accept_regex is not None and not options.accept_regex.search(url):
             return Refusal("accept-regex", "does not match --accept-regex")
-        if options.reject_regex is not None and options.reject_regex.search(link.url):
+        if options.reject_regex is not None and options.reject_regex.search(url):
             return Refusal("reject-regex", "matches --reject-regex")
         return None
 

@@ -160,7 +160,7 @@ class Settler:
         elif head.status in _REDIRECTS and head.get("location"):
             self._redirect(task, head.get("location") or "", head.status)
         elif head.status == 304 and task.conditional:
-            self._unchanged(row, head)
+            self._unchanged(row)
         elif 200 <= head.status < 300:
             self._keep(row, response)
         else:
@@ -205,7 +205,9 @@ class Settler:
             if row.name is not None:
                 self.claims.release(row.name)
             number = self.frontier.redirect(row, target, refused)
-            self.frontier.update(row.id, State.REDIRECTED, status=status, target=number, name=None, rule=None, reason=None)
+            self.frontier.update(
+                row.id, State.REDIRECTED, status=status, target=number, name=None, rule=None, reason=None
+            )
         self.journal.write("redirected", row.url, status=status, location=target, reason=refused and refused.reason)
 
     def _redirect_refusal(self, row: Row, target: str) -> Refusal | None:
@@ -282,6 +284,8 @@ class Settler:
         """Put the file under its name; return the name."""
         name = self._final_name(row, response.head)
         modified = http_time(response.head.get("last-modified")) if self.options.again.use_server_timestamps else None
+        if row.disk is not None:
+            self.mirror.forget_original(row.id)
         if content is not None:
             self.mirror.write(name, content, modified)
         else:
@@ -312,8 +316,8 @@ class Settler:
             if found is not None:
                 self._add_links(row, found)
             self.frontier.update(
-                row.id, state, name=kept.name or row.name, status=head.status, type=head.media_type, charset=head.charset,
-                kind=kept.kind.value, size=response.size, disk=kept.size, etag=head.get("etag"),
+                row.id, state, name=kept.name or row.name, status=head.status, type=head.media_type,
+                charset=head.charset, kind=kept.kind.value, size=response.size, disk=kept.size, etag=head.get("etag"),
                 modified=head.get("last-modified"), rule=None, reason=kept.reason,
             )  # fmt: skip
         self._count(kept.kind, response.size)
@@ -332,7 +336,7 @@ class Settler:
         if scope.max_pages is not None and self.pages >= scope.max_pages:
             self.limit = Refusal("max-pages", f"--max-pages {scope.max_pages} is reached")
 
-    def _unchanged(self, row: Row, head: Head) -> None:
+    def _unchanged(self, row: Row) -> None:
         """Keep the file of a 304 and go on with the links that it had."""
         known = self.frontier.links(row.id)
         found = Discovered(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
@@ -356,17 +360,21 @@ class Settler:
 
     def _add_links(self, row: Row, found: Discovered) -> None:
         self.frontier.remember_links(row.id, found.base, pack(found.links))
-        decided = [self._decided(row, link, found.nofollow) for link in self._distinct(found.links)]
-        self.frontier.add(row.id, row.rank or 0, [one for one in decided if one is not None])
+        rank, knows = row.rank or 0, self.frontier.knows
+        new = (link for link in self._distinct(found.links) if not knows(link.url, rank, link.requisite))
+        decided = [self._decided(row, link, found.nofollow) for link in new]
+        self.frontier.add(row.id, rank, [one for one in decided if one is not None])
 
     def _distinct(self, links: Iterable[Link]) -> Iterable[Link]:
         """Return each URL once, as a requisite where it is one anywhere in the file."""
         distinct: dict[str, Link] = {}
+        strips = self.options.scope.strip_query
         for link in links:
-            url = self._cleaned(link.url) or link.url
-            known = distinct.get(url)
-            if known is None or (link.requisite and not known.requisite) or (known.nofollow and not link.nofollow):
-                distinct[url] = link._replace(url=url)
+            if strips:
+                link = link._replace(url=without_parameters(link.url, strips))
+            known = distinct.setdefault(link.url, link)
+            if known is not link and _is_stronger(link, known):
+                distinct[link.url] = link
         return distinct.values()
 
     def _decided(self, row: Row, link: Link, nofollow: bool) -> Found | None:
@@ -400,6 +408,11 @@ class Settler:
 
 
 _ERROR_CLASS = {401: "auth", 407: "auth"}
+
+
+def _is_stronger(link: Link, known: Link) -> bool:
+    """Whether a second link to the same URL says more for following it than the first."""
+    return (link.requisite and not known.requisite) or (known.nofollow and not link.nofollow)
 
 
 def _referrer(parent: str, url: str) -> str | None:

@@ -88,7 +88,9 @@ def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
 
     text = decode_sheet(content, charset, "utf-8").readable
     found = css_references(text)
-    places = (Reference(one.role, one.url, f"css {_SPELLED.get(one.role.value, 'url()')}", one.line, 1) for one in found)
+    places = (
+        Reference(one.role, one.url, f"css {_SPELLED.get(one.role.value, 'url()')}", one.line, 1) for one in found
+    )
     return Discovered(url, links_of(url, places))
 
 

@@ -63,7 +63,7 @@ def sitemap_tree_links(root: Any, url: str) -> Discovered:
 
 def feed_links(root: Any, url: str) -> Discovered:
     """Return the links of an RSS or Atom feed; ``xml:base`` counts."""
-    found = []
+    found: list[Link] = []
     for node in root.iter():
         base = node.base or url
         for source in _FEED_URLS.get(local_name(node.tag), ()):

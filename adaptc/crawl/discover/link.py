@@ -54,7 +54,8 @@ def link_of(base: str, reference: Reference, *, nofollow: bool = False) -> Link 
     if url is None:
         return None
     is_relative = _ABSOLUTE.match(written) is None
-    return Link(url, reference.role in REQUISITE, reference.where, reference.line, is_relative, nofollow)
+    place = reference.where if reference.where.isprintable() else " ".join(reference.where.split())
+    return Link(url, reference.role in REQUISITE, place, reference.line, is_relative, nofollow)
 
 
 def links_of(base: str, references: Iterable[Reference]) -> list[Link]:

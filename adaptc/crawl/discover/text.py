@@ -12,7 +12,7 @@ from adaptc.html import codec
 from adaptc.html.sniff import byte_order_mark, canonical, sniff
 
 _BY_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xfe\xff": "utf-16be", b"\xff\xfe": "utf-16le"}
-_SURROGATES = {code: "\ufffd" for code in range(0xDC80, 0xDD00)}
+_SURROGATES = dict.fromkeys(range(56448, 56576), "�")
 
 
 class Decoded(NamedTuple):
