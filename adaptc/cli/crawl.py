@@ -114,7 +114,7 @@ def _explain(frame: Frame, output: Path, url: str) -> ExitCode:
 
 def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOptions:
     """Return what the command line asks for. Raises ``UsageError``."""
-    from adaptc.crawl.options import AgainOptions, CrawlOptions
+    from adaptc.crawl.options import AgainOptions, CrawlOptions, RecordOptions
 
     urls = [one for one in arguments if one[:1] not in ("+", "-")] + _listed(given["input_file"])
     if not urls:
@@ -128,9 +128,14 @@ def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOption
         _network(given, urls),
         AgainOptions(
             timestamping=given["timestamping"] or given["mirror"],
+            no_clobber=given["no_clobber"],
+            continue_partial=given["continue"],
             use_server_timestamps=given["server_timestamps"],
             purge=given["purge"],
             delete_after=given["delete_after"],
+        ),
+        RecordOptions(
+            given["warc_file"], given["warc_cdx"], given["warc_compression"], tuple(given["warc_header"])
         ),
         robots=given["robots"],
         sitemaps=given["sitemaps"],

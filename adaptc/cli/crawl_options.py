@@ -202,12 +202,18 @@ GROUPS: dict[str, tuple[Row, ...]] = {
     ),
     "Again": (
         _flag("-N", "--timestamping", help="Ask only for what changed."),
+        _flag("-nc", "--no-clobber", help="Keep files that are there, without asking."),
+        _flag("-c", "--continue", help="Go on with files that another program left incomplete."),
         _flag("-m", "--mirror", help="The same as -N -l inf."),
         _off("--no-use-server-timestamps", "server_timestamps", "Files get the time of the crawl."),
         _flag("--purge", help="Remove files whose URLs are gone."),
         _flag("--delete-after", help="Keep no files."),
     ),
     "Records": (
+        _value("--warc-file", type=_FILE, metavar="NAME", help="Write requests and responses to NAME.warc.gz."),
+        _flag("--warc-cdx", help="Write its index, NAME.cdx."),
+        _off("--no-warc-compression", "warc_compression", "NAME.warc, without gzip."),
+        _value("--warc-header", type=str, metavar="LINE", multiple=True, help="A field of the warcinfo record."),
         _value("--explain", type=str, metavar="URL", help="Say why the last crawl fetched a URL or not; fetch nothing."),
     ),
     "Where": (
@@ -226,13 +232,13 @@ MISSING_VALUES = (
     "-O", "--output-document", "--output-file", "-a", "--append-output", "--pinnedpubkey", "--post-data", "--post-file",
     "--prefer-family", "--preferred-location", "--private-key-type", "--certificate-type", "--random-file",
     "--rejected-log", "--remote-encoding", "--secure-protocol", "--start-pos", "--use-askpass", "--regex-type",
-    "--warc-dedup", "--warc-max-size", "--warc-tempdir", "--warc-file", "--warc-header", "--backups", "-e", "--execute",
+    "--warc-dedup", "--warc-max-size", "--warc-tempdir", "--backups", "-e", "--execute",
 )  # fmt: skip
 MISSING_FLAGS = (
-    "-b", "--background", "-c", "--continue", "--content-on-error", "--convert-file-only", "-F", "--force-html",
-    "--follow-ftp", "-nc", "--no-clobber", "--no-cache", "--no-dns-cache", "--no-hsts", "--no-if-modified-since",
-    "--no-iri", "--no-warc-compression", "--no-warc-digests", "--no-warc-keep-log", "--retry-on-host-error",
-    "-S", "--server-response", "--save-headers", "--strict-comments", "--unlink", "--warc-cdx", "--input-metalink",
+    "-b", "--background", "--content-on-error", "--convert-file-only", "-F", "--force-html",
+    "--follow-ftp", "--no-cache", "--no-dns-cache", "--no-hsts", "--no-if-modified-since",
+    "--no-iri", "--no-warc-digests", "--no-warc-keep-log", "--retry-on-host-error",
+    "-S", "--server-response", "--save-headers", "--strict-comments", "--unlink", "--input-metalink",
 )  # fmt: skip
 
 

@@ -34,6 +34,28 @@ def decode_body(body: bytes, head: Head, url: str) -> bytes:
     return body
 
 
+def dechunked(body: bytes) -> bytes:
+    """Undo ``Transfer-Encoding: chunked`` (RFC 9112, section 7.1), where bodies are kept as they came. Raises."""
+    content, position = bytearray(), 0
+    while True:
+        end = body.find(b"\n", position)
+        try:
+            size = int(body[position:end].partition(b";")[0], 16)
+        except ValueError:
+            raise Undecodable("a chunk has no size") from None
+        if end < 0 or len(body) < end + 1 + size:
+            raise Undecodable("the chunks are cut off")
+        if not size:
+            return bytes(content)
+        content += body[end + 1 : end + 1 + size]
+        position = body.find(b"\n", end + 1 + size) + 1
+
+
+def is_chunked(head: Head) -> bool:
+    """Whether the body came in chunks."""
+    return any("chunked" in value.lower() for value in head.all("transfer-encoding"))
+
+
 def is_coded(head: Head) -> bool:
     """Whether a body has a content coding at all."""
     return bool(_tokens(head))

@@ -18,10 +18,11 @@ from adaptc.crawl.fetch import Fetcher
 from adaptc.crawl.frontier import Frontier, State
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.mirror import Mirror
-from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.options import CrawlOptions, RecordOptions
 from adaptc.crawl.report import broken_links, gone_files
 from adaptc.crawl.scope import Scope
-from adaptc.crawl.settle import Settler
+from adaptc.crawl.settle import Archive, Settler
+from adaptc.crawl.twins import merge_twins
 from adaptc.crawl.weburl import start_url
 from adaptc.diagnostics import Diagnostic, UsageError
 
@@ -69,11 +70,12 @@ def crawl(
         stack.enter_context(_lock(mirror.state / "lock", options.output))
         frontier = Frontier(mirror.state / "crawl.sqlite")
         stack.callback(frontier.close)
-        resumed = _begin(frontier, options, starts)
+        resumed = _begin(frontier, starts)
         journal = Journal(mirror.state / "crawl.jsonl", anew=not resumed)
         stack.callback(journal.close)
         claims = Claims(frontier, folds_case=options.names.folds_case or mirror.folds_case())
-        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal)
+        archive = _archive(options.records, stack)
+        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, archive)
         network = fetcher or _curl(options)
         stack.callback(network.close)
         engine = Engine(options, frontier, network, settler, claims)
@@ -81,6 +83,7 @@ def crawl(
         engine.run()
         if settler.limit is not None:
             frontier.give_up(*settler.limit)
+        merge_twins(frontier, mirror, claims, options.names.default_page)
         converted = LinkConversion(options, frontier, mirror).run() if options.convert_links else ()
         diagnostics = (
             *converted,
@@ -102,7 +105,7 @@ def _start(typed: str) -> str:
     return url
 
 
-def _begin(frontier: Frontier, options: CrawlOptions, starts: tuple[str, ...]) -> bool:
+def _begin(frontier: Frontier, starts: tuple[str, ...]) -> bool:
     """Begin a run, or go on with one that was interrupted and was asked for with the same URLs; return which."""
     asked = json.dumps(starts)
     if frontier.is_unfinished and frontier.meta("starts") == asked:
@@ -114,6 +117,16 @@ def _begin(frontier: Frontier, options: CrawlOptions, starts: tuple[str, ...]) -
             frontier.add_start(url, position)
     frontier.next_level()
     return False
+
+
+def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
+    if options.warc is None:
+        return None
+    from adaptc.crawl.warc import WarcFile
+
+    archive = WarcFile(options)
+    stack.callback(archive.close)
+    return archive
 
 
 def _curl(options: CrawlOptions) -> Fetcher:

@@ -8,7 +8,6 @@ together. What it is not asked to do: following redirects and decoding content, 
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 from typing import IO
@@ -93,8 +92,9 @@ class _Transfer:
                 self._spill(self.request.spool)
         return None
 
-    def _spill(self, directory: Path) -> None:
-        self.file = tempfile.NamedTemporaryFile(dir=directory, prefix="body-", delete=False)  # noqa: SIM115
+    def _spill(self, path: Path) -> None:
+        """Go on in a file; the rest of one that was cut off goes behind what there is."""
+        self.file = open(path, "ab" if self.parsed().status == 206 else "wb")  # noqa: SIM115
         self.file.write(b"".join(self.chunks))
         self.chunks.clear()
 
@@ -143,7 +143,8 @@ class CurlFetcher:
             if not self.active and not done and timeout > 0:
                 time.sleep(min(timeout, _TICK))
             return done
-        self._multi.select(max(min(timeout, _TICK), 0.0))
+        timer = self._multi.timeout()
+        self._multi.select(min(timeout, _TICK, timer / 1000 if timer >= 0 else _TICK))
         self._multi.perform()
         return self._ended()
 
@@ -208,6 +209,7 @@ class CurlFetcher:
         curl.setopt(pycurl.SHARE, self._share)
         if self.recording:
             curl.setopt(pycurl.VERBOSE, 1)
+            curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)  # a WARC file holds what came over the wire
         return curl
 
     def _ask(self, curl: pycurl.Curl, request: Request, transfer: _Transfer) -> None:

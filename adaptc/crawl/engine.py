@@ -151,6 +151,8 @@ class Engine:
         if refused:
             self.settler.refuse(task.row, "robots", refused)
             return True
+        if self.settler.from_disk(task.row):
+            return True
         self.pace.started(task.host, now)
         self.fetcher.start(self.settler.request(task))
         return True
@@ -210,8 +212,14 @@ class Engine:
         self.pace.slow_down(parts_of(task.origin + "/").host, robots.delay)
         with self.frontier:
             self.frontier.remember_robots(task.origin, status, body)
-            if self.options.sitemaps and parts_of(task.origin + "/").host in self.settler.scope.hosts:
-                self._add_sitemaps(robots, task.origin)
+            if parts_of(task.origin + "/").host in self.settler.scope.hosts:
+                self._robots_found(task.origin, robots, response, body)
+
+    def _robots_found(self, origin: str, robots: Robots, response: Response, body: bytes) -> None:
+        if robots.rules is not None:
+            self.settler.keep_robots(origin + "/robots.txt", response, body)
+        if self.options.sitemaps:
+            self._add_sitemaps(robots, origin)
 
     def _add_sitemaps(self, robots: Robots, origin: str) -> None:
         found = (resolved(origin + "/", written) for written in robots.sitemaps)

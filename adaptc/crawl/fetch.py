@@ -15,7 +15,7 @@ class Request:
     """What to ask for. ``key`` comes back with the response.
 
     ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. Bodies too large for
-    memory go to files in ``spool``. ``tried`` counts the attempts before this one.
+    memory go to the file ``spool``; with status 206 behind what is there.
     """
 
     key: Any
@@ -24,7 +24,6 @@ class Request:
     headers: tuple[str, ...] = ()
     admit: Callable[[Head], str | None] = field(default=lambda _head: None)
     spool: Path | None = None
-    tried: int = 0
 
 
 @dataclass(slots=True)

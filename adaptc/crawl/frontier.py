@@ -45,6 +45,7 @@ CREATE TABLE urls (
 CREATE INDEX urls_queue ON urls (state, depth, rank) WHERE state < 2;
 CREATE TABLE names (key TEXT PRIMARY KEY, is_file INTEGER) WITHOUT ROWID;
 CREATE TABLE links (url INTEGER PRIMARY KEY, base TEXT, links BLOB);
+CREATE TABLE partial (url INTEGER PRIMARY KEY, validator TEXT);
 CREATE TABLE robots (origin TEXT PRIMARY KEY, status INTEGER, rules BLOB, run INTEGER) WITHOUT ROWID;
 """
 
@@ -313,6 +314,17 @@ class Frontier:
         self._db.execute(
             "UPDATE urls SET state = ?, name = NULL, etag = NULL, modified = NULL WHERE id = ?", (State.GONE, number)
         )
+
+    # ---- files that may be cut off
+
+    def remember_partial(self, number: int, validator: str | None) -> None:
+        """Note under which validator the rest of a large file may be asked for, ``None`` when it may not."""
+        self._db.execute("INSERT OR REPLACE INTO partial VALUES (?, ?)", (number, validator))
+
+    def partial(self, number: int) -> str | None:
+        """Return the validator of a file that was begun."""
+        row = self._db.execute("SELECT validator FROM partial WHERE url = ?", (number,)).fetchone()
+        return row[0] if row else None
 
     # ---- links of a file
 

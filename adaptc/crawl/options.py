@@ -30,7 +30,6 @@ class RecordOptions:
     warc_cdx: bool = False
     warc_compression: bool = True
     warc_headers: tuple[str, ...] = ()
-    rejected_log: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

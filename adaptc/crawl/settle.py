@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adaptc.crawl.bodies import LARGEST, Undecodable, decode_body, is_coded
+from adaptc.crawl.bodies import LARGEST, Undecodable, dechunked, decode_body, is_chunked, is_coded
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.discover.content import Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovered, Link
@@ -20,10 +20,11 @@ from adaptc.crawl.frontier import Found, Frontier, Row, State
 from adaptc.crawl.head import Head
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.mirror import Mirror, http_date, http_time
-from adaptc.crawl.names import adjusted, server_name
+from adaptc.crawl.names import adjusted, name_of, server_name
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
 from adaptc.crawl.packing import pack, unpack
+from adaptc.crawl.partial import continues, part_of, range_fields, total, validator
 from adaptc.crawl.scope import Candidate, Refusal, Scope
 from adaptc.crawl.waiting import Task
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
@@ -31,6 +32,7 @@ from adaptc.crawl.weburl import parts_of, resolved, without_parameters
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 _PARSED = {Kind.PAGE, Kind.SHEET, Kind.SVG, Kind.XML, Kind.SITEMAP, Kind.MANIFEST}
 _SNIFFED = 512
+_SIZEABLE = 1 << 20  # bytes from which on a file that is cut off is gone on with
 _REFUSALS = 200_000  # refused links that are remembered, so that each is written down once
 
 
@@ -82,6 +84,31 @@ class Settler:
             task.conditional = bool(task.headers)
         return task
 
+    def _range(self, task: Task) -> tuple[str, ...]:
+        """Return the fields that ask for the rest of a file that was cut off, nothing where the whole is asked for."""
+        row, part = task.row, part_of(self.mirror.spool, task.row)
+        if task.conditional or task.method != "GET":
+            return ()
+        if part.exists():
+            condition = self.frontier.partial(row.id)
+            return range_fields(part.stat().st_size, condition) if condition else ()
+        left = row.name if self.options.again.continue_partial and row.status is None else None
+        if left is None or not self.mirror.size(left):
+            return ()
+        part.write_bytes(self.mirror.read(left))
+        return range_fields(part.stat().st_size, None)
+
+    def from_disk(self, row: Row) -> bool:
+        """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
+        if not self.options.again.no_clobber or row.name is None or self.mirror.size(row.name) is None:
+            return False
+        found = self._links_on_disk(row)
+        with self.frontier:
+            self._add_links(row, found)
+            self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
+        self.journal.write("kept", row.url, file=row.name)
+        return True
+
     def _conditions(self, row: Row, name: str) -> tuple[str, ...]:
         """Return the fields that ask for a file only when it changed (RFC 9110, section 13.1)."""
         size = self.mirror.size(name)
@@ -97,7 +124,7 @@ class Settler:
 
     def request(self, task: Task) -> Request:
         """Return the request of a task."""
-        request = Request(task, task.row.url, task.method, self._fields(task), spool=self.mirror.spool)
+        request = Request(task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row))
         request.admit = lambda head: self._admit(task, head)
         return request
 
@@ -105,7 +132,8 @@ class Settler:
         referrer = self.options.network.referer
         if referrer is None and task.row.parent is not None and task.row.place != "sitemap loc":
             referrer = _referrer(self.frontier.url_of(task.row.parent), task.row.url)
-        return (*task.headers, f"Referer: {referrer}") if referrer else task.headers
+        fields = (*task.headers, *self._range(task))
+        return (*fields, f"Referer: {referrer}") if referrer else fields
 
     def _admit(self, task: Task, head: Head) -> str | None:
         """Return why a body is not wanted, now that its head is there."""
@@ -116,6 +144,9 @@ class Settler:
             return f"{refused.rule}\0{refused.reason}"
         if self.options.spider and kind_of(head.media_type, task.row.place or "", b"") not in _PARSED:
             return "spider\0is there"
+        if (head.length or 0) > _SIZEABLE and head.status == 200 and not self.options.spider:
+            with self.frontier:
+                self.frontier.remember_partial(task.row.id, validator(head))
         return None
 
     # ---- whether to try again
@@ -165,7 +196,7 @@ class Settler:
             self._keep(row, response)
         else:
             self._fail(row, _ERROR_CLASS.get(head.status, "server"), f"is answered with {head.status}", head.status)
-        if response.file is not None:
+        if response.file is not None and not (response.error and self.frontier.partial(row.id)):
             response.file.unlink(missing_ok=True)
 
     def _refused_by_head(self, row: Row, response: Response) -> None:
@@ -239,6 +270,8 @@ class Settler:
     def decoded(self, response: Response) -> bytes:
         """Return the content of a response; of one that is not what its coding says, the bytes as they came."""
         try:
+            if is_chunked(response.head) and self.archive is not None:
+                self._dechunk(response)
             return decode_body(response.body, response.head, response.request.url)
         except Undecodable:
             return response.body
@@ -262,6 +295,10 @@ class Settler:
 
     def _content(self, row: Row, response: Response) -> bytes | None:
         """Return the decoded body, ``None`` when it is in a file as it is. Raises ``Undecodable``."""
+        if response.head.status == 206:
+            self._complete(row, response)
+        if is_chunked(response.head) and self.archive is not None:
+            self._dechunk(response)
         if response.file is None:
             return decode_body(response.body, response.head, row.url)
         if is_coded(response.head):
@@ -269,6 +306,30 @@ class Settler:
                 raise Undecodable(f"a coded body of {response.size} bytes is too large")
             return decode_body(response.file.read_bytes(), response.head, row.url)
         return None
+
+    def _complete(self, row: Row, response: Response) -> None:
+        """Put the rest of a file behind its part. Raises ``Undecodable`` when they do not make a whole."""
+        part = part_of(self.mirror.spool, row)
+        if response.file is None:
+            before = part.stat().st_size if part.exists() else 0
+            if not continues(response.head, before):
+                raise Undecodable("a range came that was not asked for")
+            with open(part, "ab") as file:
+                file.write(response.body)
+            response.file = part
+        response.size = part.stat().st_size
+        whole = total(response.head)
+        if whole is not None and whole != response.size:
+            raise Undecodable(f"its parts make {response.size} of {whole} bytes")
+
+    def _dechunk(self, response: Response) -> None:
+        """Undo the chunks of a body that was kept as it came, for a WARC file. Raises ``Undecodable``."""
+        if response.file is not None:
+            response.body = response.file.read_bytes()
+            response.file.unlink()
+            response.file = None
+        response.body = dechunked(response.body)
+        response.size = len(response.body)
 
     def _unkept(self, row: Row) -> str | None:
         """Return why the file is not kept though it was loaded, ``None`` when it is."""
@@ -402,6 +463,21 @@ class Settler:
     def add_sitemaps(self, found: Iterable[Found]) -> None:
         """Enter the sitemaps that a robots.txt names; scope is not asked, since their pages are asked for."""
         self.frontier.add(None, 0, [one for one in found if parts_of(one.url).host in self.scope.hosts])
+
+    def keep_robots(self, url: str, response: Response, content: bytes) -> None:
+        """Keep a robots.txt as a file of the site (as wget does), unless it is asked for as a page, too."""
+        if self.options.spider or self.options.again.delete_after:
+            return
+        self.frontier.add(None, 0, [Found(url, 1, requisite=False, place="robots.txt")])
+        row = self.frontier.row(url)
+        if row is None or row.state != State.FOUND:
+            return
+        name = row.name or self.claims.claim(name_of(url, self.options.names))
+        self.mirror.write(name, content, http_time(response.head.get("last-modified")))
+        self.frontier.update(
+            row.id, State.STORED, name=name, status=response.head.status, type=response.head.media_type,
+            size=len(content), disk=len(content), kind=Kind.OTHER.value,
+        )  # fmt: skip
 
     def _referrer(self, row: Row) -> str | None:
         return self.frontier.url_of(row.parent) if row.parent is not None else None
