@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # wget's table: of several errors the one with the lowest code is told.
 _CODES = {
+    "file": ExitCode.INTERNAL,
     "network": ExitCode.BUSY,
     "tls": ExitCode.TLS,
     "auth": ExitCode.CREDENTIALS,

@@ -5,6 +5,7 @@ Each response is settled in one transaction, after its file is complete under it
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from adaptc.crawl.fetch import Request, Response
 from adaptc.crawl.frontier import Found, Frontier, Row, State
 from adaptc.crawl.head import Head
 from adaptc.crawl.journal import Journal
-from adaptc.crawl.mirror import Mirror, http_date, http_time
+from adaptc.crawl.mirror import Mirror, Outside, http_date, http_time
 from adaptc.crawl.names import adjusted, name_of, server_name
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
@@ -289,7 +290,16 @@ class Settler:
             content = response.file.read_bytes()
         found = discover(kind, content or b"", row.url, head) if kind in _PARSED or head.get("link") else None
         reason = self._unkept(row)
-        name = None if reason is not None else self._place(row, response, content)
+        try:
+            name = None if reason is not None else self._place(row, response, content)
+        except (Outside, UnicodeEncodeError) as problem:
+            self._fail(row, "file", f"cannot be written: {problem}", head.status)
+            return
+        except OSError as error:
+            if error.errno not in _UNNAMEABLE:
+                raise
+            self._fail(row, "file", f"cannot be written: {error.strerror}", head.status)
+            return
         size = response.size if content is None else len(content)
         self._store(row, response, _Kept(name, size, kind, reason), found)
 
@@ -483,6 +493,8 @@ class Settler:
         return self.frontier.url_of(row.parent) if row.parent is not None else None
 
 
+# What is wrong with one name, and not with the disk: another file may still be written.
+_UNNAMEABLE = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EILSEQ, errno.EINVAL)
 _ERROR_CLASS = {401: "auth", 407: "auth"}
 
 
