@@ -158,7 +158,7 @@ class _Handler(socketserver.StreamRequestHandler):
         self.wfile.write(head.encode() + b"\r\n")
         if asked.method != "HEAD" and answer.status not in (204, 304):
             self.wfile.write(body if answer.cut is None else body[: answer.cut])
-        return answer.cut is None
+        return answer.cut is None and asked.fields.get("connection") != "close"
 
 
 def _type_of(path: str) -> str:

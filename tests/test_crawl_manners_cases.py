@@ -44,7 +44,7 @@ CASES = [
     Case("our own group", robots("User-agent: *\nDisallow: /\n\nUser-agent: adaptc\nDisallow: /a"), asked=ONE),
     Case("the group of others", robots("User-agent: wget\nDisallow: /"), asked=ALL),
     Case("the longest match wins", robots("User-agent: *\nDisallow: /\nAllow: /b.html"), asked=ONE),
-    Case("wildcards", robots("User-agent: *\nDisallow: /*.html$\nAllow: /b*l"), asked=NONE + " /b.html"),
+    Case("wildcards", robots("User-agent: *\nDisallow: /*a.h*l$"), asked=ONE),
     Case("an empty rule", robots("User-agent: *\nDisallow:"), asked=ALL),
     Case("a mark and odd newlines", robots("\ufeffUser-agent: *\rDisallow: /a"), asked=ONE),
     Case("no robots.txt", TWO, asked=ALL),
@@ -65,7 +65,7 @@ CASES = [
     # ---- trying again
     Case("a body that is cut off", {"/": Answer("x" * 99, cut=50, after=(Answer("whole"),))}, "", asked="/ /", holds={"index.html": "whole"}),
     Case("a connection that is closed", {"/": Answer(raw=b"", after=(Answer("whole"),))}, "", asked="/ /", holds={"index.html": "whole"}),
-    Case("so many tries", {"/": Answer(raw=b"")}, "--tries 2", "", asked="/ /", exit=4),
+    Case("so many tries", {"/": Answer(raw=b"")}, "--tries 2 --no-robots", "", asked="/ /", exit=4),
     Case("one try", {"/": Answer("x" * 99, cut=50)}, "-t 1", "", asked="/", exit=4),
     Case("chunks that are cut off", {"/": Answer(raw=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")}, "-t 2", "", asked="/ /", exit=4),
     Case("what is no HTTP", {"/": Answer(raw=b"\x00\x01\x02\r\n\r\n")}, "-t 1", "", exit=7),
@@ -314,4 +314,4 @@ def test_nobody_listens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_one_family_of_addresses(tmp_path: Path) -> None:
     with serving({"/": "x"}) as server:
         assert crawl(server, tmp_path / "m", "-4").code == 0
-        assert crawl(server, tmp_path / "n", f"-6 {server.base}/", start="").code == 4
+        assert crawl(server, tmp_path / "n", f"-6 {server.other}/", start="").code == 4

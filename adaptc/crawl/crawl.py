@@ -85,11 +85,9 @@ def crawl(
             frontier.give_up(*settler.limit)
         merge_twins(frontier, mirror, claims, options.names.default_page)
         converted = LinkConversion(options, frontier, mirror).run() if options.convert_links else ()
-        diagnostics = (
-            *converted,
-            *broken_links(frontier),
-            *gone_files(frontier, mirror, claims, purge=options.again.purge),
-        )
+        # a crawl that ended early did not look for everything
+        gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
+        diagnostics = (*converted, *broken_links(frontier), *gone)
         frontier.end_run()
         return CrawlResult(
             options.output, settler.files, settler.stored_bytes, time.monotonic() - began,

@@ -26,7 +26,7 @@ def set_up(curl: pycurl.Curl, options: NetworkOptions) -> None:
     curl.setopt(pycurl.IPRESOLVE, _FAMILIES[options.family])
     curl.setopt(pycurl.NETRC, pycurl.NETRC_OPTIONAL if options.netrc else pycurl.NETRC_IGNORED)
     curl.setopt(pycurl.IGNORE_CONTENT_LENGTH, 1 if options.ignore_length else 0)
-    if not options.keep_alive:
+    if options.ignore_length or not options.keep_alive:
         curl.setopt(pycurl.FORBID_REUSE, 1)
     if options.bind_address is not None:
         curl.setopt(pycurl.INTERFACE, f"host!{options.bind_address}")
@@ -80,6 +80,8 @@ def own_headers(options: NetworkOptions) -> list[str]:
     """Return the header lines of every request; one of the user's replaces ours, one without a value removes it."""
     lines = ["Accept: */*", "Expect:"]
     lines.append(f"Accept-Encoding: {_ENCODINGS}" if options.compression else "Accept-Encoding: identity")
+    if options.ignore_length:
+        lines.append("Connection: close")  # what no length ends, the end of the connection must
     named = {line.partition(":")[0].strip().lower() for line in options.headers}
     ours = [line for line in lines if line.partition(":")[0].lower() not in named]
     return [*ours, *options.headers]

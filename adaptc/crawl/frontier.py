@@ -162,7 +162,11 @@ class Frontier:
         with self:
             self.set_meta("run", str(self.run))
             self.set_meta("finished", "no")
-            self.set_meta("level", "-1")
+            # what an interrupted run of other URLs left; its files of the run before are still there
+            self._db.execute(
+                "UPDATE urls SET state = CASE WHEN disk IS NULL THEN ? ELSE ? END, rule = ?, reason = ? WHERE state < ?",
+                (State.REFUSED, State.STORED, "interrupted", "the crawl ended before its turn came", State.STORED),
+            )
 
     def end_run(self) -> None:
         """Note that everything was fetched."""
