@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.analyse.popularity import Traffic
 from adaptc.config import Config, recipe_text, relevelled
 from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.digest import digest_parts
 from adaptc.emit.collect import Collector, stored_diagnostics
-from adaptc.emit.figures import SiteFigures
+from adaptc.emit.figures import PageShots, SiteFigures, TrafficFigures
 from adaptc.emit.manifest import manifest_chunks
 from adaptc.emit.remembered import diagnostic_figures, pack_build, unpack_build
 from adaptc.emit.report import stream_report
+from adaptc.emit.serve.emitter import emit_from
 from adaptc.engine.builder import Builder, Report
 from adaptc.engine.lock import OutputBusy
 from adaptc.engine.progress import Progress, Silent
@@ -72,8 +74,10 @@ def configured_levels(config: Config) -> tuple[Level, ...]:
     return choose_levels(config.build.levels, load_levels(config.levels, KNOWN_PASSES))
 
 
-def build(config: Config, progress: Progress | None = None) -> BuildResult:
+def build(config: Config, progress: Progress | None = None, screenshots: int = 0) -> BuildResult:
     """Bring ``config.output`` up to date with ``config.docroot`` and return what was done.
+
+    ``screenshots`` is of how many pages the report shows screenshots, if there is a Chromium to take them with.
 
     Raises ``UsageError`` for a wrong configuration, ``OutputBusy`` when another build is at work in the output, and
     ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
@@ -81,18 +85,18 @@ def build(config: Config, progress: Progress | None = None) -> BuildResult:
     engine = _engine(config, progress or Silent())
     with engine.lock():
         try:
-            return _built(engine)
+            return _built(engine, screenshots)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise system_error(error, engine.state_path) from None
         discard(engine.state_path)
-        return _built(engine)
+        return _built(engine, screenshots)
 
 
-def _built(engine: Builder) -> BuildResult:
+def _built(engine: Builder, screenshots: int) -> BuildResult:
     with contextlib.closing(State(engine.state_path)) as state:
         report = engine.run(state)
-        result = _result(engine, state, report)
+        result = _result(engine, state, report, screenshots)
         if report.worked:
             Store(engine.cache).collect(engine.config.build.cache_size)
         return result
@@ -138,16 +142,19 @@ def _refuse_strangers(config: Config, output: Path) -> None:
         raise UsageError(f"output {config.output} is not empty and was not made by adaptc: choose another output")
 
 
-def _result(engine: Builder, state: State, report: Report) -> BuildResult:
+def _result(engine: Builder, state: State, report: Report, screenshots: int) -> BuildResult:
     emitted = (engine.output / "manifest.json", engine.output / "report.html")
     key = _emission_key(engine, report)
-    remembered = None if report.worked or report.unread else state.meta("build")
+    remembered = None if report.worked or report.unread or screenshots else state.meta("build")
     if remembered is not None and remembered["key"] == key and all(path.exists() for path in emitted):
         figures, stored = unpack_build(remembered)
     else:
-        figures, stored = _emit(engine, state, report, key)
+        figures, stored = _emit(engine, state, report, key, screenshots)
+    state.set_meta("docroot", os.path.abspath(engine.docroot))
+    if engine.config.serve.emit:
+        emit_from(state, engine.config, engine.config.serve.emit)
     found = _said(engine, report, stored)
-    figures = dataclasses.replace(figures, pages=(), diagnostics=diagnostic_figures(found))
+    figures = dataclasses.replace(figures, pages=(), screenshots=(), diagnostics=diagnostic_figures(found))
     return BuildResult(engine.output, figures, report.reasons, report.removed, found)
 
 
@@ -159,20 +166,31 @@ def _emission_key(engine: Builder, report: Report) -> str:
     """Return a digest of all that manifest and report say beside what is in the state."""
     config = engine.config
     return digest_parts(
-        VERSION, recipe_text(config), repr(config.diagnostics), repr(report.loading), engine.docroot.name
+        VERSION,
+        recipe_text(config),
+        repr(config.diagnostics),
+        repr(report.loading),
+        engine.docroot.name,
+        repr(report.traffic and (report.traffic.share, report.traffic.hits)),
     )
 
 
-def _emit(engine: Builder, state: State, report: Report, key: str) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
+def _emit(
+    engine: Builder, state: State, report: Report, key: str, screenshots: int
+) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
     """Write manifest and report; return the figures and what was said of sources and units."""
     config = engine.config
     stored = tuple(stored_diagnostics(state))
-    collector = Collector(state, report.resources, engine.levels)
+    collector = Collector(state, report.resources, engine.levels, report.traffic.hits if report.traffic else {})
     figures = _figures(engine, collector, report, _said(engine, report, stored))
     chunks = manifest_chunks(
-        state, report.resources, engine.levels, engine.recipes, config.site.base_url, config.build.effort
+        state, report.resources, engine.levels, engine.recipes, config.site.base_url, collector, figures
     )
     write_atomic(os.fspath(engine.output / "manifest.json"), chunks, keep_equal=True)
+    if screenshots:
+        shots = _screenshots(engine, collector, report, screenshots)
+        found = diagnostic_figures(_said(engine, report, stored))
+        figures = dataclasses.replace(figures, pages=collector.pages(), screenshots=shots, diagnostics=found)
     write_atomic(os.fspath(engine.output / "report.html"), _encoded(stream_report(figures)), keep_equal=True)
     state.set_meta("build", {"key": key, **pack_build(figures, stored)})
     return figures, stored
@@ -197,4 +215,25 @@ def _figures(engine: Builder, collector: Collector, report: Report, diagnostics:
         engine.config.build.effort,
         cost.request_ms,
         cost.kilobyte_ms,
+        _traffic_figures(report.traffic),
     )
+
+
+def _screenshots(engine: Builder, collector: Collector, report: Report, count: int) -> tuple[PageShots, ...]:
+    """Take screenshots of ``count`` pages; what stood in the way of that is noted in the report."""
+    from adaptc.load.site import site_of
+    from adaptc.screenshots.sample import sample_pages
+    from adaptc.screenshots.take import Trees, take_screenshots
+
+    site = site_of(engine.config, report.resources)
+    levels = tuple(level.name for level in engine.levels)
+    trees = Trees(engine.output, engine.docroot, levels, site, engine.config.site.csp)
+    shots, said = take_screenshots(trees, sample_pages(collector.pages(), levels[0], count), engine.progress)
+    report.loading.extend(said)
+    return shots
+
+
+def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:
+    if traffic is None or not traffic.hits:
+        return None
+    return TrafficFigures(traffic.views, len(traffic.hits), len(traffic.popular), traffic.share)

@@ -7,6 +7,7 @@ and the defaults are those of the dataclasses. All mistakes of a file are told a
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -66,6 +67,20 @@ class CodingsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectConfig:
+    """``[select]``: the pages that degraded levels are built for (Krishnamurthy and others, WWW2003).
+
+    ``logs`` are access logs, or shell patterns of them; without any, every page counts as popular. The popular pages
+    are those that make up ``share`` of the page views. ``format`` is what ``adaptc.accesslog.parser.compile_format``
+    takes.
+    """
+
+    logs: tuple[str, ...] = ()
+    share: float = 0.7
+    format: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class CostConfig:
     """``[cost]``: what a page costs, U = aR + bW (Abdelzaher, Shin and Bhatti, section 4).
 
@@ -83,12 +98,71 @@ class CostConfig:
     data_uri_max: int = 2048
 
 
+SERVERS = ("apache", "htaccess", "nginx", "actions")
+FRESHNESS = ("existence", "strict")
+CLASS_MAPS = ("dbm", "txt")
+NGINX_CLASSES = ("markers", "geo")
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """``[serve]``: what the server's configuration shall do, for ``adaptc emit``.
+
+    ``emit`` names what ``build`` writes too. ``output`` and ``state`` are paths on the server. ``prefix`` is the URL
+    path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when the flag
+    is set and nothing says otherwise, None for the cheapest one that promises the same page.
+    """
+
+    emit: tuple[str, ...] = ()
+    name: str | None = None
+    prefix: str | None = None
+    output: Path | None = None
+    state: Path | None = None
+    templates: Path | None = None
+    flag: bool = True
+    level: str | None = None
+    buckets: bool = False
+    reject: bool = False
+    retry_after: int = 10
+    classes: bool = False
+    hints: bool = True
+    poor_level: str | None = None
+    normal_level: str | None = None
+    rich_level: str | None = None
+    class_map: str = "dbm"
+    expose: bool = True
+    exclude: tuple[str, ...] = ()
+    freshness: str = "existence"
+    trusted_proxies: tuple[str, ...] = ()
+    client_header: str = "X-Forwarded-For"
+    htaccess_trees: str = "/.adaptc-trees"
+    nginx_location: bool = True
+    nginx_headers: Path | None = None
+    nginx_classes: str = "markers"
+    nginx_file_cache: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DecorationsConfig:
+    """``[decorations]``: what the user knows better than the classifier of images.
+
+    ``keep`` and ``drop`` hold patterns of URLs and, behind ``##``, CSS selectors. ``rules`` is a file with tables of
+    ``rules/decorations.toml``; ``filters`` are lists of filters as ad blockers take them.
+    """
+
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    rules: Path | None = None
+    filters: tuple[Path, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings of a build. Paths are absolute or relative to the working directory.
 
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.rulebook.load_levels``.
-    ``diagnostics`` are pairs of id and severity, None for "off". ``file`` is where the settings were read.
+    ``diagnostics`` are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which
+    no build depends on; each daemon reads its own. ``file`` is where the settings were read.
     """
 
     docroot: Path | None = None
@@ -96,9 +170,13 @@ class Config:
     site: SiteConfig = SiteConfig()
     build: BuildConfig = BuildConfig()
     codings: CodingsConfig = CodingsConfig()
+    select: SelectConfig = SelectConfig()
     cost: CostConfig = CostConfig()
+    decorations: DecorationsConfig = DecorationsConfig()
+    serve: ServeConfig = ServeConfig()
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
+    daemons: TomlSource = field(default_factory=TomlSource)
     file: Path | None = None
 
 
@@ -106,7 +184,10 @@ SECTIONS: dict[str, type] = {
     "site": SiteConfig,
     "build": BuildConfig,
     "codings": CodingsConfig,
+    "select": SelectConfig,
     "cost": CostConfig,
+    "decorations": DecorationsConfig,
+    "serve": ServeConfig,
 }
 
 
@@ -171,6 +252,32 @@ def _texts(value: Any, _base: Path) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _paths(value: Any, base: Path) -> tuple[Path, ...]:
+    if isinstance(value, tuple) and all(isinstance(item, Path) for item in value):
+        return value
+    return tuple(_path(item, base) for item in _texts(value, base))
+
+
+def _logs(value: Any, base: Path) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(item, str) and item not in ("", "-") for item in value
+    ):
+        raise _UnfitError('a list of files or shell patterns, such as ["logs/access.log*"]')
+    return tuple(str(_path(item, base)) for item in value)
+
+
+def _log_format(value: Any, base: Path) -> str:
+    from adaptc.accesslog.parser import compile_format
+
+    try:
+        parser = compile_format(_text(value, base))
+    except UsageError as wrong:
+        raise _UnfitError(f"a log format that can be read ({wrong})") from None
+    if parser.lacks("target", "status"):
+        raise _UnfitError("a log format with the request and its status, by which page views are counted")
+    return parser.format
+
+
 def _names(value: Any, base: Path) -> tuple[str, ...]:
     names = _texts(value, base)
     if any("/" in name for name in names):
@@ -189,6 +296,37 @@ def _base_url(value: Any, _base: Path) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"https?://[^/\s?#]+(/[^\s?#]*)?", value):
         raise _UnfitError("an http or https URL without query and fragment, such as https://example.org/")
     return value if value.count("/") > 2 else f"{value}/"
+
+
+def _servers(value: Any, base: Path) -> tuple[str, ...]:
+    names = _texts(value, base)
+    if any(name not in SERVERS for name in names):
+        raise _UnfitError(f"a list of {', '.join(SERVERS)}")
+    return names
+
+
+def _url_path(value: Any, _base: Path) -> str:
+    """A URL path, decoded, without its final slash: "" is the whole host."""
+    if not isinstance(value, str) or not re.fullmatch(r"(/[^/?#\x00-\x1f\x7f]+)*/?", value):
+        raise _UnfitError('a URL path, such as "/docs"')
+    return value.rstrip("/")
+
+
+def _url_paths(value: Any, base: Path) -> tuple[str, ...]:
+    return tuple(_url_path(item, base) for item in _texts(value, base))
+
+
+def _networks(value: Any, base: Path) -> tuple[str, ...]:
+    try:
+        return tuple(str(ipaddress.ip_network(item, strict=False)) for item in _texts(value, base))
+    except ValueError:
+        raise _UnfitError('a list of addresses or networks, such as ["10.0.0.0/8", "2001:db8::1"]') from None
+
+
+def _header_name(value: Any, _base: Path) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9-]+", value):
+        raise _UnfitError("the name of a header field, such as X-Forwarded-For")
+    return value
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
@@ -227,16 +365,50 @@ FIELDS: dict[str, Check] = {
     "codings.gz": _flag,
     "codings.br": _flag,
     "codings.zst": _flag,
+    "select.logs": _logs,
+    "select.share": _number(0.01, 1),
+    "select.format": _log_format,
     "cost.request_ms": _number(0),
     "cost.kilobyte_ms": _number(0),
     "cost.pages_per_visit": _number(1),
     "cost.warm_share": _number(0, 1),
     "cost.data_uri_budget": _size,
     "cost.data_uri_max": _size,
+    "decorations.keep": _texts,
+    "decorations.drop": _texts,
+    "decorations.rules": _path,
+    "decorations.filters": _paths,
+    "serve.emit": _servers,
+    "serve.name": _text,
+    "serve.prefix": _url_path,
+    "serve.output": _path,
+    "serve.state": _path,
+    "serve.templates": _path,
+    "serve.flag": _flag,
+    "serve.level": _text,
+    "serve.buckets": _flag,
+    "serve.reject": _flag,
+    "serve.retry_after": _whole(0),
+    "serve.classes": _flag,
+    "serve.hints": _flag,
+    "serve.poor_level": _text,
+    "serve.normal_level": _text,
+    "serve.rich_level": _text,
+    "serve.class_map": _one_of(*CLASS_MAPS),
+    "serve.expose": _flag,
+    "serve.exclude": _url_paths,
+    "serve.freshness": _one_of(*FRESHNESS),
+    "serve.trusted_proxies": _networks,
+    "serve.client_header": _header_name,
+    "serve.htaccess_trees": _url_path,
+    "serve.nginx_location": _flag,
+    "serve.nginx_headers": _path,
+    "serve.nginx_classes": _one_of(*NGINX_CLASSES),
+    "serve.nginx_file_cache": _flag,
 }
 
-# Tables whose keys are names that FIELDS cannot list: of levels and of diagnostics.
-OPEN_TABLES = ("levels", "diagnostics")
+# Tables whose keys are names that FIELDS cannot list: of levels, of diagnostics, and of the daemons.
+OPEN_TABLES = ("levels", "diagnostics", "daemons")
 
 
 def load_config(path: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
@@ -324,6 +496,8 @@ def _merge(config: Config, source: TomlSource, base: Path) -> Config:
         fields["levels"] = source.below("levels")
     if "diagnostics" in source.values:
         fields["diagnostics"] = _choices(source)
+    if "daemons" in source.values:
+        fields["daemons"] = source.below("daemons")
     return replace(config, **fields)
 
 
@@ -373,10 +547,14 @@ def relevelled(found: Iterable[Diagnostic], config: Config) -> Iterator[Diagnost
 
 # ---- the recipe
 
-# What cannot change a byte of the output: where things are, how many work at it, what is printed.
+# What cannot change a byte of the output: where things are, how many work at it, what is printed. What rules and
+# filters say is in the recipes of the levels that ask; of [select] the traffic counts that comes of it.
 _NO_RECIPE = {
     "build": ("jobs", "cache", "cache_size"),
+    "decorations": ("rules", "filters"),
+    "select": ("logs", "share", "format"),
 }
+_NO_RECIPE_TABLES = ("serve",)  # how the trees are served, not what is in them
 
 
 def recipe_text(config: Config) -> str:
@@ -386,7 +564,8 @@ def recipe_text(config: Config) -> str:
     ``[levels]`` tables stand in it as written: the levels that come of them are in ``rulebook.Level``
     values.
     """
-    recipe = {name: _recipe_table(name, getattr(config, name)) for name in SECTIONS}
+    tables = [name for name in SECTIONS if name not in _NO_RECIPE_TABLES]
+    recipe = {name: _recipe_table(name, getattr(config, name)) for name in tables}
     return json.dumps({**recipe, "levels": config.levels.values}, sort_keys=True, separators=(",", ":"), default=str)
 
 

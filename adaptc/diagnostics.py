@@ -28,7 +28,10 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a source: a path relative to the docroot, a line and a column, both counted from 1."""
+    """A place in a source: a path relative to the docroot, a line and a column, both counted from 1.
+
+    The path of a log is as the user wrote it.
+    """
 
     path: str
     line: int | None = None
@@ -82,9 +85,13 @@ KINDS: dict[str, Kind] = {
     # pages
     "encoding-unreversible": Kind(W, "does not survive decoding and encoding as {encoding}; the page is not rewritten"),
     "page-not-html": Kind(N, "is {media_type}; pages of this type are not rewritten"),
+    "page-left": Kind(N, "pass {name} leaves this page as it is: {reason}"),
     "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
     "edit-serialised": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
     "pass-dearer": Kind(N, "pass {name} was dropped for this page: it made it dearer ({reason})"),
+    "bundle-name-taken": Kind(W, "has no bundle beside it: the site has a file {name}"),
+    "bundle-too-large": Kind(N, "is not bundled: its files have {size} bytes, more than {limit}"),
+    "level-dearer": Kind(N, "is the same at {name} as at {above}: {name} would make it dearer ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),
@@ -106,7 +113,33 @@ KINDS: dict[str, Kind] = {
     "links-unconverted": Kind(W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"),
     "file-gone": Kind(W, "{file} stays from a former crawl; this one did not find {url}. --purge removes such files"),
     "file-purged": Kind(N, "{file} was removed: it is of a former crawl, and this one did not find {url}"),
+    # screenshots
+    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); the report has no screenshots"),
+    "browser-failed": Kind(W, "{program} failed ({reason}); screenshots are missing in the report"),
+    # access logs
+    "log-line-skipped": Kind(W, "is not in the log format: {line}"),
+    "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),
+    "log-cut": Kind(W, "cannot be read to its end ({reason}); what stands before that counts"),
+    "log-without-pages": Kind(W, "no view of a page was found in the access logs; every page counts as popular"),
+    # filters
+    "filter-unsupported": Kind(
+        N, "{count} of {total} filters are of a kind that adaptc does not know, such as {example}"
+    ),
+    # verifying a server
+    "server-status": Kind(E, "{request}: the status is {got}, not {wanted}"),
+    "server-body": Kind(E, "{request}: the body is {got}, not {wanted}"),
+    "server-header": Kind(E, "{request}: {name} is {got}, not {wanted}"),
+    "server-etag": Kind(E, "{one} and {other} differ and have the same ETag, {etag}"),
+    "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
+    "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
+    "server-silent": Kind(E, "{problem}"),
+    # action tables
+    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
+    "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # publishing
+    "export-failed": Kind(E, "cannot be exported ({reason})"),
+    "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.engine.publish import PRIVATE
 from adaptc.engine.results import UnitResult
 from adaptc.engine.state import State, as_sources
+from adaptc.engine.traffic import last_traffic
 from adaptc.engine.view import PIN, PLACEMENT
+from adaptc.media import HTML
 from adaptc.site import Site, Source
 from adaptc.urls import Reach, SiteAddress
 
@@ -54,7 +57,7 @@ def _explained(state: State, config: Config, name: str) -> Explanation | None:
         source.size,
         source.alias_of,
         sum(any(target == path for _, target in facts.embeds) for _, facts in state.facts()),
-        tuple(_decisions(state, path)),
+        (*_decisions(state, path), *_popularity(state, path, source.media_type)),
         next((facts.diagnostics for source, facts in state.facts() if source == path), ()),
         tuple(state.results(path)),
     )
@@ -67,6 +70,17 @@ def _found(config: Config, name: str, sources: dict[str, Source]) -> str | None:
     site = Site.of(sources, address, config.site.index)
     target = address.resolve(address.base, name)
     return site.find(target.path) if target.reach is Reach.LOCAL else None
+
+
+def _popularity(state: State, path: str, media_type: str) -> Iterator[str]:
+    traffic = last_traffic(state)
+    if traffic is None or media_type != HTML or not traffic.hits:
+        return
+    views = f"{traffic.hits.get(path, 0):,} of {traffic.views:,} page views"
+    if path in traffic.popular:
+        yield f"a popular page: {views}"
+    else:
+        yield f"not a popular page, so that degraded levels leave it out: {views}"
 
 
 def _decisions(state: State, path: str) -> list[str]:

@@ -11,6 +11,7 @@ import errno
 import filecmp
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
@@ -181,11 +182,19 @@ TEMPORARY = ".adaptc-"
 """How the names of temporary files begin; a killed build may leave one."""
 
 
-def write_atomic(path: str, chunks: Iterator[bytes] | bytes, mode: int = 0o644, *, keep_equal: bool = False) -> None:
+def write_atomic(
+    path: str,
+    chunks: Iterator[bytes] | bytes,
+    mode: int = 0o644,
+    *,
+    keep_equal: bool = False,
+    mtime: int | None = None,
+) -> None:
     """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
 
     The temporary file stands beside the target, under a short name of its own, and is removed on failure.
-    ``keep_equal`` leaves a file alone, with its time, that has this content already.
+    ``keep_equal`` leaves a file alone, with its time, that has this content already. ``mtime`` is the file's time in
+    seconds, by default now.
     """
     temporary = f"{os.path.dirname(path)}/{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
     try:
@@ -193,6 +202,8 @@ def write_atomic(path: str, chunks: Iterator[bytes] | bytes, mode: int = 0o644, 
         with open(descriptor, "wb") as file:
             for chunk in (chunks,) if isinstance(chunks, bytes) else chunks:
                 file.write(chunk)
+        if mtime is not None:
+            os.utime(temporary, (time.time(), mtime))
         if keep_equal and _equal(temporary, path):
             os.unlink(temporary)
         else:
@@ -240,6 +251,8 @@ def _copy(source: str, target: str) -> None:
     ):
         while block := reader.read(1 << 20):
             writer.write(block)
+        writer.flush()
+        os.utime(writer.fileno(), ns=(time.time_ns(), os.fstat(reader.fileno()).st_mtime_ns))
 
 
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR)

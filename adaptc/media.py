@@ -46,6 +46,7 @@ _COMPRESSIBLE = frozenset({
     "application/json", "application/manifest+json", "application/xml", "application/xhtml+xml", SVG,
     "application/rss+xml", "application/atom+xml", "application/xslt+xml", "application/wasm", "application/rtf",
     "application/vnd.ms-fontobject", "font/ttf", "font/otf", ICO, "image/bmp", "application/javascript",
+    "multipart/related",
 })  # fmt: skip
 
 

@@ -83,4 +83,8 @@ class Action:
 # Content codings in the order a server prefers them, and the directory each has in a level's tree. "id" is the
 # identity coding: the bytes themselves.
 IDENTITY = "id"
+
+# The directory of a tree for files that the docroot does not have, named by their content: never stale, so that
+# servers may send them in every mode and for ever.
+OWN_DIRECTORY = "_adaptc/"
 CODINGS = ("br", "zst", "gz")

@@ -12,23 +12,38 @@ from typing import Any
 
 from adaptc import media
 from adaptc.digest import digest_parts
+from adaptc.image.targets import MODERATE, TEXT_SCALE
+from adaptc.passes.base_only import base_only
+from adaptc.passes.bundle import bundle_beside, bundle_page
 from adaptc.passes.dimensions import add_dimensions
 from adaptc.passes.embedded import minify_embedded
+from adaptc.passes.half_images import half_images
+from adaptc.passes.half_objects import half_objects
+from adaptc.passes.half_sheets import half_sheet_file
 from adaptc.passes.images import MEDIA_TYPES as IMAGES
 from adaptc.passes.images import recompress_image
 from adaptc.passes.inline_images import inline_images
 from adaptc.passes.inline_scripts import inline_scripts
 from adaptc.passes.inline_styles import inline_styles
 from adaptc.passes.markup import shorten_markup
-from adaptc.passes.page import PagePass
+from adaptc.passes.page import PagePass, WholePass
+from adaptc.passes.reading import read_only
+from adaptc.passes.reduce_fonts import reduce_page_fonts, reduce_sheet_fonts
+from adaptc.passes.remove_scripts import remove_scripts, show_noscript
 from adaptc.passes.scripts import rewrite_json, rewrite_script
+from adaptc.passes.strip import strip
+from adaptc.passes.strip_sheets import strip_sheet
 from adaptc.passes.styles import rewrite_sheet
 from adaptc.passes.svg import clean_svg_file
-from adaptc.passes.view import Asset, Options, Outcome, View
+from adaptc.passes.unembed import unembed
+from adaptc.passes.used_styles import used_styles
+from adaptc.passes.view import Asset, Beside, DerivingView, Options, Outcome, View
 from adaptc.rulebook import Level, Option
 from adaptc.version import VERSION
 
-AssetPass = Callable[[Asset, View, Options], Outcome]
+AssetPass = Callable[[Asset, DerivingView, Options], Outcome]
+# Makes a file next to a page, of its path and content as it came
+BesidePass = Callable[[str, bytes, View, Options], Beside]
 # A text pass works on the finished text of a page, after all edits.
 TextPass = Callable[..., "str | None"]
 
@@ -40,9 +55,14 @@ _PAGES = frozenset({media.HTML})
 class Pass:
     """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
 
-    Exactly one of ``asset``, ``edit`` and ``text`` is given. ``content_only`` says that an asset pass looks at
-    nothing but the content, so that its result is shared by equal files wherever they are; ``after_edits`` that an
-    edit pass must see what the edit passes before it made of the page, where others may run on the same text.
+    Exactly one of ``asset``, ``edit``, ``whole``, ``text`` and ``beside`` is given. ``content_only`` says that an asset
+    pass looks at nothing but the content, so that its result is shared by equal files wherever they are;
+    ``after_edits`` that an edit pass must see what the edit passes before it made of the page, where others may run on
+    the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements
+    that an edit pass changes and others may change as well: two passes never edit one element in the same text.
+    ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or requests, elsewhere;
+    ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the edits of a pass, which
+    runs by itself then, start from.
     """
 
     name: str
@@ -51,25 +71,96 @@ class Pass:
     options: Mapping[str, Option] = field(default_factory=dict)
     asset: AssetPass | None = None
     edit: PagePass | None = None
+    whole: WholePass | None = None
     text: TextPass | None = None
+    beside: BesidePass | None = None
     content_only: bool = False
     after_edits: bool = False
+    changes_embeds: bool = False
+    writes: frozenset[str] = frozenset()
+    labels: bool = False
+    may_grow: bool = False
+    prepare: Callable[[str], str] | None = None
 
 
 _MINIFY = {"minify": Option(True)}
+_STRIP = {
+    "decorations": Option(True),
+    "ads": Option(True),
+    "keep": Option("content", "content", "logo-story"),
+}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
+
+# What a smaller copy of an image is like: see ``adaptc.image.halve.halve``
+_COPIES = {
+    "scale": Option(0.5),
+    "text_scale": Option(TEXT_SCALE),
+    "target": Option(MODERATE, float, str),
+    "frozen": Option(False),
+}
+
+# What data URIs may add to a page, and how large an image may become one, in bytes; 0 is for the pass to choose
+_TAKEN_IN = {"budget": Option(0), "largest": Option(0)}
+# Whose cost decides what moves into a page: readers of several pages, or a crowd of which each reads one
+_READERS = Option("visitors", "visitors", "crowd")
+# Which scripts keep a page's images as they are
+_SCRIPTS = Option("own", "own", "any")
+
+# Families whose fonts stay
+_FAMILIES = {"keep": Option([])}
+
+# The bytes of a page's files together, up to which they are bundled
+_LIMIT = {"limit": Option(5_000_000)}
 
 PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
+    Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
     Pass("styles", 1, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
+    Pass("fonts", 1, frozenset({media.CSS}), _FAMILIES, asset=reduce_sheet_fonts, content_only=True),
+    Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
-    Pass("inline-styles", 1, _PAGES, edit=inline_styles),
-    Pass("inline-scripts", 1, _PAGES, edit=inline_scripts),
-    Pass("inline-images", 1, _PAGES, edit=inline_images),
+    Pass("page-fonts", 1, _PAGES, _FAMILIES, edit=reduce_page_fonts, writes=frozenset({"style", "link"})),
+    Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript, changes_embeds=True),
+    Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True, changes_embeds=True),
+    Pass(
+        "used-styles",
+        1,
+        _PAGES,
+        {"backgrounds": Option("drop", "drop", "keep")},
+        edit=used_styles,
+        after_edits=True,
+        changes_embeds=True,
+    ),
+    Pass("half-objects", 1, _PAGES, edit=half_objects, changes_embeds=True, writes=frozenset({"img"}), labels=True),
+    Pass("strip", 1, _PAGES, _STRIP, edit=strip, changes_embeds=True, writes=frozenset({"img", "style"}), labels=True),
+    Pass(
+        "half-images",
+        1,
+        _PAGES,
+        {**_COPIES, **_TAKEN_IN, "kind": Option("half", "half", "hard"), "scripts": _SCRIPTS},
+        edit=half_images,
+        changes_embeds=True,
+        writes=frozenset({"img", "style"}),
+    ),
+    Pass("inline-styles", 1, _PAGES, {"readers": _READERS}, edit=inline_styles, changes_embeds=True),
+    Pass("inline-scripts", 2, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
+    Pass(
+        "inline-images",
+        1,
+        _PAGES,
+        {**_TAKEN_IN, "readers": _READERS, "scripts": Option("any", "own", "any")},
+        edit=inline_images,
+        changes_embeds=True,
+        writes=frozenset({"img"}),
+    ),
+    Pass("bundle", 1, _PAGES, _LIMIT, whole=bundle_page, changes_embeds=True, may_grow=True),
+    Pass("bundle-file", 1, _PAGES, _LIMIT, beside=bundle_beside),
     Pass("dimensions", 1, _PAGES, edit=add_dimensions),
-    Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded),
+    Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
+    Pass("base-only", 1, _PAGES, whole=base_only, changes_embeds=True),
+    Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),
     Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),
 )
 
@@ -96,6 +187,11 @@ class Plan:
 
     level: Level
     steps: tuple[Step, ...]
+
+    @property
+    def labels(self) -> bool:
+        """Whether some step asks what images are for."""
+        return any(step.of.labels for step in self.steps)
 
     def steps_for(self, media_type: str) -> tuple[Step, ...]:
         """Return the steps that work on a media type, in order."""

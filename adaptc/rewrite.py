@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import deflate
@@ -18,11 +17,13 @@ from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.html import contract
 from adaptc.html.document import Irreversible, Page, encode_page, parse, read_page
 from adaptc.html.edit import Editor, EditRefused
-from adaptc.html.references import embedded_references
+from adaptc.html.references import base_href, embedded_references
 from adaptc.model import Action
-from adaptc.passes.page import Report, page_context
-from adaptc.passes.view import View
+from adaptc.passes.dead_references import new_dead_references
+from adaptc.passes.page import PageContext, Report, page_context
+from adaptc.passes.view import DerivingView
 from adaptc.pipeline import Step
+from adaptc.urls import document_base
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -49,8 +50,13 @@ class Rewritten:
     embeds: tuple[str, ...] | None = None
 
 
-def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...]) -> Rewritten:
-    """Return the page at ``path`` after ``steps``, verified against the page as it came."""
+def rewrite_page(
+    path: str, content: bytes, view: DerivingView, steps: tuple[Step, ...], promise: str = "same"
+) -> Rewritten:
+    """Return the page at ``path`` after ``steps``, verified against the page as it came.
+
+    ``promise`` (``adaptc.rulebook.PROMISES``) says what the verification is about.
+    """
     try:
         page = read_page(content)
     except Irreversible as problem:
@@ -58,7 +64,7 @@ def rewrite_page(path: str, content: bytes, view: View, steps: tuple[Step, ...])
     mark = next((mark for mark in _TEMPLATE_MARKS if mark in page.text), None)
     if mark is not None:
         return _left(path, "template-source", mark=mark)
-    return _Rewrite(path, page, content, view).run(steps)
+    return _Rewrite(path, page, content, view, promise).run(steps)
 
 
 def _left(path: str, kind: str, **fields: str) -> Rewritten:
@@ -72,7 +78,8 @@ class _Made:
     text: str
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, Diagnostic] = field(default_factory=dict)
-    embeds: tuple[str, ...] | None = None  # of the text once it is finished; asked where something was inlined
+    loads_others: bool = False  # whether a browser may load other files than with the source
+    embeds: tuple[str, ...] | None = None  # the files it loads with the finished text; asked where it may be others
     _tree: tuple[str, Document] | None = None
 
     def tree(self) -> Document:
@@ -81,9 +88,11 @@ class _Made:
             self._tree = (self.text, parse(self.text))
         return self._tree[1]
 
-    def inlined(self) -> set[str]:
-        """Return the files that were put into the page."""
-        return {path for report in self.reports.values() for path, _ in report.inlined}
+    def note(self, steps: Iterable[Step], reports: dict[str, Report]) -> None:
+        """Take over the reports of steps whose result the text is."""
+        self.reports.update(reports)
+        if any(step.of.changes_embeds and reports[step.of.name].has_changes for step in steps):
+            self.loads_others = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +108,21 @@ class _Problem:
 
 
 class _Rewrite:
-    def __init__(self, path: str, page: Page, content: bytes, view: View) -> None:
-        self.path, self.page, self.content, self.view = path, page, content, view
+    def __init__(self, path: str, page: Page, content: bytes, view: DerivingView, promise: str) -> None:
+        self.path, self.page, self.content, self.view, self.promise = path, page, content, view, promise
         self.editor = Editor(page.text)
         self.context = page_context(path, page, self.editor.tree, view)
         self.transfer = _transfer(content)
+        self.may_grow = False
 
     def run(self, steps: tuple[Step, ...]) -> Rewritten:
         """Run the steps; while the result fails, drop the pass that is to blame and run the others again.
 
         This ends: each turn drops a step, and with none left the page is as it was.
         """
-        left, dropped = list(steps), dict[str, Diagnostic]()
+        self.may_grow = any(step.of.may_grow for step in steps)
+        left = [step for step in steps if step.of.beside is None]
+        dropped = dict[str, Diagnostic]()
         made = self._apply(left, self.editor)
         while (problem := self._problem(made)) is not None:
             blamed, said = self._blamed(left, problem)
@@ -132,11 +144,13 @@ class _Rewrite:
         return result
 
     def _embeds(self, made: _Made) -> tuple[str, ...] | None:
-        if made.embeds is None and made.inlined():
-            follow = partial(self.view.follow, self.context.base)
-            urls = (reference.url for reference in embedded_references(made.tree()))
-            made.embeds = tuple(dict.fromkeys(path for url in urls if (path := follow(url).path) is not None))
+        """Return the files that a browser loads with the page, ``None`` for those of the source."""
+        if made.embeds is None and (made.loads_others or self.promise != "same"):
+            made.embeds = self._embedded(made.tree())
         return made.embeds
+
+    def _embedded(self, tree: Document) -> tuple[str, ...]:
+        return _loaded(tree, self.context.base, self.view)
 
     # ---- running steps
 
@@ -152,26 +166,44 @@ class _Rewrite:
     def _run(self, together: list[Step], made: _Made, editor: Editor | None) -> None:
         if together[0].of.text is not None:
             self._run_text(together[0], made)
+        elif together[0].of.whole is not None:
+            self._run_whole(together[0], made)
         else:
-            self._run_edits(together, editor or Editor(made.text), made)
+            self._run_edits(together, editor, made)
 
     def _run_text(self, step: Step, made: _Made) -> None:
         assert step.of.text is not None
-        shorter = step.of.text(made.text, self.context, step.options)
+        shorter = step.of.text(made.text, self._context(made), step.options)
         if shorter is not None and len(shorter) < len(made.text):
             saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
-            made.reports[step.of.name] = Report([saved])
+            made.note([step], {step.of.name: Report([saved])})
             made.text = shorter
 
-    def _run_edits(self, steps: list[Step], editor: Editor, made: _Made) -> None:
-        """Run a round; where its edits do not go together, run each pass by itself to see which to drop."""
-        reports = {step.of.name: self._edit(step, editor) for step in steps}
+    def _run_whole(self, step: Step, made: _Made) -> None:
+        assert step.of.whole is not None
+        try:
+            text, report = step.of.whole(made.text, self._context(made), self.view, step.options)
+        except EditRefused as refused:
+            self._refuse([step], made, _Problem("edit-refused", refused))
+            return
+        made.note([step], {step.of.name: report})
+        made.text = made.text if text is None else text
+
+    def _run_edits(self, steps: list[Step], first: Editor | None, made: _Made) -> None:
+        """Run a round; where its edits do not go together, run each pass by itself to see which to drop.
+
+        ``first`` is an editor of the text so far, where there is one already.
+        """
+        prepare = steps[0].of.prepare
+        editor = Editor(prepare(made.text)) if prepare is not None else first or Editor(made.text)
+        context = self._context(made)
+        reports = {step.of.name: self._edit(step, editor, context) for step in steps}
         try:
             edited = editor.apply()
         except EditRefused as refused:
             self._refuse(steps, made, _Problem("edit-refused", refused))
             return
-        made.reports.update(reports)
+        made.note(steps, reports)
         made.text = edited.text
         if edited.method == "serialised":
             changing = [name for name, report in reports.items() if report.has_changes] or list(reports)
@@ -184,11 +216,16 @@ class _Rewrite:
             made.refused[name] = problem.said_of(name, self.path)
             return
         for step in steps:
-            self._run_edits([step], Editor(made.text), made)
+            self._run_edits([step], None, made)
 
-    def _edit(self, step: Step, editor: Editor) -> Report:
+    def _edit(self, step: Step, editor: Editor, context: PageContext) -> Report:
         assert step.of.edit is not None
-        return step.of.edit(editor, self.context, self.view, step.options)
+        return step.of.edit(editor, context, self.view, step.options)
+
+    def _context(self, made: _Made) -> PageContext:
+        """Return what passes may know of the page as it is by now."""
+        is_scriptless = any(report.is_scriptless for report in made.reports.values())
+        return self.context.without_scripts() if is_scriptless else self.context
 
     # ---- judging what they made
 
@@ -200,17 +237,31 @@ class _Rewrite:
         if encoded is None:
             return _Problem("contract-broken", "it cannot be written in the page's encoding")
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
-        if (extra := self._extra(made, encoded)) > 0:
+        if not self.may_grow and (extra := self._extra(made, encoded)) > 0:
             return _Problem("pass-dearer", f"{extra} bytes more, compressed")
-        broken = contract.broken(contract.promise(self.editor.tree), contract.promise(made.tree()))
+        broken = self._broken(made.tree())
         return _Problem("contract-broken", "; ".join(broken)) if broken else None
 
+    def _broken(self, tree: Document) -> list[str]:
+        broken = contract.BROKEN[self.promise](self.editor.tree, tree)
+        if self.promise == "same":
+            return broken  # its passes write no reference but those they read, and inline the rest
+        return [*broken, *new_dead_references(self.editor.tree, tree, self.context, self.view)]
+
     def _extra(self, made: _Made, encoded: bytes) -> int:
-        """Return how many bytes more, compressed, a browser receives: of the page, less what is in it instead."""
-        saved = sum(map(self._asset_transfer, made.inlined().difference(self._embeds(made) or ())))
-        return _transfer(encoded) - self.transfer - saved
+        """Return how many bytes more, compressed, a browser receives: of the page and of other files than before."""
+        extra, now = _transfer(encoded) - self.transfer, self._embeds(made)
+        if now is None:
+            return extra
+        before = self._embedded(self.editor.tree)
+        extra += sum(map(self._asset_transfer, set(now).difference(before)))
+        # what is saved beyond that decides nothing, and to know it takes reading every image of the page
+        return extra - sum(map(self._asset_transfer, set(before).difference(now))) if extra > 0 else extra
 
     def _asset_transfer(self, path: str) -> int:
+        derived = self.view.derived.get(path)
+        if derived is not None:
+            return _REQUEST_BYTES + derived.size
         content = self.view.artifact(path)
         is_text = media.is_compressible(self.view.media_type(path))
         return _REQUEST_BYTES + (_transfer(content) if is_text else len(content))
@@ -233,16 +284,41 @@ class _Rewrite:
         return step, problem.said_of(step.of.name, self.path)
 
 
+def embedded_files(path: str, content: bytes, view: DerivingView) -> tuple[str, ...]:
+    """Return the files of the site that a browser loads with a page."""
+    try:
+        tree = parse(read_page(content).text)
+    except Irreversible:
+        return ()
+    return _loaded(tree, document_base(view.url_of(path), base_href(tree)), view)
+
+
+def _loaded(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
+    targets = (view.follow(base, reference.url) for reference in embedded_references(tree))
+    paths = (found.target.path if found.target.path in view.derived else found.path for found in targets)
+    return tuple(dict.fromkeys(path for path in paths if path is not None))
+
+
 def _rounds(steps: Iterable[Step]) -> Iterator[list[Step]]:
     """Group consecutive edit passes that do not need each other's result."""
     together: list[Step] = []
     for step in steps:
-        if together and (step.of.text is not None or together[0].of.text is not None or step.of.after_edits):
+        if together and (step.of.after_edits or not _go_together(step, together)):
             yield together
             together = []
         together.append(step)
     if together:
         yield together
+
+
+def _go_together(step: Step, others: Iterable[Step]) -> bool:
+    """Whether a step and those of a round may work on the same text."""
+    is_alone = _is_alone(step)
+    return not any(is_alone or _is_alone(other) or step.of.writes & other.of.writes for other in others)
+
+
+def _is_alone(step: Step) -> bool:
+    return step.of.edit is None or step.of.prepare is not None
 
 
 def _transfer(content: bytes) -> int:

@@ -1,8 +1,8 @@
 """Levels are data: one TOML file each in the package ``adaptc.rules``, with the user's overrides over it.
 
 A level is an ordered list of passes with options. The ladder's numbers are those of Abdelzaher and Bhatti:
-the highest is the full site, 0 is reject (no tree at all). ``[levels.NAME]`` of ``adaptc.toml`` changes a
-level::
+the highest is the full site, 0 is reject (no tree at all); a level without a number stands beside the ladder.
+``[levels.NAME]`` of ``adaptc.toml`` changes a level::
 
     [levels.lossless]
     skip = ["inline-scripts"]            # passes that are left out
@@ -77,10 +77,13 @@ class PassUse:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A step of the ladder. ``number`` is its rank (1 and up); ``promise`` is one of ``PROMISES``."""
+    """A step of the ladder. ``number`` is its rank (1 and up), ``None`` for a level beside the ladder.
+
+    ``promise`` is one of ``PROMISES``.
+    """
 
     name: str
-    number: int
+    number: int | None
     title: str
     promise: str
     passes: tuple[PassUse, ...] = ()
@@ -91,14 +94,14 @@ class _Draft:
     """A level while it is put together: the options of each pass in the order the passes run."""
 
     name: str
-    number: int = 0
+    number: int | None = None
     title: str = ""
     promise: str = "same"
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | None = None) -> dict[str, Level]:
-    """Return the levels that ship and the user's, by name, highest number first.
+    """Return the levels that ship and the user's, by name: highest number first, those beside the ladder last.
 
     ``overrides`` is ``Config.levels``. ``known_passes`` gives each pass's options; None leaves pass names
     and options unchecked and defaults unfilled. Raises ``UsageError`` that names every mistake, one a line,
@@ -112,11 +115,11 @@ def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | N
     if shop.problems:
         raise UsageError("\n".join(shop.problems))
     levels = [_level(draft, known_passes) for draft in drafts.values()]
-    return {level.name: level for level in sorted(levels, key=lambda level: (-level.number, level.name))}
+    return {level.name: level for level in sorted(levels, key=lambda level: (-(level.number or 0), level.name))}
 
 
 def choose_levels(names: Iterable[str], levels: Mapping[str, Level]) -> tuple[Level, ...]:
-    """Return the levels of these names, highest number first. Raises ``UsageError`` for other names."""
+    """Return the levels of these names, in the order of ``levels``. Raises ``UsageError`` for other names."""
     wanted = tuple(names)
     unknown = [name for name in wanted if name not in levels]
     if unknown:

@@ -23,7 +23,7 @@
   };
   const percent = share => `${(100 * share).toFixed(1)} %`.replace("-", "−");
 
-  const {levels, shown, demotions} = read("page-heads");
+  const {levels, shown, demotions, cost: [requestMs, kilobyteMs], viewed} = read("page-heads");
   const rows = read("page-rows");
   if (!rows.length) return;
   rows.forEach((row, number) => { row.number = number; row.lower = row[0].toLowerCase(); });
@@ -35,11 +35,21 @@
     const first = cost(row, 0), here = cost(row, level);
     return first && here && first[TRANSFER] ? 1 - here[TRANSFER] / first[TRANSFER] : null;
   };
+  /* U = aR + bW: how many times as many views a server bears. */
+  const load = of => requestMs * of[REQUESTS] + kilobyteMs * of[TRANSFER] / 1000;
+  const capacity = (row, level) => {
+    const first = cost(row, 0), here = cost(row, level);
+    if (!first || !here) return null;
+    return load(first) > 0 && load(here) > 0 ? load(first) / load(here) : 1;
+  };
+  const factor = (row, level) => capacity(row, level) === null ? "–" : `${capacity(row, level).toFixed(1)} ×`;
+  const views = row => row[1 + levels.length];
   const number = index => (row, level) => cost(row, level)?.[index] ?? -1;
   const keys = {
-    path: row => row.number,
+    path: row => row.number, views,
     requests: number(REQUESTS), identity: number(IDENTITY), transfer: number(TRANSFER),
     saving: (row, level) => saving(row, level) ?? -Infinity,
+    capacity: (row, level) => capacity(row, level) ?? -Infinity,
     dropped: (row, level) => dropped(cost(row, level)).length,
   };
 
@@ -47,7 +57,7 @@
   const status = document.getElementById("page-status");
   const controls = document.getElementById("page-controls"), turn = document.getElementById("page-turn");
   const [earlier, later] = turn.querySelectorAll("button");
-  const view = {level: shown, key: "transfer", down: true, filter: "", only: false, from: 0, size: 25, open: new Set()};
+  const view = {level: shown, key: viewed ? "views" : "transfer", down: true, filter: "", only: false, from: 0, size: 25, open: new Set()};
   let listed = [];
 
   const select = () => {
@@ -67,11 +77,13 @@
   const cell = (text, className = "number") => make("td", {className, textContent: text});
   const pageCells = row => {
     const here = cost(row, view.level);
-    if (!here) return [named(cell("not built at this level", "text"), {colspan: columns() - 1})];
+    const seen = viewed ? [cell(count(views(row)))] : [];
+    const without = "not built at this level: the original is served";
+    if (!here) return [...seen, named(cell(without, "text"), {colspan: columns() - 1 - seen.length})];
     const less = view.level && saving(row, view.level) !== null ? percent(saving(row, view.level)) : "–";
     return [
-      cell(count(here[REQUESTS])), cell(bytes(here[IDENTITY]), "number wide"), cell(bytes(here[TRANSFER])),
-      cell(less), cell(dropped(here).join(", ") || "–", "text dropped wide"),
+      ...seen, cell(count(here[REQUESTS])), cell(bytes(here[IDENTITY]), "number wide"), cell(bytes(here[TRANSFER])),
+      cell(less), cell(factor(row, view.level), "number wide"), cell(dropped(here).join(", ") || "–", "text dropped wide"),
     ];
   };
   const pageRow = row => {
@@ -131,14 +143,14 @@
   const costTable = row => {
     const lines = levels.map((name, level) => {
       const of = cost(row, level), head = named(make("th", {textContent: name}), {scope: "row"});
-      if (!of) return make("tr", {}, head, named(cell("not built", "text"), {colspan: 6}));
+      if (!of) return make("tr", {}, head, named(cell("not built", "text"), {colspan: 7}));
       const less = level && saving(row, level) !== null ? percent(saving(row, level)) : "–";
       return make("tr", {}, head, cell(count(of[REQUESTS])), cell(bytes(of[IDENTITY])), cell(bytes(of[TRANSFER])),
-        cell(less), cell(bytes(of[PAGE_TRANSFER]), "wide"), cell(dropped(of).join(", ") || "–", "text"));
+        cell(less), cell(factor(row, level)), cell(bytes(of[PAGE_TRANSFER]), "wide"), cell(dropped(of).join(", ") || "–", "text"));
     });
-    const head = heads("Level", "Requests", "Stored", "Sent", "Saving", "Page alone, sent", "Passes dropped");
-    head.rows[0].cells[5].className = "wide";
-    head.rows[0].cells[6].className = "text";
+    const head = heads("Level", "Requests", "Stored", "Sent", "Saving", "Capacity", "Page alone, sent", "Passes dropped");
+    head.rows[0].cells[6].className = "wide";
+    head.rows[0].cells[7].className = "text";
     return make("div", {className: "scroll"}, make("table", {className: "costs"}, head, make("tbody", {}, ...lines)));
   };
   const actionTable = (row, level) => {

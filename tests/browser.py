@@ -24,7 +24,7 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--mute-audio",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
     "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--font-render-hinting=none",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *localhost", "--remote-debugging-pipe",
 )  # fmt: skip
 # Seconds without a request before a page counts as loaded, and at most
 QUIET, PATIENCE = 0.5, 20.0

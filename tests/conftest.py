@@ -6,6 +6,7 @@ import os
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -18,3 +19,8 @@ def chromium() -> str:
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         verdict("chromium is not installed")
     return path
+
+
+# How long a machine takes is no fault of what is tested
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")

@@ -25,7 +25,7 @@ def level(name: str, number: int | None, share: float) -> LevelFigures:
     codings = (CodingFigures("id", 12, int(400_000 * share)), CodingFigures("br", 12, int(90_000 * share)))
     means = (10.0 * share, 300_000 * share, 100_000 * share)
     factor = capacity_factor(means[0], means[2], 10, 100_000)
-    return LevelFigures(name, number, 12, int(400_000 * share), codings, kinds, *means, factor)
+    return LevelFigures(name, number, 12, int(400_000 * share), codings, kinds, *means, factor, 12)
 
 
 def pages_of(paths: Sequence[str], levels: Sequence[str]) -> list[PageFigures]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -11,9 +11,12 @@ from adaptc import media
 from adaptc.analyse.facts import gather
 from adaptc.analyse.placement import Placement
 from adaptc.digest import digest_bytes
+from adaptc.engine.derive import derived_file
 from adaptc.engine.view import Decisions, RecordingView
 from adaptc.fs import MemoryTree
-from adaptc.passes.view import Asset, Options, Outcome, Settings
+from adaptc.image.derive import KINDS
+from adaptc.image.halve import Derived
+from adaptc.passes.view import Asset, DerivedFile, Options, Outcome, Settings
 from adaptc.pipeline import KNOWN_PASSES, Plan, Step, plan_level
 from adaptc.rewrite import Rewritten, rewrite_page
 from adaptc.rulebook import load_levels
@@ -43,6 +46,7 @@ class SmallSite:
     base_url: str | None = None
     shared: Iterable[str] = ()
     settings: Settings = field(default_factory=Settings)
+    made: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.contents = {path: _bytes(content) for path, content in self.files.items()}
@@ -56,8 +60,23 @@ class SmallSite:
     def view(self) -> RecordingView:
         """Return a view that passes may look through."""
         return RecordingView(
-            self.site, MemoryTree(self.contents), self.decisions, self.settings, lambda path, _: self.artifact(path)
+            self.site,
+            MemoryTree(self.contents),
+            self.decisions,
+            self.settings,
+            lambda path, _: self.artifact(path),
+            self.copy,
+            lambda file: self.made[file.path],
         )
+
+    def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
+        """Make a smaller copy of an image; its bytes are in ``made`` from then on."""
+        done = KINDS[kind](read(), **options)
+        if not isinstance(done, Derived):
+            return done.reason
+        file = derived_file(done)
+        self.made[file.path] = done.content
+        return file
 
     def artifact(self, path: str) -> bytes:
         """Return an asset as the lossless level has it."""
@@ -77,10 +96,12 @@ class SmallSite:
         asset = Asset(path, self.site.sources[path].media_type, self.contents[path])
         return step.of.asset(asset, self.view(), {**step.options, **(options or {})})
 
-    def rewrite(self, path: str = "index.html", steps: tuple[Step, ...] | None = None) -> Rewritten:
+    def rewrite(
+        self, path: str = "index.html", steps: tuple[Step, ...] | None = None, promise: str = "same"
+    ) -> Rewritten:
         """Rewrite a page by the given steps, or by all of the lossless level."""
         chosen = lossless().steps_for(media.HTML) if steps is None else steps
-        return rewrite_page(path, self.contents[path], self.view(), chosen)
+        return rewrite_page(path, self.contents[path], self.view(), chosen, promise)
 
     def page(self, path: str = "index.html", *names: str, encoding: str = "utf-8") -> str:
         """Return the text of a rewritten page, by all passes or those named; as it came where nothing changed."""

@@ -342,10 +342,11 @@ def test_values_as_toml(value: object) -> None:
 
 def test_levels_as_a_table(output: Output) -> None:
     assert run(["levels"]) is ExitCode.DONE
-    heads, full, lossless = output()[0].splitlines()
+    heads, full, lossless, *others = output()[0].splitlines()
     assert heads.split() == ["level", "number", "built", "promise", "title"]
     assert full.split()[:4] == ["full", "4", "yes", "same"]
     assert lossless.split()[:3] == ["lossless", "3", "yes"]
+    assert ["halfres", "-", "no", "words"] in [line.split()[:4] for line in others]
 
 
 def test_one_level_with_its_passes(output: Output, folder: Path) -> None:

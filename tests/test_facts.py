@@ -136,3 +136,20 @@ def test_a_page_that_cannot_be_decoded_has_no_references() -> None:
 )
 def test_what_may_lead_elsewhere_when_a_file_comes_or_goes(changed: str, targets: set[str]) -> None:
     assert affected_targets([changed], ("index.html",)) == targets
+
+
+def test_the_images_of_a_page_and_the_first_of_its_markup() -> None:
+    found = facts(
+        '<body background="../i.svg"><p style="background:url(../i.png)"><img src="../gone.png"><img src="../i.svg">'
+        '<img data-src="../i.png"><a href="../i.png">x</a><video src="../dir/file.txt"></video>'
+    )
+    assert found.images == ("i.svg", "i.png")
+    assert found.first_image is None  # the first is not there
+    assert facts('<table background="../i.png"><tr><td><img src="../i.svg"></table>').first_image == "i.svg"
+
+
+def test_the_images_of_a_sheet() -> None:
+    css = (
+        "@import 't.css'; p { background: url(i.png) } @font-face { src: url(dir/file.txt) } b { content: url(i.png) }"
+    )
+    assert facts(css, "s.css", media.CSS).images == ("i.png",)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.html.contract import Form, broken, promise
+from adaptc.html.contract import BROKEN, Form, broken, broken_article, broken_words, promise
 from adaptc.html.document import parse
+from adaptc.rulebook import PROMISES
 
 PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><style>p{}</style></head>
 <body><p id=a>Text&nbsp;one <b>two</b>
@@ -71,3 +72,55 @@ def test_many_losses_are_shortened() -> None:
 def test_a_link_that_stands_twice_must_stay_twice() -> None:
     twice, once = promise(parse("<a href=a></a><a href=a></a>")), promise(parse("<a href=a></a>"))
     assert broken(twice, once) == ["1 link is gone: a"]
+
+
+def lost(before: str, after: str) -> list[str]:
+    return broken_words(parse("<!doctype html>" + before), parse("<!doctype html>" + after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<p>a <img src=i alt=x> b", "<p>a b"),  # an image that goes
+        ("<p>a<img src=i alt=x>b", "<p>a<i>[x]</i>b"),  # its words in its place
+        ("<p>a <noscript>n</noscript> b", "<p>a n b"),  # a noscript that is shown
+        ("<p>a</p> <p>a", "<p>a</p> <p>a"),
+        ("<script id=s></script><p>a", "<p>a"),  # no link leads to a script
+        ("<p>a", "<p>a <a href=f>frame</a>"),
+    ],
+)
+def test_words_are_kept_when_images_go_and_words_are_added(before: str, after: str) -> None:
+    assert lost(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("<p>one<p>two", "<p>one", "text is gone or has moved: 'two'"),
+        ("<p>one<p>two", "<p>two<p>one", "text is gone or has moved: 'two'"),
+        ("<p>one <b>two</b>", "<p>one<b>two</b>", "text is gone or has moved: 'two'"),
+        ("<p>a</p> <p>a</p>", "<p>a", "text is gone or has moved: 'a'"),
+        ("<img id=i><p>a", "<p>a", "1 id is gone: i"),
+        ("<a href=l>a</a><p>b", "a<p>b", "1 link is gone: l"),
+        ("<form><input name=q></form>", "<form></form>", "1 control is gone: q text"),
+        ("<title>T</title>", "", "title was 'T' and is ''"),
+    ],
+)
+def test_what_is_lost_of_the_words_is_said(before: str, after: str, sentence: str) -> None:
+    assert lost(before, after) == [sentence]
+
+
+def test_words_are_not_kept_in_another_mode() -> None:
+    after = parse("<p>a")
+    assert broken_words(parse("<!doctype html><p>a"), after) == ["the page changes from standards to quirks mode"]
+
+
+def test_links_within_an_article_keep_their_targets() -> None:
+    before = parse("<main><a href=#x>to x</a> <a href=#none>nowhere</a> <a name=x></a><p>text")
+    after = parse("<main><a href=#x>to x</a> <a href=#none>nowhere</a> <p>text")
+    assert broken_article(before, before) == []
+    assert broken_article(before, after) == ["links within the page lead to what is gone: x"]
+
+
+def test_there_is_a_check_for_every_promise() -> None:
+    assert tuple(BROKEN) == PROMISES

@@ -225,6 +225,34 @@ def test_long_navigation_is_cut_to_its_upper_levels() -> None:
     assert len(parse(body).select("nav a")) == 20 and "<summary>\u2630 20" in body.replace("&#9776;", "\u2630")
 
 
+def test_a_logo_does_not_stand_for_the_whole_navigation() -> None:
+    links = "".join(f"<li><a href=s{n}>Page {n}</a>" for n in range(100))
+    body = read(f"{HEAD}<body><nav><a href=/>Name</a><ul>{links}</ul></nav><main><h1>H</h1><p>x</main>")
+    assert len(parse(body).select("nav a")) == 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<h2><a name=x>T</a></h2>",
+        "<h2>T<span id=x></span></h2>",
+        "<h2 id=y>T<a name=x></a></h2>",
+        "<details><summary><b id=x>T</b></summary>d</details>",
+        "<fieldset><legend><b id=x>T</b></legend>d</fieldset>",
+        "<p>T</p><div class=nav-tabs id=x></div>",
+        "<p>T</p><div hidden><b id=x>h</b></div>",
+        "<div id=x><ol><li></ol></div>",
+        "<ul id=x></ul>",
+        "<ul><li id=x><li>T</ul>",
+        "<blockquote id=x><img src=a></blockquote>",
+        "<pre id=x> </pre>",
+        "<table border=1><tr id=x><td><tr><td>a<td>b</table>",
+    ],
+)
+def test_links_within_the_page_find_what_they_name(line: str) -> None:
+    assert parse(content(f"<a href=#x>to x</a>{line}<p>end")).select_one("#x") is not None
+
+
 def test_a_search_form_in_the_navigation_stays() -> None:
     body = read(f"{HEAD}<body><nav><a href=a>A</a><form action=s><input name=q></form></nav><main><h1>H</h1>x</main>")
     assert body == (
@@ -249,18 +277,6 @@ def test_an_index_page_keeps_all_its_links_in_order() -> None:
     assert [a.attr("href") for a in parse(body).select("a")] == [f"{n}.html" for n in range(200)]
 
 
-def test_frames_become_links() -> None:
-    page = (
-        "<title>Manual</title><frameset cols=20,*><frame src=toc.html name=toc><frame src=body.html title='The text'>"
-        "<noframes><body>See <a href=toc.html>the contents</a>.</noframes></frameset>"
-    )
-    made = reading_page(page, url_path="/")
-    assert isinstance(made, ReadingPage) and made.text.partition("<body>")[2] == (
-        "<h1>Manual</h1><ul><li><a href=toc.html>toc</a><li><a href=body.html>The text</a></ul>"
-        "<p>See <a href=toc.html>the contents</a>.</p>"
-    )
-
-
 def test_a_redirect_leads_on() -> None:
     body = read('<meta http-equiv=refresh content="0;url=../new.html"><title>Moved</title>')
     assert body == "<p><a href=../new.html>../new.html</a></p>"
@@ -275,6 +291,9 @@ def test_a_redirect_leads_on() -> None:
         ("<div id=app></div><script src=app.js></script>", "/", "it shows no text without its scripts"),
         ("<html xmlns='http://www.w3.org/1999/xhtml'><body>x</body></html>", "/a.XHTML",
          "it is served as XML, whose markup is stricter"),
+        ("<p><a href=#x></a><ul id=x></ul><script src=app.js></script>", "/", "it shows no text without its scripts"),
+        ("<frameset cols=20,*><frame src=toc.html><frame src=body.html><noframes>x</noframes></frameset>", "/",
+         "its content stands in frames"),
     ],
 )  # fmt: skip
 def test_pages_without_a_text_only_version(page: str, path: str, reason: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from typing import Any
 
 import pytest
@@ -48,7 +49,9 @@ def made(content: bytes, media_type: str, **options: Any) -> tuple[Recompressed,
     return result, result.content
 
 
+@cache
 def profile() -> bytes:
+    """A profile that is made once: it holds the time of its making."""
     return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 

@@ -87,7 +87,6 @@ def test_an_end_tag_in_a_script_does_not_end_the_element():
     [
         "document.currentScript.src",
         "document['current'+'Script'],document.getElementsByTagName('script')",
-        "document.write('<p>')",
         "import('./x.js')",
         "new Worker('w.js')",
         "__webpack_public_path__='x'",
@@ -98,6 +97,11 @@ def test_a_script_that_looks_at_itself_stays(code):
     site = page(code=code)
     assert "src=a.js" in site.page("index.html", "inline-scripts")
     assert site.reasons("index.html", "inline-scripts")["a.js"].startswith("a script of the page may notice: it ")
+
+
+def test_a_script_that_writes_into_the_document_stays_alone():
+    assert "src=a.js" in inlined(code="document.write('<p>')")
+    assert "src=a.js" not in inlined(head=HEAD + "<script>document.write('<p>')</script>")
 
 
 def test_one_script_that_looks_at_others_keeps_all_of_them():

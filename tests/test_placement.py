@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from adaptc.analyse.placement import DeliveryCost, Placement, Use, place_assets
@@ -60,3 +62,8 @@ def test_the_figures_are_told() -> None:
 
 def test_a_site_without_pages() -> None:
     assert place_assets({}, 0, COST) == {}
+
+
+@pytest.mark.parametrize("kilobyte_ms", [0.0, 1e-320])
+def test_where_bytes_cost_nothing_everything_goes_inline_in_a_crowd(kilobyte_ms: float) -> None:
+    assert DeliveryCost(0.83, kilobyte_ms, 3.0, 0.3).crowd_limit() == sys.maxsize

@@ -14,9 +14,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from adaptc.emit import tally
 from adaptc.emit.axes import count_ticks, log_axis
-from adaptc.emit.figures import PageFigures
+from adaptc.emit.figures import PageFigures, TrafficFigures, capacity_factor
 from adaptc.emit.report import FIRST_ROWS, render_report, stream_report
-from adaptc.emit.tally import heaviest, tally_pages
+from adaptc.emit.tally import foremost, tally_pages
 from adaptc.model import Action
 
 HOSTILE = (
@@ -195,7 +195,7 @@ def test_no_more_actions_than_a_report_can_hold(monkeypatch):
 
 def test_the_heaviest_pages_of_equal_weight_go_by_path():
     pages = [PageFigures(name, "full", 1, 1, 1, 1, 1) for name in ("b", "a", "c")]
-    assert [path for path, _ in heaviest(tally_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
+    assert [path for path, _ in foremost(tally_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("amounts", [[], [0], [5], [7, 7], [1, 10**9], [10**3, 10**12]])
@@ -220,7 +220,7 @@ addEventListener("securitypolicyviolation", event => seen.push(event.violatedDir
 addEventListener("load", () => {
   const path = () => document.querySelector("tr.page th button").textContent;
   const sort = document.querySelector("th[data-key=path] button");
-  const heaviest = path();
+  const foremost = path();
   sort.click();
   const first = path();
   sort.click();
@@ -231,7 +231,7 @@ addEventListener("load", () => {
   filter.value = "page-3";
   filter.dispatchEvent(new Event("input"));
   const status = document.getElementById("page-status").textContent;
-  document.title = JSON.stringify({heaviest, first, last, detail, status, seen});
+  document.title = JSON.stringify({foremost, first, last, detail, status, seen});
 });
 </script>
 """
@@ -257,7 +257,7 @@ def in_browser(chromium: str, folder, text: str) -> dict:
 def test_a_browser_sorts_filters_and_opens_without_an_error(chromium, tmp_path):
     seen = in_browser(chromium, tmp_path, render_report(site()))
     assert seen["seen"] == []
-    assert seen["heaviest"] == PATHS[11]
+    assert seen["foremost"] == PATHS[11]
     assert (seen["first"], seen["last"]) == (min(PATHS), max(PATHS))
     assert "inline-styles" in seen["detail"]
     assert seen["status"] == "1–1 of 1 page (12 in all)"
@@ -285,3 +285,46 @@ def test_a_browser_shows_hostile_names_as_text(chromium, tmp_path):
     seen = in_browser(chromium, tmp_path, hostile_report())
     assert seen["seen"] == []
     assert seen["first"] == min(HOSTILE)
+
+
+def viewed_site():
+    """The site of 12 pages with views: page 7 most, and the second level for three popular pages only."""
+    views = {PATHS[7]: 60, PATHS[2]: 30, PATHS[5]: 10}
+    pages = [replace(page, views=views.get(page.path, 0)) for page in pages_of(PATHS, ("full", "lossless"))]
+    pages = [page for page in pages if page.level == "full" or page.views]
+    levels = (level("full", 4, 1.0), replace(level("lossless", 3, 0.5), pages=3))
+    return replace(site(pages), levels=levels, traffic=TrafficFigures(100, 3, 3, 0.7))
+
+
+def test_with_access_logs_the_most_viewed_pages_come_first():
+    page = parsed(render_report(viewed_site()))
+    heads = [head.text(strip=True) for head in page.css("table.pages thead th")]
+    assert heads == ["Page", "Views", "Requests", "Stored", "Sent", "Saving", "Capacity", "Passes dropped"]
+    assert page.css_first("table.pages [aria-sort]").text() == "Views"
+    rows = [[cell.text() for cell in row.css("th, td")][:2] for row in page.css("table.pages tbody tr")]
+    assert rows[:4] == [[PATHS[7], "60"], [PATHS[2], "30"], [PATHS[5], "10"], [PATHS[0], "0"]]
+    cells = [cell.text() for cell in page.css("table.pages tbody tr")[3].css("td")]
+    assert cells == ["0", "not built at this level: the original is served"]
+
+
+def test_the_report_says_what_the_means_are_over_and_which_levels_are_restricted():
+    text = " ".join(parsed(render_report(viewed_site())).css_first("main").text().split())
+    assert "Means over 100 page views in the access logs, of 3 pages. lossless has popular pages only: the 3" in text
+    cards = parsed(render_report(viewed_site())).css(".cards li")
+    assert [[place.text() for place in card.css("dt")].count("have this level") for card in cards] == [0, 1]
+    assert "page views in the access logs" not in render_report(site())
+
+
+def test_each_page_has_its_capacity_factor():
+    page = parsed(render_report(site()))
+    first = [cell.text() for cell in page.css("table.pages tbody tr")[0].css("td")]
+    wanted = capacity_factor(5, 60_000, 10, 120_000)
+    assert first[4] == f"{wanted:.1f} ×"
+
+
+@pytest.mark.chromium
+def test_a_browser_sorts_by_views_and_says_where_the_original_is_served(chromium, tmp_path):
+    seen = in_browser(chromium, tmp_path, render_report(viewed_site()))
+    assert seen["seen"] == []
+    assert seen["foremost"] == PATHS[7]
+    assert "not built" in seen["detail"]

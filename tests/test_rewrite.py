@@ -20,14 +20,14 @@ TEXT = (
 )
 
 
-def edits(name, change, *, inlined=(), after_edits=False, verb="changed"):
+def edits(name, change, *, after_edits=False, changes_embeds=False, verb="changed"):
     """Make a step of an edit pass that does ``change(editor)``."""
 
     def run(editor, page, view, options):
         change(editor)
-        return Report([Action(name, verb, "the page")], inlined=[(path, 1) for path in inlined])
+        return Report([Action(name, verb, "the page")])
 
-    return Step(Pass(name, 1, PAGES, edit=run, after_edits=after_edits), {})
+    return Step(Pass(name, 1, PAGES, edit=run, after_edits=after_edits, changes_embeds=changes_embeds), {})
 
 
 def text(name, change):
@@ -134,7 +134,7 @@ def inliner():
     return edits(
         "inliner",
         lambda editor: editor.replace_element(first(editor, "link"), f"<style>{SHEET}</style>"),
-        inlined=["a.css"],
+        changes_embeds=True,
     )
 
 
@@ -220,3 +220,61 @@ def test_the_shipped_passes_give_the_same_result_twice():
 def test_a_page_with_nothing_to_gain_keeps_its_bytes():
     site = SmallSite({"index.html": b"<!doctype html>\r\n<title>T</title>\r\n<p>x"})
     assert site.rewrite(steps=steps_named("inline-styles", "embedded")).content is None
+
+
+# ---- other promises
+
+
+def without(selector, name="without", after=""):
+    def change(editor):
+        for element in editor.tree.select(selector):
+            editor.replace_element(element, after)
+
+    return edits(name, change)
+
+
+PICTURES = "<!doctype html><title>T</title><p>Some text <img src=a.png alt=A> <a href=b.html>more</a></p>"
+
+
+def judged(promise, *steps, page=PICTURES):
+    site = SmallSite({"index.html": page, "a.png": b"\x89PNG" + bytes(3000), "b.html": "<p>b"})
+    return site.rewrite(steps=steps, promise=promise)
+
+
+@pytest.mark.parametrize(
+    ("promise", "selector", "is_kept"),
+    [("same", "a", False), ("words", "img", True), ("words", "a", False), ("article", "img", True),
+     ("article", "a", False)],
+)  # fmt: skip
+def test_a_pass_is_held_against_the_promise_of_the_level(promise, selector, is_kept):
+    assert (judged(promise, without(selector)).demoted == []) is is_kept
+
+
+def test_a_page_that_loads_less_says_what_it_still_loads():
+    assert judged("words", without("img")).embeds == ()
+    assert judged("words", shorter(), page=PICTURES.replace("<p>", "<p title='long enough'>")).embeds == ("a.png",)
+
+
+def test_a_page_may_grow_by_what_it_loads_no_more():
+    words = [chr(0x4E00 + 37 * index % 20000) for index in range(4000)]  # 3 bytes each, and few repeat
+    assert judged("words", without("img", after="".join(words[:500]))).demoted == []
+    assert ids(judged("words", without("img", after="".join(words)))) == ["pass-dearer"]
+
+
+@pytest.mark.parametrize("promise", ["words", "article"])
+def test_a_pass_must_not_write_a_reference_that_leads_nowhere(promise):
+    done = judged(promise, without("img", after="<a href=c.html>c</a>"))
+    assert ids(done) == ["contract-broken"] and "references lead nowhere: c.html" in done.diagnostics[0].message
+    assert judged(promise, without("img", after="<a href=b.html#x>b</a><a href=//other.example/>o</a>")).demoted == []
+
+
+def test_a_reference_that_led_nowhere_before_may_be_written_in_another_way():
+    page = PICTURES.replace("a.png", "gone.png")
+    assert judged("words", without("img", after="<a href=./gone.png>g</a>"), page=page).demoted == []
+
+
+def test_a_base_that_goes_takes_the_references_with_it():
+    page = "<!doctype html><title>T</title><base href=deep/><p><a href=x.html>x</a>"
+    site = SmallSite({"index.html": page, "deep/x.html": "<p>x"})
+    done = site.rewrite(steps=(without("base"),), promise="words")
+    assert "references lead nowhere: x.html" in done.diagnostics[0].message

@@ -17,6 +17,7 @@ from adaptc.script import (
     minify_json,
     minify_script,
     touches_sources,
+    writes_document,
 )
 from adaptc.script.essence import essence
 from adaptc.script.spelling import unescaped
@@ -278,8 +279,6 @@ def test_result_never_ends_the_element(text):
         ("import('./a.js')", "imports modules"),
         ("importScripts('a.js')", "importScripts"),
         ("new Worker('a.js')", "worker"),
-        ("document . write ('x')", "document.write"),
-        ("document['writeln']('x')", "document.write"),
         ("document.getElementsByTagName('script')", "script elements"),
         ("document.getElementsByTagName ( /* all */ `script` )", "script elements"),
         ("document.getElementsByTagName('SCRIPT')", "script elements"),
@@ -302,6 +301,16 @@ def test_result_never_ends_the_element(text):
 )
 def test_introspects(text, reason):
     assert reason in introspects(text)
+
+
+@pytest.mark.parametrize("text", ["document . write ('x')", "document['writeln']('x')", "d?.write(x)"])
+def test_writes_document(text):
+    assert writes_document(text) and introspects(text) is None
+
+
+@pytest.mark.parametrize("text", ["/* document.write('x') */ f()", "rewrite(a); overwrite = 2", "frame.write()"])
+def test_does_not_write_the_document(text):
+    assert not writes_document(text)
 
 
 @pytest.mark.parametrize(

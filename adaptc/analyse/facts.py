@@ -34,7 +34,8 @@ class Facts:
 
     ``embeds`` are the files that a browser loads by itself, each once, in order; ``pinned`` those of them whose
     bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source refers to, for a check when
-    files come or go; ``transfer`` the estimated compressed size in bytes of a style sheet or script.
+    files come or go; ``transfer`` the estimated compressed size in bytes of a style sheet or script. ``images`` are the
+    image files that a page's markup or a sheet shows, each once, and ``first_image`` the one a page begins with.
     """
 
     digest: str
@@ -43,6 +44,8 @@ class Facts:
     targets: tuple[str, ...] = ()
     transfer: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()
+    images: tuple[str, ...] = ()
+    first_image: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ def _resolved(path: str, content: bytes, found: _Found, site: Site, transfer: in
     embeds: dict[tuple[str, str], None] = {}
     targets: dict[str, None] = {}
     missing: list[Diagnostic] = []
+    shown: list[tuple[Reference, str | None]] = []
     for reference in found.references:
         target = known.get(reference.url)
         if target is None:
@@ -76,6 +80,10 @@ def _resolved(path: str, content: bytes, found: _Found, site: Site, transfer: in
             file = site.find(target.path)
             if file is not None and reference.role in EMBEDDED:
                 embeds[reference.role.value, file] = None
+            if reference.role in _SHOWING:
+                shown.append((reference, file))
+        elif reference.role in _SHOWING:
+            shown.append((reference, None))
         missing.extend(_problem(path, reference, target, site))
     pinned = (site.follow(found.base, url).path for url in found.pinned)
     return Facts(
@@ -85,7 +93,21 @@ def _resolved(path: str, content: bytes, found: _Found, site: Site, transfer: in
         tuple(targets),
         transfer,
         tuple(missing),
+        tuple(dict.fromkeys(file for _, file in shown if file is not None and _is_image(file, site))),
+        next((file for reference, file in shown if _is_in_markup(reference)), None),
     )
+
+
+# Where an image may be shown by; a LAZY one comes later, a PRELOAD and an ICON are not in the page
+_SHOWING = frozenset({Role.IMAGE, Role.OBJECT, Role.LAZY, Role.CSS_URL})
+
+
+def _is_image(file: str, site: Site) -> bool:
+    return site.sources[file].media_type.startswith("image/")
+
+
+def _is_in_markup(reference: Reference) -> bool:
+    return reference.role is Role.IMAGE and not reference.where.endswith(" background")
 
 
 _PROBLEMS = {Reach.BAD: "bad-url", Reach.OUTSIDE: "outside-docroot"}

@@ -15,6 +15,7 @@ The cheaper one is chosen; equal costs go to the file, which keeps pages small.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -38,6 +39,16 @@ class DeliveryCost:
         """Return ms for a visit that finds the asset inline; ``share`` of the site's pages use it (0 to 1)."""
         expected_pages = 1 + (self.pages_per_visit - 1) * share
         return expected_pages * self.kilobyte_ms * size / KILOBYTE
+
+    def crowd_limit(self) -> int:
+        """Return the largest transfer size at which inline costs less in a visit of one page, as in a flash crowd.
+
+        ``b s < (1 - w) (a + b s)``; the share of warm caches is what keeps a file out of the page then.
+        """
+        if not self.warm_share * self.kilobyte_ms:  # files are never cached, or bytes cost nothing
+            return sys.maxsize
+        limit = KILOBYTE * (1 - self.warm_share) * self.request_ms / (self.warm_share * self.kilobyte_ms)
+        return int(min(limit, sys.maxsize))
 
 
 @dataclass(frozen=True, slots=True)

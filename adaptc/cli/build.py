@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@command("build")
+DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
+
+
+class _Build(click.Command):
+    """Lets ``--screenshots`` stand without a number, and never takes what follows for one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = [f"{one}={DEFAULT_SCREENSHOTS}" if one == "--screenshots" else one for one in args]
+        return super().parse_args(ctx, given)
+
+
+@command("build", cls=_Build)
 @click.argument("docroot", required=False, type=_FOLDER)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]")
 @click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again.")
@@ -30,6 +41,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
 @click.option("--cache", type=_FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs.")
+@click.option(
+    "--screenshots",
+    type=click.IntRange(1, MOST_SCREENSHOTS),
+    metavar="[=N]",
+    help=f"Show screenshots of N pages in the report.  [{DEFAULT_SCREENSHOTS} when N is not given]",
+)
 @click.option("--explain", is_flag=True, help="Say why each file is built.")
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
@@ -41,6 +58,7 @@ def build(
     base_url: str | None,
     jobs: int | None,
     cache: Path | None,
+    screenshots: int | None,
     explain: bool,
     dry_run: bool,
 ) -> ExitCode:
@@ -60,17 +78,17 @@ def build(
             "build.cache": cache,
         }
     )
-    return _dry_run(frame, config) if dry_run else _build(frame, config, explain)
+    return _dry_run(frame, config) if dry_run else _build(frame, config, screenshots or 0, explain)
 
 
-def _build(frame: Frame, config: Config, explain: bool) -> ExitCode:
+def _build(frame: Frame, config: Config, screenshots: int, explain: bool) -> ExitCode:
     from adaptc.api import OutputBusy
     from adaptc.api import build as run
     from adaptc.cli.progress import watching
 
     try:
         with watching(frame) as progress:
-            result = run(config, progress)
+            result = run(config, progress, screenshots)
     except OutputBusy as busy:
         click.echo(f"adaptc: {busy}", err=True)
         return ExitCode.BUSY
@@ -132,6 +150,6 @@ def _record(result: BuildResult) -> dict[str, Any]:
         "report": str(result.report),
         "built": _reason_records(result.built),
         "removed": result.removed,
-        "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics")},
+        "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics", "screenshots")},
         "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
     }

@@ -38,9 +38,11 @@ def classify_images(
     An image is logo, story, content, decoration or ad; decorations and ads are left out of degraded pages. With
     --format jsonl, one JSON object a line: site, page, ref (as written), path, kind, label, score, reasons.
     """
+    from adaptc.load.site import load_site
+
     config = frame.load({"docroot": docroot})
-    rules = _rules(own_rules)
-    tree, site = _site(config)
+    rules = _rules(config, own_rules)
+    tree, site = load_site(config)
     found = _found(tree, site, rules, globs, level)
     name = site_name(config)
     if frame.format == "jsonl":
@@ -52,27 +54,10 @@ def classify_images(
         _print_pages(found, frame)
 
 
-def _rules(path: Path | None) -> DecorationRules:
-    from adaptc.analyse.decorations import load_decoration_rules
-    from adaptc.tomlsource import read_toml
+def _rules(config: Config, path: Path | None) -> DecorationRules:
+    from adaptc.analyse.decorations.configured import configured_rules
 
-    return load_decoration_rules(read_toml(path) if path else None)
-
-
-def _site(config: Config) -> tuple[Tree, Site]:
-    from adaptc.fs import DiskTree
-    from adaptc.load.directory import Selection, load_directory
-    from adaptc.site import Site, Source
-    from adaptc.urls import SiteAddress
-
-    if config.docroot is None or not config.docroot.is_dir():
-        raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
-    tree = DiskTree(config.docroot)
-    loaded = load_directory(tree, Selection(config.site.exclude, config.site.include_hidden))
-    sources = {
-        path: Source("", found.size, found.media_type, found.alias_of) for path, found in loaded.resources.items()
-    }
-    return tree, Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
+    return configured_rules(config, path).rules
 
 
 def _found(

@@ -109,10 +109,12 @@ def frame_options(
     return function
 
 
-def command(name: str, formats: tuple[str, ...] = FORMATS) -> Callable[[Callable[..., Any]], click.Command]:
+def command(
+    name: str, formats: tuple[str, ...] = FORMATS, cls: type[click.Command] = click.Command
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Declare a command: ``function`` gets the frame and then its own parameters by name.
 
-    ``formats`` are what ``--format`` may be behind the name of the command.
+    ``formats`` are what ``--format`` may be behind the name of the command, ``cls`` the class of the command.
     """
 
     def declare(function: Callable[..., Any]) -> click.Command:
@@ -121,7 +123,7 @@ def command(name: str, formats: tuple[str, ...] = FORMATS) -> Callable[[Callable
             return function(current_frame(), **parameters)
 
         epilog = "The options of adaptc itself (see adaptc --help) may stand here too."
-        made: click.Command = click.command(name, epilog=epilog)(frame_options(run, True, formats))
+        made: click.Command = click.command(name, cls, epilog=epilog)(frame_options(run, True, formats))
         return made
 
     return declare

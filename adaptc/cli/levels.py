@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def levels(frame: Frame, name: str | None) -> None:
     """Show the levels, or the passes of one.
 
-    Without NAME: each level with its number (the highest is the full site), whether the configuration
-    builds it, and what it promises. With NAME: the passes of that level in the order in which they run, and
-    their options.
+    Without NAME: each level with its number (the highest is the full site, - stands beside the ladder), whether
+    the configuration builds it, and what it promises. With NAME: the passes of that level in the order in which
+    they run, and their options.
     """
     from adaptc.rulebook import choose_levels
 
@@ -49,7 +49,7 @@ def _show_levels(known: Mapping[str, Level], built: tuple[str, ...], frame: Fram
     rows = [["level", "number", "built", "promise", "title"]]
     for level in known.values():
         is_built = "yes" if level.name in built else "no"
-        rows.append([level.name, str(level.number), is_built, level.promise, level.title])
+        rows.append([level.name, _number(level), is_built, level.promise, level.title])
     print_text(table(rows, right=(1,)), frame)
 
 
@@ -57,9 +57,13 @@ def _show_level(level: Level, frame: Frame) -> None:
     if frame.format == "json":
         print_json(level_record(level))
         return
-    lines = [f"{level.name} ({level.number}): {level.title}", f"promise: {level.promise}", ""]
+    lines = [f"{level.name} ({_number(level)}): {level.title}", f"promise: {level.promise}", ""]
     rows = [[use.name, ", ".join(f"{key} = {shown(value)}" for key, value in use.options)] for use in level.passes]
     print_text("\n".join(lines) + (table(rows) if rows else "no passes: the files stay as they are"), frame)
+
+
+def _number(level: Level) -> str:
+    return "-" if level.number is None else str(level.number)
 
 
 def level_record(level: Level) -> dict[str, Any]:

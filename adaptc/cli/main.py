@@ -34,10 +34,25 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
     "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site behind a server, with wget's options."),
+    "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
+    "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
+    "verify-server": Entry(
+        "adaptc.cli.verify_server:verify_server", "Prove on a real server that every URL gets the right file."
+    ),
+    "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
+    "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
+    "capacity": Entry("adaptc.cli.capacity:capacity", "Say what a ladder of levels will buy."),
+    "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
+    "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
+    "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound, by content."),
+    "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
+    "auto": Entry("adaptc.cli.auto:auto", "Let the daemons decide again, after adaptc force."),
+    "status": Entry("adaptc.cli.status:status", "Say what the daemons do."),
+    "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
     "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),

@@ -9,14 +9,33 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+from adaptc.css.imports import header_imports
+from adaptc.css.references import css_references
 from adaptc.css.rules import Item, declaration_items, sheet_items
 from adaptc.css.scanner import unescape
 
-__all__ = ["drop_fonts", "font_family", "icon_families"]
+__all__ = [
+    "drop_fetched_fonts",
+    "drop_font_imports",
+    "drop_fonts",
+    "font_family",
+    "icon_families",
+    "is_font_service",
+    "is_icon_service",
+]
+
+# Services whose sheets hold nothing but @font-face rules
+_SERVICES = re.compile(
+    r"(?:fonts\.googleapis\.com|fonts\.bunny\.net|fonts\.cdnfonts\.com|use\.typekit\.net|(?:use|kit)\.fontawesome\.com|"
+    r"cloud\.typography\.com|fast\.fonts\.(?:net|com)|bootstrapcdn\.com/font-awesome|"
+    r"cdnjs\.cloudflare\.com/ajax/libs/font-awesome|(?:jsdelivr\.net|unpkg\.com)/[^?]*(?:icons?|font)[^?]*)",
+    re.IGNORECASE,
+)
+_ICON_SERVICE = re.compile(r"icon|awesome|symbols", re.IGNORECASE)
 
 # Whole words in the names of icon fonts, seen in twelve widespread ones.
 _ICON_NAME = re.compile(
-    r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
+    r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|[a-z]*awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
     r"typicons?|themify|weathericons?|linearicons?|lnr|simple-line-icons?|material-?icons?|webdings|wingdings|slick|"
     r"[a-z]*icons?|[a-z]*glyphs?)(?:$|[^a-z])"
 )
@@ -38,14 +57,53 @@ def drop_fonts(text: str, keep: Callable[[str], bool]) -> str:
     ``keep`` is asked with the family in lower case. Evidence of other sheets: ``icon_families``.
     """
     icons = icon_families((text,))
+
+    def goes(body: str) -> bool:
+        family = font_family(body)
+        return bool(family) and family not in icons and not keep(family)
+
+    return _without_faces(text, goes)
+
+
+def drop_fetched_fonts(text: str) -> str:
+    """Return the sheet without the ``@font-face`` rules that name a file."""
+    return _without_faces(text, _is_fetched)
+
+
+def _is_fetched(body: str) -> bool:
+    return any(not one.url.lower().startswith("data:") for one in css_references(body, declarations=True))
+
+
+def _without_faces(text: str, goes: Callable[[str], bool]) -> str:
+    """Return the sheet without the ``@font-face`` rules whose declarations ``goes`` names; licences stay."""
     pieces: list[str] = []
     position = 0
     for item in _font_faces(sheet_items(text)):
-        family = font_family(text[item.body : item.close])
-        if family and family not in icons and not keep(family):
+        if goes(text[item.body : item.close]):
             pieces.append(text[position : item.start if "/*!" in text[item.gap : item.start] else item.gap])
             position = item.end
     return "".join(pieces) + text[position:]
+
+
+def is_font_service(url: str) -> bool:
+    """Whether a URL leads to a service of fonts, outside of the site."""
+    return "//" in url[:8] and _SERVICES.search(url) is not None
+
+
+def is_icon_service(url: str) -> bool:
+    """Whether the fonts at such a URL draw icons."""
+    return is_font_service(url) and _ICON_SERVICE.search(url) is not None
+
+
+def drop_font_imports(text: str, *, icons_too: bool = True) -> str:
+    """Return the sheet without the ``@import`` rules that lead to services of fonts."""
+    pieces, done = [], 0
+    for statement in header_imports(text):
+        url = next((found.url for found in css_references(text[statement.start : statement.end])), "")
+        if is_font_service(url) and (icons_too or not is_icon_service(url)):
+            pieces.append(text[done : statement.start])
+            done = statement.end
+    return "".join([*pieces, text[done:]])
 
 
 @lru_cache(maxsize=64)

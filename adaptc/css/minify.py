@@ -38,7 +38,12 @@ def minify_sheet(text: str) -> str | None:
 
 def _like(text: str, shorter: str) -> str:
     """Keep a sheet that is ASCII so: the minifier writes escapes out, and without a charset nobody knows which."""
-    return _BEYOND_ASCII.sub(_escape, shorter) if text.isascii() and not shorter.isascii() else shorter
+    return ascii_sheet(shorter) if text.isascii() and not shorter.isascii() else shorter
+
+
+def ascii_sheet(text: str) -> str:
+    """Return the sheet with escapes for what is not ASCII; a string, a name or a comment holds such characters."""
+    return _BEYOND_ASCII.sub(_escape, text)
 
 
 # CSS Syntax 3, section 4.3.7: a space ends an escape, and is needed where a hexadecimal digit or white space follows

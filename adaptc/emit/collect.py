@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from adaptc import media
 from adaptc.diagnostics import Diagnostic
@@ -16,7 +17,7 @@ from adaptc.emit.figures import (
     TypeFigures,
     capacity_factor,
 )
-from adaptc.engine.results import UnitResult
+from adaptc.engine.results import Extra, UnitResult
 from adaptc.engine.state import State
 from adaptc.model import EMBEDDED, IDENTITY, Resource
 from adaptc.rulebook import Level
@@ -47,13 +48,14 @@ class _Tally:
     """What adds up over the files of a level."""
 
     files: int = 0
+    pages: int = 0
     codings: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     groups: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0, 0]))
     requests: int = 0
     identity: int = 0
     transfer: int = 0
 
-    def add(self, result: UnitResult, before: int, weight: Weight) -> None:
+    def add(self, result: UnitResult | Extra, before: int, weight: Weight) -> None:
         self.files += 1
         for output in result.outputs:
             self.codings[output.coding][0] += 1
@@ -62,13 +64,24 @@ class _Tally:
         for place, amount in enumerate((1, before, weight.identity, weight.transfer)):
             group[place] += amount
 
+    def weigh(self, page: PageFigures, times: int) -> None:
+        self.requests += times * page.requests
+        self.identity += times * page.identity_bytes
+        self.transfer += times * page.transfer_bytes
+
 
 class Collector:
-    """Figures of the levels, of the pages, and of the diagnostics; memory grows with files, not with what they hold."""
+    """Figures of the levels, of the pages, and of the diagnostics; memory grows with files, not with what they hold.
 
-    def __init__(self, state: State, resources: Mapping[str, Resource], levels: Sequence[Level]) -> None:
-        self.state, self.resources = state, resources
+    ``hits`` are the views of each page; without any, every page counts once.
+    """
+
+    def __init__(
+        self, state: State, resources: Mapping[str, Resource], levels: Sequence[Level], hits: Mapping[str, int]
+    ) -> None:
+        self.state, self.resources, self.hits = state, resources, hits
         self.levels = {level.name: level for level in levels}
+        self.first = levels[0].name
         self.weights: dict[str, dict[str, Weight]] = {name: {} for name in self.levels}
         self.imports: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.levels}
         self.embeds = self._embeds()
@@ -92,9 +105,20 @@ class Collector:
         identity = sizes.get(IDENTITY, before)
         weight = Weight(identity, min((*sizes.values(), identity)))
         self.weights[result.level][result.path] = weight
+        for extra in result.extras:
+            self._add_extra(result.level, extra)
         if result.embeds is not None and result.media_type == media.CSS:
             self.imports[result.level][result.path] = result.embeds
         self.tallies[result.level].add(result, before, weight)
+
+    def _add_extra(self, level: str, extra: Extra) -> None:
+        """Count a file that stands for none of the docroot, once however many units refer to it."""
+        if extra.path in self.weights[level]:
+            return
+        sizes = {output.coding: output.size for output in extra.outputs}
+        weight = Weight(sizes[IDENTITY], min(sizes.values()))
+        self.weights[level][extra.path] = weight
+        self.tallies[level].add(extra, 0, weight)
 
     # ---- pages
 
@@ -102,18 +126,20 @@ class Collector:
         """Yield the figures of every page at every level, by path."""
         for result in self.state.results():
             if result.level in self.levels and self._is_page(result):
-                yield self._page(result)
+                yield self.page(result)
 
     def _is_page(self, result: UnitResult) -> bool:
         return result.media_type == media.HTML and result.path in self.resources
 
-    def _page(self, result: UnitResult) -> PageFigures:
-        objects = self._objects(result)
-        own = self.weights[result.level][result.path]
-        weights = [self._weight(result.level, path) for path in objects]
+    def page(self, result: UnitResult, level: str | None = None) -> PageFigures:
+        """Return the figures of a page; with ``level``, of the page with its objects at that level."""
+        level = level or result.level
+        objects = self._objects(result, level)
+        own = self._weight(result.level, result.path)
+        weights = [self._weight(level, path) for path in objects]
         return PageFigures(
             result.path,
-            result.level,
+            level,
             1 + len(objects),
             own.identity + sum(weight.identity for weight in weights),
             own.transfer + sum(weight.transfer for weight in weights),
@@ -121,19 +147,27 @@ class Collector:
             own.transfer,
             result.actions,
             result.demoted,
+            self.hits.get(result.path, 0),
         )
 
+    def page_at(self, level: str, path: str, made: Mapping[str, UnitResult]) -> PageFigures:
+        """Return the figures of a page of which ``made`` are the results by level, or else of what stands in for it."""
+        if level in made:
+            return self.page(made[level])
+        return self.page(made.get(self.first) or UnitResult(self.first, path, media.HTML), level)
+
     def _weight(self, level: str, path: str) -> Weight:
-        found = self.weights[level].get(path)
+        """Return the weight of a file at a level; where it has none (a page in a frame), that at the first level."""
+        found = self.weights[level].get(path) or self.weights[self.first].get(path)
         if found is None:
             size = self.resources[path].size if path in self.resources else 0
             found = Weight(size, size)
         return found
 
-    def _objects(self, result: UnitResult) -> set[str]:
+    def _objects(self, result: UnitResult, level: str) -> set[str]:
         """Return the embedded objects of a page, each once, with the sheets that its sheets import."""
         pending = list(result.embeds if result.embeds is not None else self.embeds.get(result.path, ()))
-        imports = self.imports[result.level]
+        imports = self.imports[level]
         objects: set[str] = set()
         while pending:
             path = pending.pop()
@@ -146,28 +180,32 @@ class Collector:
 
     def level_figures(self, request_ms: float, kilobyte_ms: float) -> tuple[LevelFigures, ...]:
         """Return the figures of each level, dearest first."""
-        pages: Counter[str] = Counter()
-        for result in self.state.results(notes=False):
-            if result.level in self.levels and self._is_page(result):
-                pages[result.level] += 1
-                page = self._page(result)
-                tally = self.tallies[result.level]
-                tally.requests += page.requests
-                tally.identity += page.identity_bytes
-                tally.transfer += page.transfer_bytes
+        times = 0
+        for path, results in groupby(self.state.results(notes=False), key=lambda result: result.path):
+            made = {result.level: result for result in results if result.level in self.levels}
+            if any(map(self._is_page, made.values())):
+                times += self._weigh_page(path, made)
         first: tuple[float, float] | None = None
         found = []
         for name, level in self.levels.items():
-            count = max(pages[name], 1)
-            tally = self.tallies[name]
+            tally, count = self.tallies[name], max(times, 1)
             mean = (tally.requests / count, tally.transfer / count)
             first = first or mean
             factor = capacity_factor(*mean, *first, request_ms=request_ms, kilobyte_ms=kilobyte_ms)
             found.append(_level_figures(level, tally, count, factor))
         return tuple(found)
 
+    def _weigh_page(self, path: str, made: Mapping[str, UnitResult]) -> int:
+        """Add a page to what each level costs; return how many times it counts."""
+        times = self.hits.get(path, 0) if self.hits else 1
+        for name, tally in self.tallies.items():
+            tally.pages += name in made
+            if times:
+                tally.weigh(self.page_at(name, path, made), times)
+        return times
 
-def _level_figures(level: Level, tally: _Tally, pages: int, factor: float) -> LevelFigures:
+
+def _level_figures(level: Level, tally: _Tally, times: int, factor: float) -> LevelFigures:
     return LevelFigures(
         level.name,
         level.number,
@@ -175,10 +213,11 @@ def _level_figures(level: Level, tally: _Tally, pages: int, factor: float) -> Le
         sum(group[2] for group in tally.groups.values()),
         tuple(CodingFigures(name, *tally.codings[name]) for name in sorted(tally.codings)),
         tuple(TypeFigures(name, *tally.groups[name]) for name in GROUPS if name in tally.groups),
-        tally.requests / pages,
-        tally.identity / pages,
-        tally.transfer / pages,
+        tally.requests / times,
+        tally.identity / times,
+        tally.transfer / times,
         factor,
+        tally.pages,
     )
 
 

@@ -24,7 +24,10 @@ KILOBYTE_MS = 0.033
 
 @dataclass(frozen=True, slots=True)
 class PageFigures:
-    """One page at one level: the container object and what a browser loads with it."""
+    """One page at one level: the container object and what a browser loads with it.
+
+    ``views`` are those of the page in the access logs, whatever the level.
+    """
 
     path: str
     level: str
@@ -35,6 +38,30 @@ class PageFigures:
     page_transfer: int
     actions: tuple[Action, ...] = ()
     demoted: tuple[str, ...] = ()  # names of the passes that were dropped for this page
+    views: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """What a page looks like at one or more levels: a WebP picture, its size in pixels.
+
+    ``levels`` are their names with the figures of the page, None where a level does not have it and the original is
+    served. ``difference`` is the share of the picture that visibly differs from the first level.
+    """
+
+    levels: tuple[tuple[str, PageFigures | None], ...]
+    webp: bytes
+    width: int
+    height: int
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageShots:
+    """A page at all levels, the first one first."""
+
+    path: str
+    shots: tuple[Shot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +86,12 @@ class TypeFigures:
 
 @dataclass(frozen=True, slots=True)
 class LevelFigures:
-    """A level as a whole. The means are over its pages; ``number`` is None for a level beside the ladder."""
+    """A level as a whole; ``number`` is None for a level beside the ladder.
+
+    The means are over all pages of the site, or over their views where there are access logs (``SiteFigures.traffic``).
+    A page that the level does not have counts as it is at the first level, with its objects at this one: so a server
+    sends it.
+    """
 
     level: str
     number: int | None
@@ -71,6 +103,17 @@ class LevelFigures:
     identity_per_page: float
     transfer_per_page: float
     capacity_factor: float  # see ``capacity_factor``: 1.0 for ``full``
+    pages: int = 0  # that the level has
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficFigures:
+    """What access logs say: page views, pages that were viewed, and the popular ones, which make up ``share``."""
+
+    views: int
+    viewed: int
+    popular: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +135,8 @@ class SiteFigures:
 
     ``levels`` go from the dearest to the cheapest; the first (``full``) is what the others are held against.
     ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
-    ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with.
+    ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with. ``traffic``
+    is None when the means are over pages: there are no access logs, or no page views in them.
     """
 
     name: str
@@ -106,6 +150,15 @@ class SiteFigures:
     effort: str
     request_ms: float = REQUEST_MS
     kilobyte_ms: float = KILOBYTE_MS
+    traffic: TrafficFigures | None = None
+    screenshots: tuple[PageShots, ...] = ()
+
+
+def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
+    """Return the names of levels that have popular pages only."""
+    if figures.traffic is None:
+        return ()
+    return tuple(level.level for level in figures.levels if level.pages < figures.docroot_pages)
 
 
 def capacity_factor(

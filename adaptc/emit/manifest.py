@@ -6,19 +6,24 @@ same input: no times, no machine names.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from adaptc.engine.results import UnitResult
+from adaptc.emit.collect import Collector
+from adaptc.emit.figures import LevelFigures, SiteFigures, capacity_factor
+from adaptc.engine.results import Output, UnitResult
 from adaptc.engine.state import State
+from adaptc.media import HTML
 from adaptc.model import Resource
 from adaptc.rulebook import Level
 from adaptc.version import VERSION
 
 SCHEMA = 1
+_DIGITS = 4  # of means and factors behind the point
 
 
 def manifest_chunks(
@@ -27,19 +32,51 @@ def manifest_chunks(
     levels: Sequence[Level],
     recipes: Mapping[str, str],
     base_url: str | None,
-    effort: str,
+    collector: Collector,
+    figures: SiteFigures,
 ) -> Iterator[bytes]:
-    """Yield the manifest as UTF-8 JSON; names of undecodable bytes stand as escaped lone surrogates (PEP 383)."""
+    """Yield the manifest as UTF-8 JSON; names of undecodable bytes stand as escaped lone surrogates (PEP 383).
+
+    ``collector`` has the figures of pages, ``figures`` those of levels.
+    """
     paths = sorted(resources, key=os.fsencode)  # the order of the state
     numbers = {path: number for number, path in enumerate(paths)}
     embeds = {path: [target for _, target in facts.embeds] for path, facts in state.facts() if facts.embeds}
     digests = {path: digest for path, (_, digest) in state.resources().items()}
-    yield _head(levels, recipes, base_url, effort)
-    units = _Groups(state)
+    yield _head(levels, recipes, base_url, figures)
+    units, extras = _Groups(state), _Extras()
     for number, path in enumerate(paths):
-        row = _row(resources[path], digests.get(path), units.take(path), embeds.get(path, []), numbers)
+        built = units.take(path)
+        extras.add(built)
+        row = _row(resources[path], digests.get(path), built, embeds.get(path, []), numbers)
+        if resources[path].media_type == HTML:
+            _add_costs(row, built, collector, figures)
+        yield (",\n" if number else "\n").encode() + _json(row)
+    yield b'\n],"extras":['
+    for number, row in enumerate(extras.rows()):
         yield (",\n" if number else "\n").encode() + _json(row)
     yield b"\n]}\n"
+
+
+class _Extras:
+    """The files of the trees that stand for none of the docroot, each once however many units refer to it."""
+
+    def __init__(self) -> None:
+        self.levels: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, results: Iterable[UnitResult]) -> None:
+        for result in results:
+            for extra in result.extras:
+                row = self.levels.setdefault((extra.path, extra.media_type), {})
+                row.setdefault(result.level, {"files": _files(extra.outputs)})
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for (path, media_type), levels in sorted(self.levels.items()):
+            yield {"path": path, "media_type": media_type, "levels": levels}
+
+
+def _files(outputs: Iterable[Output]) -> dict[str, Any]:
+    return {one.coding: {"size": one.size, "sha256": one.digest} for one in outputs}
 
 
 class _Groups:
@@ -61,19 +98,58 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-def _head(levels: Sequence[Level], recipes: Mapping[str, str], base_url: str | None, effort: str) -> bytes:
+def _head(levels: Sequence[Level], recipes: Mapping[str, str], base_url: str | None, figures: SiteFigures) -> bytes:
+    means = {level.level: _means(level) for level in figures.levels}
     described = [
-        {"name": level.name, "number": level.number, "title": level.title, "recipe": recipes[level.name]}
+        {
+            "name": level.name,
+            "number": level.number,
+            "title": level.title,
+            "recipe": recipes[level.name],
+            **means[level.name],
+        }
         for level in levels
     ]
     head = {
         "schema": SCHEMA,
         "tool": f"adaptc {VERSION}",
         "base_url": base_url,
-        "effort": effort,
+        "effort": figures.effort,
+        "cost": {"request_ms": figures.request_ms, "kilobyte_ms": figures.kilobyte_ms},
+        **({"traffic": dataclasses.asdict(figures.traffic)} if figures.traffic else {}),
         "levels": described,
     }
     return _json(head)[:-1] + b',"resources":['
+
+
+def _means(level: LevelFigures) -> dict[str, Any]:
+    amounts = (level.requests_per_page, level.identity_per_page, level.transfer_per_page, level.capacity_factor)
+    return {"pages": level.pages, "mean": _cost(*amounts)}
+
+
+def _cost(requests: float, identity: float, transfer: float, capacity: float) -> dict[str, float]:
+    amounts = {"requests": requests, "bytes": identity, "transfer": transfer, "capacity": capacity}
+    return {name: round(amount, _DIGITS) for name, amount in amounts.items()}
+
+
+def _add_costs(row: dict[str, Any], made: Sequence[UnitResult], collector: Collector, figures: SiteFigures) -> None:
+    """Say of a page what it costs at each level, with all that it embeds, and how often it was viewed."""
+    if figures.traffic is not None:
+        row["views"] = collector.hits.get(row["path"], 0)
+    results = {result.level: result for result in made}
+    first = collector.page_at(figures.levels[0].level, row["path"], results)
+    for result in made:
+        page = collector.page(result)
+        factor = capacity_factor(
+            page.requests,
+            page.transfer_bytes,
+            first.requests,
+            first.transfer_bytes,
+            request_ms=figures.request_ms,
+            kilobyte_ms=figures.kilobyte_ms,
+        )
+        cost = _cost(page.requests, page.identity_bytes, page.transfer_bytes, factor)
+        row["levels"][result.level]["page"] = cost
 
 
 def _row(
@@ -101,10 +177,11 @@ def _numbered(paths: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
 
 
 def _level(result: UnitResult, numbers: Mapping[str, int]) -> dict[str, Any]:
-    files = {one.coding: {"size": one.size, "sha256": one.digest} for one in result.outputs}
-    found: dict[str, Any] = {"changed": result.changed, "files": files}
+    found: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
     if result.embeds is not None:
         found["references"] = _numbered(result.embeds, numbers)
+    if result.extras:
+        found["extras"] = sorted(extra.path for extra in result.extras)
     if result.demoted:
         found["demoted"] = list(result.demoted)
     return found

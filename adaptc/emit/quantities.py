@@ -31,6 +31,11 @@ def written_saving(after: float, before: float) -> str:
     return f"{100 * (1 - after / before):.1f} %".replace("-", "−") if before > 0 else NONE
 
 
+def written_share(share: float) -> str:
+    """Return a share of a whole that is not nothing: ``12.3 %``, ``less than 0.1 %``."""
+    return f"{100 * share:.1f} %" if share >= 0.0005 else "less than 0.1 %"
+
+
 def written_factor(factor: float) -> str:
     """Return a factor as ``2.7 ×``."""
     return f"{factor:.1f} ×"

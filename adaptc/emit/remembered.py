@@ -12,14 +12,15 @@ from adaptc.emit.figures import (
     DiagnosticFigures,
     LevelFigures,
     SiteFigures,
+    TrafficFigures,
     TypeFigures,
 )
 from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 
 
 def pack_build(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
-    """Return a build's figures, without its pages, and its diagnostics as JSON values."""
-    bare = dataclasses.replace(figures, pages=(), diagnostics=())
+    """Return a build's figures, without its pages and screenshots, and its diagnostics as JSON values."""
+    bare = dataclasses.replace(figures, pages=(), diagnostics=(), screenshots=())
     return {"figures": dataclasses.asdict(bare), "diagnostics": pack_diagnostics(diagnostics)}
 
 
@@ -28,6 +29,7 @@ def unpack_build(values: dict[str, Any]) -> tuple[SiteFigures, tuple[Diagnostic,
     diagnostics = unpack_diagnostics(values["diagnostics"])
     plain = {**values["figures"], "levels": tuple(map(_level, values["figures"]["levels"]))}
     plain["diagnostics"] = diagnostic_figures(diagnostics)
+    plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
     return SiteFigures(**plain), diagnostics
 
 

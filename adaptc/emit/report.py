@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING, Any
 from adaptc.diagnostics import Severity, printable
 from adaptc.emit import quantities
 from adaptc.emit.charts import bars_by_type, plot_pages, shade_labels
-from adaptc.emit.figures import DiagnosticFigures, LevelFigures, SiteFigures, TypeFigures
-from adaptc.emit.tally import Cost, Costs, Tally, heaviest, tally_pages
+from adaptc.emit.figures import (
+    DiagnosticFigures,
+    LevelFigures,
+    SiteFigures,
+    TypeFigures,
+    capacity_factor,
+    restricted_levels,
+)
+from adaptc.emit.tally import Cost, Costs, Tally, foremost, tally_pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,11 +42,13 @@ SEVERITIES = tuple(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A page as the static table shows it, at one level and against the first."""
+    """A page as the static table shows it, at one level and against the first; ``cost`` is None where there is none."""
 
     path: str
-    cost: Cost
+    views: int
+    cost: Cost | None
     saving: str
+    capacity: str
     demoted: tuple[str, ...]
 
 
@@ -64,13 +73,15 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
         script=script,
         script_hash=_csp_hash(script),
         shown=shown,
-        rows=_first_rows(tally, shown),
+        rows=_first_rows(figures, tally, shown),
         page_count=len(tally.rows),
+        restricted=restricted_levels(figures),
+        data_uri=_data_uri,
         bars=bars_by_type(figures.levels),
         plots=plot_pages(tally),
         shades=shade_labels(),
         diagnostics=sorted(figures.diagnostics, key=_diagnostic_order),
-        row_json=_joined(_row(path, costs) for path, costs in tally.rows.items()),
+        row_json=_joined(_row(path, costs, tally.views.get(path, 0)) for path, costs in tally.rows.items()),
         heads_json=_json(_heads(figures, tally, shown)),
         table_json=_json([tally.words, tally.actions]),
         list_json=_joined(_json(actions) for actions in tally.lists),
@@ -97,6 +108,7 @@ def _environment(templates: Path | None) -> Environment:
     )
     environment.globals.update(
         saving=quantities.written_saving,
+        share_of=quantities.written_share,
         type_totals=type_totals,
         severity_counts=severity_counts,
     )
@@ -135,6 +147,10 @@ def _json(value: object) -> Any:
     return Markup(text.replace("<", "\\u003c"))
 
 
+def _data_uri(webp: bytes) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
+
+
 def _joined(items: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of a JSON array, each after a comma but the first, some hundred at a time."""
     from markupsafe import Markup
@@ -149,8 +165,8 @@ def _joined(items: Iterable[Any]) -> Iterator[Any]:
     yield Markup(lead + ",".join(chunk) if chunk else "")
 
 
-def _row(path: str, costs: Costs) -> Any:
-    return _json([printable(path), *costs])
+def _row(path: str, costs: Costs, views: int) -> Any:
+    return _json([printable(path), *costs, views])
 
 
 def _heads(figures: SiteFigures, tally: Tally, shown: int) -> dict[str, object]:
@@ -159,20 +175,38 @@ def _heads(figures: SiteFigures, tally: Tally, shown: int) -> dict[str, object]:
         "levels": [printable(level.level) for level in figures.levels],
         "shown": shown,
         "demotions": demotions,
+        "cost": [figures.request_ms, figures.kilobyte_ms],
+        "viewed": figures.traffic is not None,
     }
 
 
-def _first_rows(tally: Tally, level: int) -> list[Row]:
+def _first_rows(figures: SiteFigures, tally: Tally, level: int) -> list[Row]:
     if level < 0:
         return []
-    return [_static_row(tally, path, costs, level) for path, costs in heaviest(tally, level, FIRST_ROWS)]
+    return [_static_row(figures, tally, path, costs, level) for path, costs in foremost(tally, level, FIRST_ROWS)]
 
 
-def _static_row(tally: Tally, path: str, costs: Costs, level: int) -> Row:
-    cost = costs[level] or Cost(0, 0, 0, 0, 0, 0, 0, 0)
-    first = costs[0]
+def _static_row(figures: SiteFigures, tally: Tally, path: str, costs: Costs, level: int) -> Row:
+    cost, first = costs[level], costs[0]
+    if cost is None:
+        return Row(path, tally.views.get(path, 0), None, quantities.NONE, quantities.NONE, ())
     saving = quantities.written_saving(cost.transfer, first.transfer) if first and level else quantities.NONE
-    return Row(path, cost, saving, tuple(tally.words[word] for word in tally.demotions[cost.demoted]))
+    demoted = tuple(tally.words[word] for word in tally.demotions[cost.demoted])
+    return Row(path, tally.views.get(path, 0), cost, saving, _capacity(figures, cost, first), demoted)
+
+
+def _capacity(figures: SiteFigures, cost: Cost, first: Cost | None) -> str:
+    if first is None:
+        return quantities.NONE
+    factor = capacity_factor(
+        cost.requests,
+        cost.transfer,
+        first.requests,
+        first.transfer,
+        request_ms=figures.request_ms,
+        kilobyte_ms=figures.kilobyte_ms,
+    )
+    return quantities.written_factor(factor)
 
 
 def type_totals(level: LevelFigures) -> TypeFigures:

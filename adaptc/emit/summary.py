@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adaptc.diagnostics import Severity, printable
-from adaptc.emit.figures import DiagnosticFigures, LevelFigures, SiteFigures
+from adaptc.emit.figures import DiagnosticFigures, LevelFigures, SiteFigures, restricted_levels
 from adaptc.emit.quantities import (
     NONE,
     written_bytes,
@@ -68,6 +68,7 @@ def render_summary(figures: SiteFigures, width: int = 80, colour: bool = False, 
     blocks = [
         [paint(_headline(figures), BOLD)],
         _table(figures.levels, width, paint),
+        _traffic_lines(figures),
         _diagnostic_lines(figures.diagnostics, paint),
         _pointers(figures, printable(output)),
     ]
@@ -137,6 +138,22 @@ def _columns(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _traffic_lines(figures: SiteFigures) -> list[str]:
+    traffic = figures.traffic
+    if traffic is None:
+        return []
+    lines = [f"Means are over {written_plural(traffic.views, 'page view')} in the access logs."]
+    restricted = restricted_levels(figures)
+    if restricted:
+        names = ", ".join(map(printable, restricted))
+        held = f"{traffic.popular:,} of {written_plural(figures.docroot_pages, 'page')}"
+        lines.append(
+            f"{names} {'have' if len(restricted) > 1 else 'has'} {held}: those that make up {100 * traffic.share:g} % "
+            "of the views; the others are served as originals."
+        )
+    return lines
 
 
 def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) -> list[str]:

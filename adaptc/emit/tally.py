@@ -55,7 +55,10 @@ Costs = list[Cost | None]  # one a level, in their order; None where a level lac
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """All pages: ``rows`` by path in code point order, and the tables that their numbers point into."""
+    """All pages: ``rows`` by path in code point order, and the tables that their numbers point into.
+
+    ``views`` are those of the pages that were viewed.
+    """
 
     levels: tuple[str, ...]
     rows: dict[str, Costs]
@@ -63,6 +66,7 @@ class Tally:
     demotions: tuple[tuple[int, ...], ...]  # of words
     actions: tuple[tuple[int, ...], ...]  # pass, verb, subject, reason (words) and count
     lists: tuple[tuple[int, ...], ...]  # of actions
+    views: dict[str, int]
 
 
 class _Tables:
@@ -101,10 +105,12 @@ class _Tables:
 def tally_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> Tally:
     """Read ``pages`` once, in any order. Raises ``KeyError`` for a level that is not one of ``levels``."""
     place = {level: index for index, level in enumerate(levels)}
-    tables, rows = _Tables(), dict[str, Costs]()
+    tables, rows, views = _Tables(), dict[str, Costs](), dict[str, int]()
     for page in pages:
         costs = rows.setdefault(page.path, [None] * len(levels))
         costs[place[page.level]] = tables.cost(page)
+        if page.views:
+            views[page.path] = page.views
     return Tally(
         tuple(levels),
         {path: rows[path] for path in sorted(rows)},
@@ -112,14 +118,15 @@ def tally_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> Tally:
         tuple(tables.demotions.numbers),
         tuple(tables.actions.numbers),
         tuple(tables.lists.numbers),
+        views,
     )
 
 
-def heaviest(tally: Tally, level: int, count: int) -> list[tuple[str, Costs]]:
-    """Return the ``count`` pages that take the most bytes to send at a level; equal ones by path."""
+def foremost(tally: Tally, level: int, count: int) -> list[tuple[str, Costs]]:
+    """Return the ``count`` pages with the most views, and of those the ones that take the most bytes at a level."""
 
-    def order(row: tuple[str, Costs]) -> tuple[int, str]:
+    def order(row: tuple[str, Costs]) -> tuple[int, int, str]:
         cost = row[1][level]
-        return (-cost.transfer if cost else 0, row[0])
+        return (-tally.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
 
     return sorted(tally.rows.items(), key=order)[:count]

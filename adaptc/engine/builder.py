@@ -1,6 +1,6 @@
 """The build engine: does what is needed, in an order in which a reader of the tree never sees anything untrue.
 
-1. load the docroot and compare it with the last build's state;
+1. load the docroot and compare it with the last build's state; read the access logs, if any;
 2. read what changed and gather its facts;
 3. decide what concerns the whole site;
 4. find the stale units; take what is untrue out of the trees, note it in the state;
@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from adaptc import media
+from adaptc.analyse.decorations.configured import configured_rules
 from adaptc.analyse.facts import affected_targets
 from adaptc.analyse.placement import DeliveryCost
+from adaptc.analyse.popularity import Traffic
 from adaptc.codings import CODINGS
 from adaptc.codings import recipe as codec_recipe
 from adaptc.config import Config, recipe_text
@@ -31,6 +33,7 @@ from adaptc.digest import digest_parts
 from adaptc.engine.changes import Changes, FileChanges, compare_files, of_another_kind, stale_units
 from adaptc.engine.decisions import changed_decisions, decide, decision_rows
 from adaptc.engine.executor import Workers, available_cpus, worker_pool
+from adaptc.engine.ladder import levels_above
 from adaptc.engine.lock import output_lock, wait_for_workers
 from adaptc.engine.progress import Progress
 from adaptc.engine.publish import PRIVATE, Publisher
@@ -39,13 +42,14 @@ from adaptc.engine.results import UnitResult
 from adaptc.engine.snapshot import Snapshot
 from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.store import Store
+from adaptc.engine.traffic import UNRESTRICTED, Restriction, measure_traffic, restriction
 from adaptc.engine.view import Decisions
 from adaptc.engine.worker import build_batch, gather_batch
 from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
-from adaptc.model import Resource
+from adaptc.model import OWN_DIRECTORY, Resource
 from adaptc.passes.view import Effort, Settings
-from adaptc.pipeline import plan_level
+from adaptc.pipeline import Plan, plan_level
 from adaptc.rulebook import Level
 from adaptc.site import Source
 
@@ -59,13 +63,18 @@ _EVERYTHING = Decisions({}, frozenset())
 
 @dataclass(slots=True)
 class Report:
-    """What a build did. ``reasons`` tells why each unit was built, in the order of paths."""
+    """What a build did. ``reasons`` tells why each unit was built, in the order of paths.
+
+    ``traffic`` is None without access logs; ``restriction`` is what it leaves out.
+    """
 
     resources: dict[str, Resource]
     reasons: dict[Unit, Reason] = field(default_factory=dict)
     removed: int = 0
     loading: list[Diagnostic] = field(default_factory=list)
     unread: list[Diagnostic] = field(default_factory=list)
+    traffic: Traffic | None = None
+    restriction: Restriction = UNRESTRICTED
 
     @property
     def worked(self) -> bool:
@@ -88,18 +97,29 @@ class Builder:
             config.site.csp,
             config.cost.data_uri_budget,
             config.cost.data_uri_max,
+            self._cost().crowd_limit(),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
         self.codec = codec_recipe()
-        self.recipes = {level.name: plan_level(level).recipe(self._recipe_text()) for level in levels}
+        self.decorations = configured_rules(config) if any(plan_level(one).labels for one in levels) else None
+        self.recipes = self._recipes()
         self.publisher = Publisher(self.output, Store(self.cache))
 
-    def _recipe_text(self) -> str:
+    def _recipes(self) -> dict[str, str]:
+        """Return the recipe of each level: a page may be as it is at the level above, whose recipe is a part of it."""
+        above, recipes = levels_above(self.levels), dict[str, str]()
+        for level in self.levels:  # dearest first
+            plan = plan_level(level)
+            own = plan.recipe(self._recipe_text(plan))
+            recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
+        return recipes
+
+    def _recipe_text(self, plan: Plan) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
         site = self.config.site
-        return repr(
-            (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes, self._complete())
-        )
+        shared = (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes)
+        rules = (plan.level.name, self.decorations.digest) if plan.labels and self.decorations else None
+        return repr((*shared, self._complete(), rules))
 
     def _complete(self) -> bool:
         return self.config.build.identity == "complete"
@@ -129,42 +149,51 @@ class Builder:
         selection = Selection(self.config.site.exclude, self.config.site.include_hidden)
         return load_directory(DiskTree(self.docroot), selection)
 
+    def _begun(self, state: State, *, remember: bool) -> Report:
+        """Return the report of a build that begins: what there is, and what traffic leaves out."""
+        loaded = self.load()
+        traffic, said = measure_traffic(self.config, state, loaded.resources, self.progress, remember=remember)
+        left_out = restriction(traffic, loaded.resources, self.levels)
+        rules = self.decorations.diagnostics if self.decorations else ()
+        found = [*loaded.diagnostics, *rules, *said]
+        return Report(loaded.resources, loading=found, traffic=traffic, restriction=left_out)
+
     # ---- planning
 
     def plan(self, state: State) -> Report:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        loaded = self.load()
+        report = self._begun(state, remember=False)
         before = state.resources()
-        touched = compare_files(loaded.resources, before)
+        touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
-        changes = _changes(loaded.resources, contents, before)
-        reasons = stale_units(state, changes, self.recipes, loaded.resources)
+        changes = _changes(report.resources, contents, before)
+        reasons = stale_units(state, changes, self.recipes, report.resources, report.restriction)
         if self._trees_differ(state):
-            reasons.update(self._missing_outputs(state, reasons, loaded.resources))
-        gone = self._without_source(state, loaded.resources)
-        return Report(loaded.resources, _ordered(reasons), len(gone), loaded.diagnostics)
+            reasons.update(self._missing_outputs(state, reasons, report))
+        report.reasons = _ordered(reasons, self.levels)
+        report.removed = len(self._unwanted(state, report))
+        return report
 
     # ---- building
 
     def run(self, state: State) -> Report:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        loaded = self.load()
-        report = Report(loaded.resources, loading=loaded.diagnostics)
+        report = self._begun(state, remember=True)
         before = state.resources()
-        touched = compare_files(loaded.resources, before)
+        touched = compare_files(report.resources, before)
         unknown = self._trees_differ(state)
-        if not touched and not unknown and state.meta("complete") == self._complete_mark(loaded.resources):
+        if not touched and not unknown and state.meta("complete") == self._complete_mark(report):
             return report
         with worker_pool(self.jobs, self._worker_lock()) as workers:
             self._build(state, report, before, touched, unknown, workers, started)
         report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report
 
-    def _complete_mark(self, resources: Mapping[str, Resource]) -> dict[str, Any]:
+    def _complete_mark(self, report: Report) -> dict[str, Any]:
         """Return what a complete build notes: a build with the same mark has nothing to do."""
-        settings = digest_parts(recipe_text(self.config))
-        return {"levels": self.recipes, "files": len(resources), "settings": settings}
+        settings = digest_parts(recipe_text(self.config), report.restriction.mark())
+        return {"levels": self.recipes, "files": len(report.resources), "settings": settings}
 
     def _build(
         self,
@@ -185,17 +214,19 @@ class Builder:
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in resources.items())
         decisions, turned = self._decide(state, sources)
         changes = dataclasses.replace(changes, decisions=frozenset(turned))
-        reasons = stale_units(state, changes, self.recipes, resources)
+        reasons = stale_units(state, changes, self.recipes, resources, report.restriction)
         if unknown:
             self._withdraw_strangers(state)
-            reasons.update(self._missing_outputs(state, reasons, resources))
-        report.reasons = _ordered(reasons)
-        report.removed = self._withdraw(state, report, resources)
+            reasons.update(self._missing_outputs(state, reasons, report))
+        report.reasons = _ordered(reasons, self.levels)
+        extras = self._extras(state, (*self._unwanted(state, report), *report.reasons))
+        report.removed = self._withdraw(state, report)
         self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
         snapshot = self._snapshot("build", sources, decisions)
         done = self._run_units(state, report, sources, snapshot, workers)
-        self._note_complete(state, resources, done)
+        self._withdraw_extras(state, extras)
+        self._note_complete(state, report, done)
 
     def _note_begun(self, state: State, worked: bool) -> None:
         """Note that the trees are not complete, and that what was emitted of them is not true any more."""
@@ -262,6 +293,7 @@ class Builder:
             self.codec,
             self.config.site.max_file_bytes,
             self._complete(),
+            self.decorations.rules if self.decorations else None,
         )
         path = self.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
         snapshot.write(path)
@@ -270,14 +302,17 @@ class Builder:
     # ---- 3 deciding
 
     def _decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
-        cost = self.config.cost
-        model = DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
         # an image may shrink to half before it becomes a data URI
-        decisions = decide(state.facts(), sources, model, 2 * cost.data_uri_max)
+        limits = self.decorations.rules.limits if self.decorations else None
+        decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
         rows = decision_rows(decisions)
         turned = changed_decisions(state.decisions(), rows)
         state.set_decisions(rows)
         return decisions, turned
+
+    def _cost(self) -> DeliveryCost:
+        cost = self.config.cost
+        return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
 
     # ---- 4 what is untrue
 
@@ -287,36 +322,59 @@ class Builder:
         return not known or any(_mtime(f"{self.output}/{path}") != mtime for path, mtime in known.items())
 
     def _missing_outputs(
-        self, state: State, known: Mapping[Unit, Reason], resources: Mapping[str, Resource]
+        self, state: State, known: Mapping[Unit, Reason], report: Report
     ) -> Iterator[tuple[Unit, Reason]]:
         for result in state.results(notes=False):
             unit = (result.level, result.path)
-            if result.level in self.recipes and result.path in resources and unit not in known:
-                alias_of = resources[result.path].alias_of
-                missing = next((one for one in result.outputs if not self.publisher.holds(result, one, alias_of)), None)
+            if self._is_wanted(unit, report) and unit not in known:
+                missing = self._missing(result, report.resources[result.path].alias_of)
                 if missing is not None:
-                    yield unit, OutputMissing(f"{result.level}/{missing.coding}/{result.path}")
+                    yield unit, OutputMissing(missing)
 
-    def _without_source(self, state: State, resources: Mapping[str, Resource]) -> list[Unit]:
-        return [unit for unit in state.recipes() if unit[1] not in resources or unit[0] not in self.recipes]
+    def _missing(self, result: UnitResult, alias_of: str | None) -> str | None:
+        """Return the name of a file of a unit that is not in the tree as it was built, or ``None``."""
+        for path, output in result.files():
+            if not self.publisher.holds(result.level, path, output, alias_of if path == result.path else None):
+                return f"{result.level}/{output.coding}/{path}"
+        return None
 
-    def _withdraw(self, state: State, report: Report, resources: Mapping[str, Resource]) -> int:
-        """Take out of the trees what is untrue or has no source any more; return how many units went for good."""
-        gone = self._without_source(state, resources)
+    def _is_wanted(self, unit: Unit, report: Report) -> bool:
+        return unit[0] in self.recipes and unit[1] in report.resources and not report.restriction.forbids(unit)
+
+    def _unwanted(self, state: State, report: Report) -> list[Unit]:
+        """Return built units whose source or level is gone, or whose page is not popular any more."""
+        return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
+
+    def _withdraw(self, state: State, report: Report) -> int:
+        """Take out of the trees what is untrue or not wanted any more; return how many units went for good."""
+        gone = self._unwanted(state, report)
         stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
+            for level, path in state.extras_of(unit):
+                if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
+                    self.publisher.withdraw_path(level, path)
         for unit in (*gone, *report.reasons):
             state.forget_unit(unit)
         return len(gone)
+
+    def _extras(self, state: State, units: Iterable[Unit]) -> dict[Unit, None]:
+        """Return the extra files of units."""
+        return {extra: None for unit in units for extra in state.extras_of(unit)}
+
+    def _withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
+        """Remove those of the extra files that no unit refers to any more."""
+        for level, path in extras:
+            if not state.has_extra(level, path):
+                self.publisher.withdraw_path(level, path)
 
     def _withdraw_strangers(self, state: State) -> None:
         """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
         levels = {*self.recipes, *(level for level, _ in state.recipes())}
         strangers, directories = self.publisher.names(sorted(levels))
         for result in state.results(notes=False):
-            for output in result.outputs:
-                strangers.pop(self.publisher.file(result.level, output.coding, result.path), None)
+            for path, output in result.files():
+                strangers.pop(self.publisher.file(result.level, output.coding, path), None)
         for file in strangers:
             self.publisher.withdraw(file)
         for directory in reversed(directories):
@@ -356,7 +414,7 @@ class Builder:
 
     # ---- 6 done
 
-    def _note_complete(self, state: State, resources: Mapping[str, Resource], done: bool) -> None:
+    def _note_complete(self, state: State, report: Report, done: bool) -> None:
         """Note how the trees were left, and that there is nothing more to do, if that is so."""
         state.begin()
         directories = [
@@ -366,7 +424,7 @@ class Builder:
         ]
         state.set_directories(directories)
         if done:
-            state.set_meta("complete", self._complete_mark(resources))
+            state.set_meta("complete", self._complete_mark(report))
         state.commit()
 
 
@@ -397,8 +455,10 @@ def _phase(source: Source) -> int:
     return 1 if source.media_type == media.HTML else 0
 
 
-def _ordered(reasons: Mapping[Unit, Reason]) -> dict[Unit, Reason]:
-    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], unit[0]))}
+def _ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+    """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
+    rank = {level.name: number for number, level in enumerate(levels)}
+    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}
 
 
 def _mtime(path: str) -> int | None:

@@ -15,7 +15,8 @@ from adaptc.engine.reasons import (
     RecipeChanged,
 )
 from adaptc.engine.state import State, Unit
-from adaptc.engine.view import PIN, PLACEMENT, PRESENCE
+from adaptc.engine.traffic import UNRESTRICTED, Restriction
+from adaptc.engine.view import PIN, PLACEMENT, PRESENCE, STANDING
 from adaptc.model import Resource
 
 
@@ -58,7 +59,11 @@ class Changes:
 
 
 def stale_units(
-    state: State, changes: Changes, recipes: Mapping[str, str], resources: Mapping[str, Resource]
+    state: State,
+    changes: Changes,
+    recipes: Mapping[str, str],
+    resources: Mapping[str, Resource],
+    restriction: Restriction = UNRESTRICTED,
 ) -> dict[Unit, Reason]:
     """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
 
@@ -76,7 +81,7 @@ def stale_units(
         found.update(dict.fromkeys(((level, path) for level in recipes), InputChanged()))
     reasons.update({unit: reason for unit, reason in found.items() if unit in built})
     stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
-    return _with_aliases(stale, resources)
+    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.forbids(unit)}
 
 
 def _unbuilt(
@@ -113,4 +118,4 @@ def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]
 
 
 def _subject(key: str) -> str:
-    return key.removeprefix(PLACEMENT).removeprefix(PIN)
+    return key.removeprefix(PLACEMENT).removeprefix(PIN).removeprefix(STANDING)

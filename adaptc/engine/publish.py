@@ -40,7 +40,10 @@ class Publisher:
         return f"{self.output}/{level}/{coding}/{path}"
 
     def publish(self, result: UnitResult, alias_of: str | None) -> None:
-        """Make the tree hold exactly the outputs of ``result`` for its path."""
+        """Make the tree hold exactly the outputs of ``result`` for its path, and what it refers to before that."""
+        for extra in result.extras:
+            for output in extra.outputs:
+                self._place(self.store.object_path(output.key), self.file(result.level, output.coding, extra.path))
         keys = {output.coding: output.key for output in result.outputs} if result.published else {}
         for coding in ALL_CODINGS:
             target = self.file(result.level, coding, result.path)
@@ -83,9 +86,9 @@ class Publisher:
                 self._made.discard(directory)
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
 
-    def holds(self, result: UnitResult, output: Output, alias_of: str | None) -> bool:
-        """Whether the tree holds an output of ``result`` as it was built."""
-        file = self.file(result.level, output.coding, result.path)
+    def holds(self, level: str, path: str, output: Output, alias_of: str | None) -> bool:
+        """Whether the tree holds an output as it was built."""
+        file = self.file(level, output.coding, path)
         if _size(file) != output.size or (alias_of is None and os.path.islink(file)):
             return False
         return _same_file(file, self.store.object_path(output.key)) or _digest(file) == output.digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,18 @@ class Output:
     key: str
     digest: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A file of the tree that stands for no file of the docroot: a smaller copy of an image, a bundle.
+
+    It belongs to the units that refer to it, and goes with the last of them.
+    """
+
+    path: str
+    media_type: str
+    outputs: tuple[Output, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,13 @@ class UnitResult:
     embeds: tuple[str, ...] | None = None
     changed: bool = False
     published: bool = True
+    extras: tuple[Extra, ...] = ()
+
+    def files(self) -> Iterator[tuple[str, Output]]:
+        """Yield (path, output) of every file in the tree, those that the others refer to first."""
+        for extra in self.extras:
+            yield from ((extra.path, output) for output in extra.outputs)
+        yield from ((self.path, output) for output in self.outputs)
 
 
 def pack_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> list[list[Any]]:
@@ -60,9 +80,18 @@ def unpack_diagnostics(values: list[list[Any]]) -> tuple[Diagnostic, ...]:
 
 def pack_outputs(result: UnitResult) -> str:
     """Return what is needed to find and count the files of a result; dependencies are kept apart."""
-    outputs = [[one.coding, one.key, one.digest, one.size] for one in result.outputs]
     embeds = None if result.embeds is None else list(result.embeds)
-    return json.dumps([result.media_type, result.changed, outputs, embeds], separators=(",", ":"))
+    extras = [[one.path, one.media_type, _files(one.outputs)] for one in result.extras]
+    packed = [result.media_type, result.changed, _files(result.outputs), embeds, extras]
+    return json.dumps(packed, separators=(",", ":"))
+
+
+def _files(outputs: tuple[Output, ...]) -> list[list[Any]]:
+    return [[one.coding, one.key, one.digest, one.size] for one in outputs]
+
+
+def _outputs(files: list[list[Any]]) -> tuple[Output, ...]:
+    return tuple(Output(*one) for one in files)
 
 
 def pack_notes(result: UnitResult) -> str:
@@ -73,16 +102,17 @@ def pack_notes(result: UnitResult) -> str:
 
 def unpack_result(level: str, path: str, outputs: str, notes: str = "[[],[],[]]") -> UnitResult:
     """Return what ``pack_outputs`` and ``pack_notes`` packed, without dependencies."""
-    media_type, changed, files, embeds = json.loads(outputs)
+    media_type, changed, files, embeds, extras = json.loads(outputs)
     actions, diagnostics, demoted = json.loads(notes)
     return UnitResult(
         level,
         path,
         media_type,
-        tuple(Output(*one) for one in files),
+        _outputs(files),
         actions=tuple(Action(*one) for one in actions),
         diagnostics=unpack_diagnostics(diagnostics),
         demoted=tuple(demoted),
         embeds=None if embeds is None else tuple(embeds),
         changed=changed,
+        extras=tuple(Extra(name, kind, _outputs(made)) for name, kind, made in extras),
     )

@@ -7,6 +7,7 @@ import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.analyse.decorations import DecorationRules
 from adaptc.codings import Coding
 from adaptc.engine.view import Decisions
 from adaptc.fs import write_atomic
@@ -20,7 +21,8 @@ class Snapshot:
     """The docroot as it was found, the decisions made about it, and where things go.
 
     ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` what the encoders do.
-    ``complete`` says that the id tree of a level holds every file.
+    ``complete`` says that the id tree of a level holds every file. ``decorations`` are the rules by which images are
+    labelled, ``None`` where no level asks for labels.
     """
 
     docroot: Path
@@ -36,6 +38,7 @@ class Snapshot:
     codec: str
     max_file_bytes: int
     complete: bool
+    decorations: DecorationRules | None = None
 
     def write(self, path: Path) -> None:
         """Write the snapshot for the workers."""

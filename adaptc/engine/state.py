@@ -28,7 +28,7 @@ from adaptc.model import Resource
 from adaptc.site import Source
 
 # Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
-SCHEMA = 2
+SCHEMA = 4
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -39,6 +39,8 @@ CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT
                     PRIMARY KEY (level, path)) WITHOUT ROWID;
 CREATE TABLE dependencies (key BLOB, level TEXT, path BLOB, PRIMARY KEY (key, level, path)) WITHOUT ROWID;
 CREATE INDEX dependencies_of ON dependencies (level, path);
+CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path, owner)) WITHOUT ROWID;
+CREATE INDEX extras_of ON extras (level, owner);
 CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
 CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
 """
@@ -149,6 +151,8 @@ class State:
             "pinned": facts.pinned,
             "transfer": facts.transfer,
             "diagnostics": pack_diagnostics(facts.diagnostics),
+            "images": facts.images,
+            "first_image": facts.first_image,
         }
         targets = zlib.compress(_join(facts.targets), 1)
         row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
@@ -167,6 +171,8 @@ class State:
                     (),
                     values["transfer"],
                     unpack_diagnostics(values["diagnostics"]),
+                    tuple(values["images"]),
+                    values["first_image"],
                 ),
             )
 
@@ -186,12 +192,25 @@ class State:
         self.db.execute("INSERT INTO units VALUES (?, ?, ?, ?, ?)", (result.level, path, recipe, outputs, notes))
         rows = [(os.fsencode(key), result.level, path) for key in result.dependencies]
         self.db.executemany("INSERT OR IGNORE INTO dependencies VALUES (?, ?, ?)", rows)
+        extras = [(result.level, os.fsencode(extra.path), path) for extra in result.extras]
+        self.db.executemany("INSERT OR IGNORE INTO extras VALUES (?, ?, ?)", extras)
 
     def forget_unit(self, unit: Unit) -> None:
         """Remove a unit."""
         key = (unit[0], os.fsencode(unit[1]))
         self.db.execute("DELETE FROM units WHERE level = ? AND path = ?", key)
         self.db.execute("DELETE FROM dependencies WHERE level = ? AND path = ?", key)
+        self.db.execute("DELETE FROM extras WHERE level = ? AND owner = ?", key)
+
+    def extras_of(self, unit: Unit) -> list[Unit]:
+        """Return (level, path) of the extra files that belong to a unit."""
+        rows = self.db.execute("SELECT path FROM extras WHERE level = ? AND owner = ?", (unit[0], os.fsencode(unit[1])))
+        return [(unit[0], os.fsdecode(path)) for (path,) in rows]
+
+    def has_extra(self, level: str, path: str) -> bool:
+        """Whether some unit of the level has an extra file of this path."""
+        row = self.db.execute("SELECT 1 FROM extras WHERE level = ? AND path = ? LIMIT 1", (level, os.fsencode(path)))
+        return row.fetchone() is not None
 
     def recipes(self) -> dict[Unit, str]:
         """Return every stored unit with the recipe that it was built by."""
@@ -215,12 +234,12 @@ class State:
 
     # ---- decisions, directories
 
-    def decisions(self) -> dict[str, tuple[bool, str]]:
+    def decisions(self) -> dict[str, tuple[int, str]]:
         """Return the decisions of the last build, with the figures behind them, by dependency key."""
         rows = self.db.execute("SELECT key, choice, figures FROM decisions")
-        return {os.fsdecode(key): (bool(choice), figures) for key, choice, figures in rows}
+        return {os.fsdecode(key): (choice, figures) for key, choice, figures in rows}
 
-    def set_decisions(self, decisions: Mapping[str, tuple[bool, str]]) -> None:
+    def set_decisions(self, decisions: Mapping[str, tuple[int, str]]) -> None:
         """Replace all decisions."""
         self.db.execute("DELETE FROM decisions")
         rows = [(os.fsencode(key), choice, figures) for key, (choice, figures) in decisions.items()]

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
+from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
 from adaptc.analyse.placement import Placement
 from adaptc.digest import digest_bytes
 from adaptc.fs import ChangedWhileRead, Tree
-from adaptc.passes.view import Settings
-from adaptc.site import Found, Site
+from adaptc.passes.view import DerivedFile, Options, Settings
+from adaptc.site import Found, Site, Source
 from adaptc.urls import Reach
 
 # The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
 # PRESENCE is on whether there is such a file, and of which media type.
-PLACEMENT, PIN, PRESENCE = "/placement/", "/pin/", "/presence/"
+PLACEMENT, PIN, PRESENCE, STANDING = "/placement/", "/pin/", "/presence/", "/standing/"
 
 NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions about the whole site: where assets live, and which have their bytes fixed by integrity attributes."""
+    """Decisions about the whole site.
+
+    Where assets live, which have their bytes fixed by integrity attributes, and how images are used.
+    """
 
     placements: Mapping[str, Placement]
     pinned: frozenset[str]
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+
+
+# Says what an image file looks like, given its source and how to read it.
+Evidence = Callable[[Source, Callable[[], bytes]], ImageEvidence]
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """What it takes to label the images of pages: the level's name, the rules, and the evidence of files."""
+
+    level: str
+    rules: DecorationRules
+    evidence: Evidence
+
+
+# Makes a smaller copy of an image, given its digest, how to read it, the kind of copy and the options of that kind.
+Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
 
 
 class RecordingView:
-    """A ``passes.view.View``. ``build`` makes the level's version of an asset, given a view to record in."""
+    """A ``passes.view.DerivingView``.
+
+    ``build`` makes the level's version of an asset, given a view to record in.
+    """
 
     def __init__(
         self,
@@ -37,16 +62,34 @@ class RecordingView:
         decisions: Decisions,
         settings: Settings,
         build: Callable[[str, RecordingView], bytes],
+        copy: Copy,
+        copy_bytes: Callable[[DerivedFile], bytes],
+        labelling: Labelling | None = None,
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
-        self.build = build
+        self.build, self.copy, self.copy_bytes, self._labelling = build, copy, copy_bytes, labelling
         self.dependencies: dict[str, None] = {}
+        self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
         self._found: dict[tuple[str, str], Found] = {}
 
     def nested(self) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
-        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.build)
+        return RecordingView(
+            self.site,
+            self.tree,
+            self.decisions,
+            self.settings,
+            self.build,
+            self.copy,
+            self.copy_bytes,
+            self._labelling,
+        )
+
+    def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
+        """Take over what another view recorded."""
+        self.dependencies.update(dict.fromkeys(dependencies))
+        self.derived.update((one.path, one) for one in derived)
 
     def url_of(self, path: str) -> str:
         return self.site.address.url_of(path)
@@ -86,6 +129,29 @@ class RecordingView:
         self.dependencies[PLACEMENT + path] = None
         return self.decisions.placements.get(path, NOT_SHARED)
 
+    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
+        self.dependencies[path] = None
+        made = self.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
+        if isinstance(made, DerivedFile):
+            self.derived[made.path] = made
+        return made
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        return self.copy_bytes(copy)
+
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None
         return path in self.decisions.pinned
+
+    @property
+    def labelling(self) -> Labelling:
+        assert self._labelling is not None  # the level has a pass that labels images, so that it was given
+        return self._labelling
+
+    def evidence(self, path: str) -> ImageEvidence:
+        self.dependencies[path] = None
+        return self.labelling.evidence(self.site.sources[path], lambda: self.read(path))
+
+    def standing(self, path: str) -> Standing:
+        self.dependencies[STANDING + path] = None
+        return self.decisions.standings.get(path, Standing.NONE)

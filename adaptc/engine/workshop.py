@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import hashlib
 import os
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from adaptc import codings, media
+from adaptc import media
 from adaptc.css.decode import decode_sheet
 from adaptc.css.references import css_references
 from adaptc.diagnostics import Diagnostic, Location, diagnose
-from adaptc.digest import digest_bytes, digest_parts
+from adaptc.engine.assets import Assets
+from adaptc.engine.derive import Deriver
+from adaptc.engine.encoder import Encoder
+from adaptc.engine.evidence import EvidenceStore
+from adaptc.engine.ladder import AssetWeight, Scales, Weight, levels_above
 from adaptc.engine.publish import ObjectGone, Publisher
-from adaptc.engine.results import Output, UnitResult, pack_diagnostics, unpack_diagnostics
+from adaptc.engine.results import Extra, Output, UnitResult
 from adaptc.engine.snapshot import Snapshot
 from adaptc.engine.store import Store
-from adaptc.engine.view import RecordingView
+from adaptc.engine.view import Labelling, RecordingView
 from adaptc.fs import ChangedWhileRead, DiskTree
 from adaptc.model import IDENTITY, Action, Role
-from adaptc.passes.view import Asset, Outcome
-from adaptc.pipeline import Plan, Step, plan_level
-from adaptc.rewrite import rewrite_page
+from adaptc.passes.view import DerivedFile
+from adaptc.pipeline import Plan, plan_level
+from adaptc.rewrite import embedded_files, rewrite_page
 from adaptc.site import Site, Source
 from adaptc.urls import SiteAddress
-from adaptc.version import VERSION
 
-# Artifacts that pages of a batch share: the site's style sheets, scripts and small images
-_KEPT_ARTIFACTS = 64
-_KEPT_BYTES = 256 << 10
-
-# What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
-# nothing would be.
-_NO_GAIN = b"-"
+# Pages at a level that may soon be asked for by the level below: a batch has all levels of a page one after the other
+_KEPT_PAGES = 64
 
 # How often a unit is built anew because another build that shares the cache removed what was just made
 _TRIES = 4
+
+# In which the ASCII name of a file may stand in a page
+_ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 
 # The target's file system has no such name: too long, or bytes that it does not allow.
 _NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
@@ -55,23 +57,47 @@ class Workshop:
         self.store = Store(snapshot.cache)
         self.publisher = Publisher(snapshot.output, self.store)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
-        self._artifacts: OrderedDict[tuple[str, str], tuple[bytes, tuple[str, ...]]] = OrderedDict()
+        self.above = levels_above(snapshot.levels)
+        self.scales = Scales(self._asset_weight)
+        self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
+        self.deriver = Deriver(self.store, snapshot.settings)
+        self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
+        self.assets = Assets(self.site.sources, self.plans, self.store)
+        self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
+
+    def _view(self, level: str) -> RecordingView:
+        snapshot = self.snapshot
+        return RecordingView(
+            self.site,
+            self.tree,
+            snapshot.decisions,
+            snapshot.settings,
+            lambda path, outer: self.assets.artifact(level, path, outer),
+            self.deriver.derived,
+            self.deriver.content,
+            self._labelling(level),
+        )
+
+    def _labelling(self, level: str) -> Labelling | None:
+        rules = self.snapshot.decorations
+        return None if rules is None else Labelling(level, rules, self.evidence.of)
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build and publish one unit; what cannot be built is withdrawn and said."""
         alias_of = self.site.sources[path].alias_of
         for _ in range(_TRIES):
-            result = self._result(level, path)
-            try:
-                self.publisher.publish(result, alias_of)
-            except ObjectGone:
-                continue
-            except OSError as error:
-                if error.errno not in _NAME_REFUSED:
-                    raise
-                return self._unpublishable(result, error)
-            return result
+            with contextlib.suppress(ObjectGone):
+                return self._published(self._result(level, path), alias_of)
         raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
+
+    def _published(self, result: UnitResult, alias_of: str | None) -> UnitResult:
+        try:
+            self.publisher.publish(result, alias_of)
+        except OSError as error:
+            if error.errno not in _NAME_REFUSED:
+                raise
+            return self._unpublishable(result, error)
+        return result
 
     def _result(self, level: str, path: str) -> UnitResult:
         try:
@@ -95,7 +121,7 @@ class Workshop:
     def _made_or_kept(self, level: str, path: str, view: RecordingView) -> UnitResult:
         try:
             return self._made(level, path, view)
-        except ChangedWhileRead:
+        except (ChangedWhileRead, ObjectGone):
             raise
         except Exception as bug:  # a bug met on one page must not cost the other 30,000: say so, keep the original
             if isinstance(bug, OSError) and bug.errno is not None:  # Pillow has its own without a number
@@ -108,7 +134,7 @@ class Workshop:
         source = self.site.sources[path]
         if source.size > self.snapshot.max_file_bytes:
             return self._large(level, path, source)
-        return self._page(level, path, view) if source.media_type == media.HTML else self._asset(level, path, view)
+        return self._ranked(level, path, view) if source.media_type == media.HTML else self._asset(level, path, view)
 
     def _large(self, level: str, path: str, source: Source) -> UnitResult:
         """Take a file over as it is, without holding it."""
@@ -128,25 +154,79 @@ class Workshop:
         if total.hexdigest() != digest:
             raise ChangedWhileRead(path)
 
+    def _ranked(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        """Return a page at a level, or as it is at the level above if it would be dearer than that."""
+        result = self._page(level, path, view)
+        above = self.above.get(level)
+        if above is not None:
+            higher = self._above(above, path)
+            view.include(higher.dependencies, ())
+            excess = self._weight(result, view).excess(self._weight(higher, view))
+            if excess is not None:
+                result = _as_above(result, higher, excess)
+            result = dataclasses.replace(result, dependencies=tuple(view.dependencies))
+        self._pages[level, path] = result
+        if len(self._pages) > _KEPT_PAGES:
+            self._pages.popitem(last=False)
+        return result
+
+    def _above(self, level: str, path: str) -> UnitResult:
+        known = self._pages.get((level, path))
+        return known or self._made_or_kept(level, path, self._view(level))
+
+    def _weight(self, result: UnitResult, view: RecordingView) -> Weight:
+        embeds = result.embeds
+        if embeds is None:
+            embeds = embedded_files(result.path, view.read(result.path), view)
+        weight, looked_at = self.scales.page(result, self.site.sources[result.path].size, embeds)
+        view.include(looked_at, ())
+        return weight
+
+    def _asset_weight(self, level: str, path: str) -> AssetWeight:
+        source = self.site.sources[path]
+        # a page in a frame has its own weights, which may depend on those of this page
+        if source.media_type == media.HTML or source.size > self.snapshot.max_file_bytes:
+            return AssetWeight(source.size, (), (path,))
+        view = self._view(level)
+        content = self.assets.artifact(level, path, view)
+        size = min((len(content), *(one.size for one in self.encoder.encodings(content, source.media_type))))
+        return AssetWeight(size, self._imports(path, content, view) or (), tuple(view.dependencies))
+
     def _page(self, level: str, path: str, view: RecordingView) -> UnitResult:
         plan = self.plans[level]
         original = view.read(path)
         steps = plan.steps_for(media.HTML)
         if not steps:
             return self._finished(level, path, original, original, view)
-        done = rewrite_page(path, original, view, steps)
+        done = rewrite_page(path, original, view, steps, plan.level.promise)
         result = self._finished(level, path, _or(done.content, original), original, view)
+        files, said = self._beside(plan, path, original, view)
         return dataclasses.replace(
             result,
+            dependencies=tuple(view.dependencies),
+            extras=(*result.extras, *files),
             actions=tuple(done.actions),
-            diagnostics=tuple(done.diagnostics),
+            diagnostics=(*done.diagnostics, *said),
             demoted=tuple(done.demoted),
             embeds=done.embeds,
         )
 
+    def _beside(
+        self, plan: Plan, path: str, original: bytes, view: RecordingView
+    ) -> tuple[list[Extra], list[Diagnostic]]:
+        """Return the files that the level puts next to a page."""
+        passes = [(step.of.beside, step.options) for step in plan.steps_for(media.HTML)]
+        made = [beside(path, original, view, options) for beside, options in passes if beside is not None]
+        files = [
+            Extra(one.path, one.media_type, tuple(self.encoder.outputs(one.content, one.media_type, identity=True)))
+            for one in made
+            if one.content is not None
+        ]
+        return files, [said for one in made for said in one.diagnostics]
+
     def _asset(self, level: str, path: str, view: RecordingView) -> UnitResult:
         original = view.read(path)
-        outcome = self._run_asset_steps(level, path, original, view)
+        outcome = self.assets.run(level, path, original, view)
         content = _or(outcome.content, original)
         embeds = self._imports(path, content, view)
         result = self._finished(level, path, content, original, view)
@@ -170,113 +250,9 @@ class Workshop:
     def _finished(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
         media_type = self.site.sources[path].media_type
         changed = content != original
-        outputs = tuple(self._outputs(content, media_type, changed))
-        return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed)
-
-    def _outputs(self, content: bytes, media_type: str, changed: bool) -> Iterator[Output]:
-        digest = digest_bytes(content)
-        if changed or self.snapshot.complete:
-            yield Output(IDENTITY, self.store.put(content, digest), digest, len(content))
-        if not media.is_compressible(media_type):
-            return
-        for coding in self.snapshot.codings:
-            key = digest_parts("encode", self.snapshot.codec, VERSION, coding, self.snapshot.settings.effort, digest)
-            encoded = self._encoded(key, content, coding)
-            if encoded is not None:
-                yield Output(coding, key, digest_bytes(encoded), len(encoded))
-
-    def _encoded(self, key: str, content: bytes, coding: codings.Coding) -> bytes | None:
-        """Return the encoded content, ``None`` when that does not pay, from the cache if it is there."""
-        encoded = self.store.read(key)
-        if encoded is not None and encoded != _NO_GAIN and not _stands_for(encoded, content, coding):
-            encoded = None
-        if encoded is None:
-            encoded = codings.encode_if_smaller(content, coding, self.snapshot.settings.effort) or _NO_GAIN
-            self.store.put(encoded, key)
-        return None if encoded == _NO_GAIN else encoded
-
-    # ---- assets
-
-    def _view(self, level: str) -> RecordingView:
-        snapshot = self.snapshot
-        return RecordingView(
-            self.site,
-            self.tree,
-            snapshot.decisions,
-            snapshot.settings,
-            lambda path, outer: self._artifact(level, path, outer),
-        )
-
-    def _artifact(self, level: str, path: str, outer: RecordingView) -> bytes:
-        """Return an asset at a level, and pass on to ``outer`` what it depends on."""
-        known = self._artifacts.get((level, path))
-        if known is None:
-            view = outer.nested()
-            try:
-                original = view.read(path)
-                content = _or(self._run_asset_steps(level, path, original, view).content, original)
-            finally:
-                outer.dependencies.update(view.dependencies)
-            known = (content, tuple(view.dependencies))
-            self._keep(level, path, known)
-        outer.dependencies.update(dict.fromkeys(known[1]))
-        return known[0]
-
-    def _keep(self, level: str, path: str, artifact: tuple[bytes, tuple[str, ...]]) -> None:
-        if len(artifact[0]) <= _KEPT_BYTES:
-            self._artifacts[level, path] = artifact
-            if len(self._artifacts) > _KEPT_ARTIFACTS:
-                self._artifacts.popitem(last=False)
-
-    def _run_asset_steps(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
-        media_type = self.site.sources[path].media_type
-        steps = _asset_steps(self.plans[level], media_type)
-        if steps and view.is_pinned(path):
-            kept = Action(steps[0].of.name, "kept", path, "an integrity attribute fixes its bytes")
-            return Outcome(None, (kept,))
-        made, actions, diagnostics = content, list[Action](), list[Diagnostic]()
-        for step in steps:
-            outcome = self._run_asset_step(step, Asset(path, media_type, made), view)
-            actions.extend(outcome.actions)
-            diagnostics.extend(outcome.diagnostics)
-            if outcome.content is not None and len(outcome.content) < len(made):
-                made = outcome.content
-        return Outcome(None if made is content else made, tuple(actions), tuple(diagnostics))
-
-    def _run_asset_step(self, step: Step, asset: Asset, view: RecordingView) -> Outcome:
-        assert step.of.asset is not None
-        if not step.of.content_only:
-            return step.of.asset(asset, view, step.options)
-        key = digest_parts(
-            "asset", VERSION, step.recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content)
-        )
-        outcome = self._remembered(key, asset.path)
-        if outcome is None:
-            outcome = step.of.asset(asset, view, step.options)
-            self._remember(key, outcome)
-        return outcome
-
-    def _remembered(self, key: str, path: str) -> Outcome | None:
-        """Return what the step gave for equal content, told of this path; ``None`` when it is not known."""
-        record = self.store.record(key)
-        if record is None:
-            return None
-        content = self.store.content(record["content"]) if record["content"] else None
-        if content is None and record["content"]:
-            return None
-        actions = tuple(Action(name, verb, path, reason) for name, verb, reason in record["actions"])
-        diagnostics = tuple(
-            dataclasses.replace(one, location=one.location and dataclasses.replace(one.location, path=path))
-            for one in unpack_diagnostics(record["diagnostics"])
-        )
-        return Outcome(content, actions, diagnostics)
-
-    def _remember(self, key: str, outcome: Outcome) -> None:
-        content = self.store.put(outcome.content) if outcome.content is not None else None
-        actions = [[one.pass_name, one.verb, one.reason] for one in outcome.actions]
-        self.store.put_record(
-            key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
-        )
+        outputs = tuple(self.encoder.outputs(content, media_type, identity=changed or self.snapshot.complete))
+        extras = _extras(content, view.derived.values())
+        return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed, extras=extras)
 
 
 def failure(path: str, name: str, bug: Exception) -> Diagnostic:
@@ -286,16 +262,27 @@ def failure(path: str, name: str, bug: Exception) -> Diagnostic:
     return diagnose("pass-failed", Location(path), name=name, reason=reason)
 
 
+def _as_above(result: UnitResult, higher: UnitResult, excess: str) -> UnitResult:
+    """Return the unit with the files of the level above in place of its own."""
+    kept = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {excess}")
+    said = diagnose("level-dearer", Location(result.path), name=result.level, above=higher.level, reason=excess)
+    return dataclasses.replace(
+        higher,
+        level=result.level,
+        actions=(kept,),
+        diagnostics=(*result.diagnostics, said),
+        demoted=(*result.demoted, result.level),
+    )
+
+
+def _extras(content: bytes, derived: Iterable[DerivedFile]) -> tuple[Extra, ...]:
+    """Return the derived files that ``content`` refers to: passes that were dropped may have asked for others."""
+    return tuple(
+        Extra(one.path, one.media_type, (Output(IDENTITY, one.digest, one.digest, one.size),))
+        for one in derived
+        if any(os.path.basename(one.path).encode(encoding) in content for encoding in _ENCODINGS)
+    )
+
+
 def _or(made: bytes | None, original: bytes) -> bytes:
     return original if made is None else made
-
-
-def _stands_for(encoded: bytes, content: bytes, coding: codings.Coding) -> bool:
-    try:
-        return codings.decode(encoded, coding, len(content)) == content
-    except codings.CodingError:
-        return False
-
-
-def _asset_steps(plan: Plan, media_type: str) -> tuple[Step, ...]:
-    return tuple(step for step in plan.steps_for(media_type) if step.of.asset is not None)

@@ -21,13 +21,18 @@ _APART = UNSEEN | {"math", "noscript", "button", "select", "textarea", "iframe",
 
 
 def article_kept(before: Document, after: Document) -> list[str]:
-    """Return what of the article's text, the main links and the working forms of a page is missing, as sentences.
+    """Return what of the article's text, its links, anchors and working forms is missing, as sentences.
 
     The article is the main content, or everything but the navigation where none stands out. Images count by
     nothing here; the order of the parts may change, that of the text within a part is checked piece by piece.
     """
     found = landmarks(before)
-    return [*_lost_text(before, after, found), *_lost_links(before, after, found), *_lost_forms(before, after)]
+    return [
+        *_lost_text(before, after, found),
+        *_lost_links(before, after, found),
+        *_lost_anchors(before, after),
+        *_lost_forms(before, after),
+    ]
 
 
 def content_links(tree: Document, found: Landmarks) -> list[str]:
@@ -92,6 +97,22 @@ def _lost_links(before: Document, after: Document, found: Landmarks) -> Iterator
     if lost:
         shown = ", ".join(lost[:_SHOWN]) + (", ..." if len(lost) > _SHOWN else "")
         yield f"{len(lost)} links are gone: {shown}" if len(lost) > 1 else f"1 link is gone: {shown}"
+
+
+def _lost_anchors(before: Document, after: Document) -> Iterator[str]:
+    """Say which links within the page lead nowhere now, and did before."""
+    wanted = {(link.attr("href") or "")[1:] for link in after.select('a[href^="#"]')}
+    lost = sorted(wanted & _anchors(before) - _anchors(after))
+    if lost:
+        yield f"links within the page lead to what is gone: {', '.join(lost[:_SHOWN])}"
+
+
+def _anchors(tree: Document) -> set[str]:
+    named = [
+        *(each.attr("id") for each in tree.select("[id]")),
+        *(each.attr("name") for each in tree.select("a[name]")),
+    ]
+    return {name for name in named if name}
 
 
 def _lost_forms(before: Document, after: Document) -> Iterator[str]:

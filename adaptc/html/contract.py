@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from turbohtml import Document, Element
 
 from adaptc.html.article import article_kept
 from adaptc.html.quirks import is_limited_quirks, is_quirks
+from adaptc.html.words import fold, lost_words
 
 _UNSEEN = ("script", "style", "template", "noscript", "title", "noframes", "iframe", "noembed")
 _VISIBLE_TEXT = f"//text()[not({' or '.join(f'ancestor::{tag}' for tag in _UNSEEN)})]"
+# An id on one of these is for scripts: no link can lead to what has no place on the page.
+_PLACELESS = "[id]:not(script, style, link, meta, base, head, title, template, noscript, source, track, param)"
 _CONTROLS = "input, select, textarea, button, output, object[name]"
 _SHOWN = 5  # items a sentence names
 _CONTEXT = 30  # characters shown of a text that changed
@@ -60,7 +63,7 @@ def promise(tree: Document) -> Promise:
         anchors=_attributes(tree, "name", "a[name]", unseen),
         links=tuple(each.attr("href") or "" for each in _seen(tree, "a[href], area[href]", unseen)),
         forms=_forms(tree, unseen),
-        title=_folded(title.text) if title is not None else "",
+        title=fold(title.text) if title is not None else "",
         lang=(root.attr("lang") or "") if root is not None else "",
         dir=(root.attr("dir") or "") if root is not None else "",
         quirks=is_quirks(tree),
@@ -70,21 +73,34 @@ def promise(tree: Document) -> Promise:
 
 def visible_text(tree: Document) -> str:
     """Return the text that a browser with scripting may show, whitespace folded."""
+    return fold("".join(_visible_texts(tree)))
+
+
+def _visible_texts(tree: Document) -> list[str]:
     found = tree.xpath(_VISIBLE_TEXT)
     assert isinstance(found, list)  # the expression is a node set; turbohtml gives text nodes as strings
-    return _folded("".join(text for text in found if isinstance(text, str)))
+    return [text for text in found if isinstance(text, str)]
 
 
 def broken(before: Promise, after: Promise) -> list[str]:
     """Return what the page no longer keeps, as sentences; ``[]`` when all is kept. Additions are no harm."""
-    sentences = [*_lost(before, after), *_changed_text(before, after)]
-    for name in ("title", "lang", "dir"):
-        old, new = getattr(before, name), getattr(after, name)
-        if old != new:
-            sentences.append(f"{name} was {old!r} and is {new!r}")
-    if (before.quirks, before.limited_quirks) != (after.quirks, after.limited_quirks):
-        sentences.append(f"the page changes from {_mode(before)} to {_mode(after)} mode")
-    return sentences
+    return [*_lost(before, after), *_changed_text(before, after), *_changed_frame(before, after)]
+
+
+def broken_words(before: Document, after: Document) -> list[str]:
+    """Return what a page that promises its words no longer keeps, as sentences.
+
+    All visible text stays in its order, and so do links, anchors, forms and controls, title, language and mode.
+    Images may go or change, and words may be added: those of an image that went, or of a noscript.
+    """
+    old, new = (replace(promise(tree), ids=_anchor_ids(tree)) for tree in (before, after))
+    lost = lost_words(_visible_texts(before), new.text)
+    gone = [] if lost is None else [f"text is gone or has moved: {lost!r}"]
+    return [*_lost(old, new), *gone, *_changed_frame(old, new)]
+
+
+def _broken_same(before: Document, after: Document) -> list[str]:
+    return broken(promise(before), promise(after))
 
 
 def broken_article(before: Document, after: Document) -> list[str]:
@@ -96,10 +112,18 @@ def broken_article(before: Document, after: Document) -> list[str]:
     return sentences
 
 
+# What a level's promise (``adaptc.rulebook.PROMISES``) is held against: the page as it came, and as it was made.
+BROKEN: Mapping[str, Callable[[Document, Document], list[str]]] = {
+    "same": _broken_same,
+    "words": broken_words,
+    "article": broken_article,
+}
+
+
 def _named(tree: Document) -> tuple[str, str, str]:
     root, title = tree.root, tree.select_one("head > title")
     lang, direction = ((root.attr(name) or "") if root is not None else "" for name in ("lang", "dir"))
-    return _folded(title.text) if title is not None else "", lang, direction
+    return fold(title.text) if title is not None else "", lang, direction
 
 
 _LISTS: Sequence[tuple[str, str, Callable[[Promise], Iterable[object]]]] = (
@@ -139,16 +163,19 @@ def _changed_text(before: Promise, after: Promise) -> list[str]:
     return [f"the visible text changes: {old!r} becomes {new!r}"]
 
 
+def _changed_frame(before: Promise, after: Promise) -> list[str]:
+    """Return what changed of what concerns the whole page: title, language, direction, mode."""
+    pairs = ((name, getattr(before, name), getattr(after, name)) for name in ("title", "lang", "dir"))
+    sentences = [f"{name} was {old!r} and is {new!r}" for name, old, new in pairs if old != new]
+    if (before.quirks, before.limited_quirks) != (after.quirks, after.limited_quirks):
+        sentences.append(f"the page changes from {_mode(before)} to {_mode(after)} mode")
+    return sentences
+
+
 def _mode(page: Promise) -> str:
     if page.quirks:
         return "quirks"
     return "limited-quirks" if page.limited_quirks else "standards"
-
-
-def _folded(text: str) -> str:
-    """Fold the whitespace that CSS folds; a no-break space is a character like any other."""
-    spaced = text.replace("\n", " ").replace("\t", " ").replace("\r", " ").replace("\f", " ")
-    return " ".join(filter(None, spaced.split(" ")))
 
 
 def _seen(tree: Document, selector: str, unseen: set[Element]) -> list[Element]:
@@ -159,6 +186,10 @@ def _seen(tree: Document, selector: str, unseen: set[Element]) -> list[Element]:
 
 def _attributes(tree: Document, name: str, selector: str, unseen: set[Element]) -> frozenset[str]:
     return frozenset(each.attr(name) or "" for each in _seen(tree, selector, unseen))
+
+
+def _anchor_ids(tree: Document) -> frozenset[str]:
+    return _attributes(tree, "id", _PLACELESS, set(tree.select("template *, noscript *")))
 
 
 def _forms(tree: Document, unseen: set[Element]) -> tuple[Form, ...]:
@@ -201,4 +232,4 @@ def _value(control: Element) -> str:
 
 def _option_value(option: Element) -> str:
     value = option.attr("value")
-    return _folded(option.text) if value is None else value
+    return fold(option.text) if value is None else value

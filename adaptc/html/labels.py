@@ -21,10 +21,12 @@ _MEANINGLESS = frozenset({
 })  # fmt: skip
 _SCRIPTED = re.compile(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)[\s]*:", re.IGNORECASE)
 
+_DROPPED = str.maketrans("", "", "\t\n\r")  # anywhere in a URL (URL Standard, "basic URL parser")
+
 
 def is_followed(href: str | None) -> bool:
     """Whether a link leads anywhere without script: not ``#`` alone, and no ``javascript:``."""
-    return href is not None and href.strip() != "#" and not _SCRIPTED.match(href)
+    return href is not None and href.strip() != "#" and not _SCRIPTED.match(href.translate(_DROPPED))
 
 
 def image_words(element: Element) -> str:

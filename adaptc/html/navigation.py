@@ -14,6 +14,7 @@ from adaptc.html.landmarks import Landmarks, is_hidden, words
 __all__ = ["NavigationLink", "Site", "find_site", "navigation_links"]
 
 MOST = 80  # links: a contents tree of a manual has a thousand, and its first two levels fit
+_FEWEST = 8  # links: upper levels that hold fewer (a logo over a menu of a hundred) do not stand for the navigation
 _LONGEST = 90  # characters of a label, for teasers that are one link
 _BRANDS = frozenset({"brand", "logo"})
 _NEAR = 4  # the link and three elements around it
@@ -40,7 +41,8 @@ def navigation_links(found: Landmarks, content_links: Iterable[str] = ()) -> lis
         links = [link for link in links if link.href not in elsewhere]
     if len(links) <= MOST:
         return links
-    return [link for link in links if link.depth <= _deepest(links)][:MOST]
+    upper = [link for link in links if link.depth <= _deepest(links)]
+    return (upper if len(upper) >= _FEWEST else links)[:MOST]
 
 
 class Site(NamedTuple):

@@ -17,7 +17,7 @@ from turbohtml import Document, Element
 from adaptc.html.article import content_links
 from adaptc.html.controls import find_forms
 from adaptc.html.document import parse
-from adaptc.html.labels import folded, link_label, link_name
+from adaptc.html.labels import folded, link_name
 from adaptc.html.landmarks import Landmarks, content_length, depth, landmarks
 from adaptc.html.navigation import NavigationLink, Site, find_site, navigation_links
 from adaptc.html.quoting import attribute_markup, text_markup
@@ -28,13 +28,14 @@ from adaptc.html.refresh import parse_refresh
 __all__ = ["ReadingPage", "reading_page"]
 
 _XML = (".xhtml", ".xht", ".xml")
-_OBJECTS = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas", "frame")
+_OBJECTS = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas")
 _FOLDED = 8  # links of a navigation that still stand open
 # Pages of the corpora reach 40; five calls a level are far from the 1,000 that Python allows.
 _DEEPEST = 120
 _LEAD = 600  # characters of a heading with what stands beside it
 _FIRST_HEADING = re.compile(r"<h[2-6][^>]*>(.*?)</h")
 _TAG = re.compile(r"<[^>]*>")
+_CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
 _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
 
 
@@ -58,12 +59,13 @@ def reading_page(text: str, *, url_path: str, targets: frozenset[str] | None = N
     tree = parse(text)
     if depth(tree) > _DEEPEST:
         return f"its elements stand more than {_DEEPEST} deep in each other"
-    frames = tree.select("frameset frame[src]")
-    body = _frames_body(tree, frames) if frames else _page_body(tree, text, targets)
+    if tree.select_one("frameset frame[src]") is not None:
+        return "its content stands in frames"
+    body = _page_body(tree, text, targets)
     if not body:
         return "it shows no text without its scripts"
     title = tree.select_one("head > title")
-    written = head_markup(tree, text, folded(title.text) if title is not None else "") + body
+    written = head_markup(tree, text, folded(title.text) if title is not None else "", body) + body
     left_out = Counter(element.tag for element in tree.iter_elements(_OBJECTS))
     return ReadingPage(_as_source(written, text), tuple(sorted(left_out.items())))
 
@@ -82,23 +84,29 @@ def _page_body(tree: Document, text: str, targets: frozenset[str] | None) -> str
     links = navigation_links(found, content_links(tree, found))
     site = find_site(tree)
     brand = [] if site.brand is None or not site.home or link_name(site.brand) != site.name else [site.brand]
-    writer = FlowWriter(find_forms(tree), _IdsKept(text, targets), [*found.navigation, *brand])
+    ids = _IdsKept(text, targets)
+    writer = FlowWriter(find_forms(tree), ids, [*found.navigation, *brand], ids.own)
     content, rest = _content(writer, body, found)
-    if not content + rest:
+    if not _shows(content + rest):
         return _redirect(tree)
     shown = [link for link in links if not (site.name and link.href == site.home)]
     parts = [_site(site), _navigation(shown), _heading(tree, content), content]
     return "".join([*parts, f"<footer>{rest}</footer>" if rest else ""])
 
 
+def _shows(markup: str) -> bool:
+    """Whether there is anything to read or to fill in, and not anchors alone."""
+    return bool(_TAG.sub("", markup).strip()) or _CONTROL.search(markup) is not None
+
+
 def _content(writer: FlowWriter, body: Element, found: Landmarks) -> tuple[str, str]:
     """Return the main content, and what stands around it."""
     if found.main is None:
-        return writer.flow(body.children) + writer.rest() + _forms(writer, found), ""
+        return writer.flow(body.children) + _forms(writer, found) + writer.rest(), ""
     lead = _lead(body, found)
     inner = writer.flow([*lead, found.main]) + writer.rest()
     writer.left_out.update([*lead, found.main])
-    around = writer.flow(body.children) + writer.rest() + _forms(writer, found)
+    around = writer.flow(body.children) + _forms(writer, found) + writer.rest()
     return f"<main>{inner}</main>" if inner else "", around
 
 
@@ -172,24 +180,3 @@ def _redirect(tree: Document) -> str:
     if target is None or not target.url:
         return ""
     return f"<p><a {attribute_markup('href', target.url)}>{text_markup(target.url)}</a></p>"
-
-
-def _frames_body(tree: Document, frames: list[Element]) -> str:
-    """Return links to the frames, and what the page says to browsers without frames."""
-    links = "".join(
-        f"<li><a {attribute_markup('href', frame.attr('src'))}>{text_markup(_frame_label(frame))}</a>"
-        for frame in frames
-    )
-    title = tree.select_one("head > title")
-    heading = f"<h1>{text_markup(folded(title.text))}</h1>" if title is not None and title.text.strip() else ""
-    return f"{heading}<ul>{links}</ul>{_without_frames(tree)}"
-
-
-def _frame_label(frame: Element) -> str:
-    return frame.attr("title") or frame.attr("name") or link_label(frame) or frame.attr("src") or ""
-
-
-def _without_frames(tree: Document) -> str:
-    inner = parse("".join(each.text for each in tree.select("noframes")))
-    body = inner.select_one("body")
-    return "" if body is None else FlowWriter(find_forms(inner), lambda _name, _element: True, ()).flow(body.children)

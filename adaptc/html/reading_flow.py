@@ -109,12 +109,20 @@ def _trimmed(pieces: list[str]) -> str:
 class FlowWriter:
     """Writes parts of one page. ``keeps_id`` says whether an id on a given element has to stay.
 
-    ``left_out`` are elements that are written elsewhere, or not at all. Ids are written once, in order.
+    ``linked`` are ids that the page's own links lead to, which stay in any case; ``left_out`` are elements that are
+    written elsewhere, or not at all. Ids are written once, in order.
     """
 
-    def __init__(self, forms: Forms, keeps_id: Callable[[str, Element], bool], left_out: Iterable[Element]) -> None:
+    def __init__(
+        self,
+        forms: Forms,
+        keeps_id: Callable[[str, Element], bool],
+        left_out: Iterable[Element],
+        linked: frozenset[str] = frozenset(),
+    ) -> None:
         self.forms = forms
         self.keeps_id = keeps_id
+        self.linked = linked
         self.left_out = set(left_out)
         self.waiting: list[str] = []
         self.ids: set[str] = set()
@@ -142,11 +150,7 @@ class FlowWriter:
                 self._element(node, blocks)
 
     def _element(self, element: Element, blocks: _Blocks) -> None:
-        if element in self.left_out:
-            return
-        if is_hidden(element):
-            if element.tag == "a":  # a permanent link may carry the id that it links to
-                self._note_id(element)
+        if self._skips(element):
             return
         tag = element.tag if element.namespace is Namespace.HTML else _FOREIGN.get(element.tag, "")
         if tag in UNSEEN:
@@ -168,6 +172,17 @@ class FlowWriter:
         if markup:
             blocks.done += (*blocks.run, markup)
             blocks.run = []
+
+    def _skips(self, element: Element) -> bool:
+        """Whether an element is left out; links to it, and permanent links, which name themselves, keep their ids."""
+        if element not in self.left_out and not is_hidden(element):
+            return False
+        if element.tag == "a":
+            self._note_id(element)
+        for target in [element, *element.select("[id], a[name]")] if self.linked else ():
+            if not self.linked.isdisjoint((target.attr("id"), target.attr("name"))):
+                self._note_id(target)
+        return True
 
     def _unseen(self, element: Element, tag: str, blocks: _Blocks) -> None:
         if tag == "script" and (element.attr("type") or "").lower().startswith(_TEX):
@@ -312,15 +327,23 @@ class FlowWriter:
     # ---- blocks
 
     def _heading(self, element: Element, blocks: _Blocks) -> None:
+        self._line(element.tag, element, blocks)
+
+    def _line(self, tag: str, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
-        identity = self._own_id(element)
-        before = self.rest()
+        identity, before = self._line_ids(element)
         inner, has_content = self._one_line(element)
         if has_content:
-            tag = element.tag
             self._block(f"{before}<{tag}{identity}{_language(element)}>{inner}</{tag}>", blocks)
-        elif identity:
-            self._block(f"{before}<a{identity}></a>", blocks)
+        else:
+            self._block(before + _bare(identity), blocks)
+
+    def _line_ids(self, element: Element) -> tuple[str, str]:
+        """Return the id attribute of an element of one line, and the anchors of all ids in it, to stand before it."""
+        identity = self._own_id(element)
+        for inner in element.select("[id], a[name]"):
+            self._note_id(inner)
+        return identity or self._waiting_id(), self.rest()
 
     def _one_line(self, element: Element) -> tuple[str, bool]:
         """Return the content of an element that holds phrases only, whatever stands in it."""
@@ -343,18 +366,20 @@ class FlowWriter:
         elif items:
             kind = attributes(element, ("start", "reversed", "type")) if tag == "ol" else ""
             self._block(f"{before}<{tag}{identity}{kind}{_language(element)}>{''.join(items)}</{tag}>", blocks)
+        else:
+            self._block(before + _bare(identity), blocks)
 
     def _items(self, element: Element) -> Iterable[str]:
         """Yield the items; a list that stands between items belongs to the one before."""
         has_item = False
         for child in element.children:
             is_item = isinstance(child, Element) and child.tag == "li"
-            if isinstance(child, Element) and (child in self.left_out or is_hidden(child)):
+            if isinstance(child, Element) and self._skips(child):
                 continue
             identity = self._own_id(child) if is_item and isinstance(child, Element) else ""
             inner = self.flow(child.children if is_item else [child], is_item=True)
-            if not inner and identity and isinstance(child, Element):
-                self.waiting.append(child.attr("id") or "")
+            if identity and not inner:
+                inner, identity = _bare(identity), ""
             if inner:
                 is_inner = has_item and isinstance(child, Element) and child.tag in ("ul", "ol")
                 value = attributes(child, ("value",)) if is_item and isinstance(child, Element) else ""
@@ -370,7 +395,7 @@ class FlowWriter:
 
     def _terms(self, element: Element) -> Iterable[str]:
         for child in element.children:
-            if not isinstance(child, Element) or child in self.left_out or is_hidden(child):
+            if not isinstance(child, Element) or self._skips(child):
                 loose = self.flow([child], is_item=True) if isinstance(child, Text) else ""
                 yield f"<dd>{loose}" if loose else ""
             elif child.tag == "div":
@@ -391,31 +416,30 @@ class FlowWriter:
         identity = self._own_id(element)
         before = self.rest()
         inner = self.flow(element.children)
-        self._block(f"{before}<{tag}{identity}{written}{_language(element)}>{inner}</{tag}>" if inner else "", blocks)
+        enclosed = f"<{tag}{identity}{written}{_language(element)}>{inner}</{tag}>"
+        self._block(before + (enclosed if inner else _bare(identity)), blocks)
 
     def _details(self, element: Element, blocks: _Blocks) -> None:
         self._enclosed("details", element, blocks, attributes(element, ("open", "name")))
 
     def _summary(self, element: Element, blocks: _Blocks) -> None:
-        self._end_run(blocks)
-        inner, has_content = self._one_line(element)
-        parent = element.parent
-        is_own = isinstance(parent, Element) and parent.tag == "details"
-        self._block((f"<summary>{inner}</summary>" if is_own else f"<p>{inner}</p>") if has_content else "", blocks)
+        is_own = isinstance(element.parent, Element) and element.parent.tag == "details"
+        self._line("summary" if is_own else "p", element, blocks)
 
     def _preformatted(self, element: Element, blocks: _Blocks) -> None:
         self._end_run(blocks)
         identity = self._own_id(element)
         before = self.rest()
         inner = "".join(self._lines(element.children)).strip("\n").rstrip()
-        self._block(f"{before}<pre{identity}{_language(element)}>{inner}</pre>" if inner.strip() else "", blocks)
+        written = f"<pre{identity}{_language(element)}>{inner}</pre>"
+        self._block(before + (written if inner.strip() else _bare(identity)), blocks)
 
     def _lines(self, nodes: Iterable[Node]) -> Iterable[str]:
         """Yield the pieces of preformatted text; links and the plain emphasis stay, colours of syntax go."""
         for node in nodes:
             if isinstance(node, Text):
                 yield text_markup(node.data)
-            elif isinstance(node, Element) and node not in self.left_out and not is_hidden(node):
+            elif isinstance(node, Element) and not self._skips(node):
                 yield from self._preformatted_element(node)
 
     def _preformatted_element(self, element: Element) -> Iterable[str]:
@@ -443,8 +467,8 @@ class FlowWriter:
         identity = self._own_id(element)
         before = self.rest() + "".join(self._form_starts(element))
         inner = self._caption(element) + "".join(self._rows(element))
-        written = f"{before}<table{identity}{_language(element)}>{inner}</table>"
-        self._block(written if inner else before, blocks)
+        written = f"<table{identity}{_language(element)}>{inner}</table>"
+        self._block(before + (written if inner else _bare(identity)), blocks)
 
     def _row(self, element: Element, blocks: _Blocks) -> None:
         """Write a row of a layout table: short cells make one line, as in "Prev | Up | Next"."""
@@ -476,11 +500,11 @@ class FlowWriter:
     def _rows(self, table: Element) -> Iterable[str]:
         for cells in rows_of(table):
             row = cells[0].parent if cells else None
-            if isinstance(row, Element) and is_hidden(row):
+            if isinstance(row, Element) and self._skips(row):
                 continue
             identity = self._own_id(row) if isinstance(row, Element) else ""
-            written = [self._cell(cell) for cell in cells if not is_hidden(cell)]
-            if any(has_content for _, has_content in written):
+            written = [self._cell(cell) for cell in cells if not self._skips(cell)]
+            if identity or any(has_content for _, has_content in written):
                 yield f"<tr{identity}>{''.join(markup for markup, _ in written)}"
 
     def _cell(self, cell: Element) -> tuple[str, bool]:
@@ -526,9 +550,7 @@ class FlowWriter:
         self._enclosed("fieldset", element, blocks, attributes(element, ("disabled", "name")))
 
     def _legend(self, element: Element, blocks: _Blocks) -> None:
-        self._end_run(blocks)
-        inner, has_content = self._one_line(element)
-        self._block(f"<legend>{inner}</legend>" if has_content else "", blocks)
+        self._line("legend", element, blocks)
 
 
 _OPENED = re.compile(r"</?(?:p|ul|li|div|h[1-6]|table|tr|td)\b[^>]*>")
@@ -570,6 +592,11 @@ def keeps_id_by_kind(element: Element) -> bool:
         return True
     first = next((child for child in element.children if isinstance(child, Element)), None)
     return first is not None and (first.tag in _HEADINGS or first.select_one("h1, h2, h3, h4, h5, h6") is not None)
+
+
+def _bare(identity: str) -> str:
+    """Return the anchor that stands for an element without content, where an id belongs to it."""
+    return f"<a{identity}></a>" if identity else ""
 
 
 def _anchors(names: list[str]) -> str:

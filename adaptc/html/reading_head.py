@@ -14,21 +14,22 @@ from adaptc.html.sniff import declared_early
 __all__ = ["head_markup", "refresh_target"]
 
 # Readable on a phone, a desktop and paper, in light and dark, from left to right and from right to left: no side is
-# named, and colours are the browser's own but for lines and small print.
-STYLE = (
-    ":root{color-scheme:light dark}"
-    "body{max-width:44em;margin:auto;padding:1em;font:1em/1.5 system-ui,sans-serif;overflow-wrap:break-word}"
-    "h1,h2,h3{line-height:1.2}"
-    "nav a{display:inline-block;margin-inline-end:1em}"
-    "figure{margin:0}"
-    "pre,table{display:block;overflow:auto}"
-    "pre{padding:.5em;background:#8882}"
-    "table{border-collapse:collapse}"
-    "td,th{border:1px solid #8886;padding:.2em .5em;text-align:start}"
-    "input,select,textarea,button{font:inherit;max-width:100%}"
-    "footer{border-top:1px solid;font-size:.9em}"
-    "@media print{nav,form{display:none}pre{white-space:pre-wrap}}"
-)
+# named, and colours are the browser's own but for lines and small print. A rule stands in pages that have one of its
+# elements: on plain pages the sheet is a third of all that there is.
+_RULES: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((), ":root{color-scheme:light dark}"
+         "body{max-width:44em;margin:auto;padding:1em;font:1em/1.5 system-ui,sans-serif;overflow-wrap:break-word}"),
+    (("h1", "h2", "h3"), "h1,h2,h3{line-height:1.2}"),
+    (("nav",), "nav a{display:inline-block;margin-inline-end:1em}"),
+    (("figure",), "figure{margin:0}"),
+    (("pre", "table"), "pre,table{display:block;overflow:auto}"),
+    (("pre",), "pre{padding:.5em;background:#8882}"),
+    (("table",), "table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.2em .5em;text-align:start}"),
+    (("input", "select", "textarea", "button"), "input,select,textarea,button{font:inherit;max-width:100%}"),
+    (("footer",), "footer{border-top:1px solid;font-size:.9em}"),
+    (("nav",), "@media print{nav{display:none}}"),
+    (("pre",), "@media print{pre{white-space:pre-wrap}}"),
+)  # fmt: skip
 _NAMES = frozenset({"robots", "googlebot", "viewport", "description", "referrer", "author", "format-detection"})
 _RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
 _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
@@ -36,8 +37,8 @@ _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
 _NO_ICON = "<link rel=icon href=data:,>"
 
 
-def head_markup(tree: Document, source: str, title: str) -> str:
-    """Return everything before the body's content, doctype included."""
+def head_markup(tree: Document, source: str, title: str, content: str) -> str:
+    """Return everything before the body's ``content``, doctype included."""
     root = tree.root
     opening = f"<!DOCTYPE html><html{_language(root)}>" if root is not None else "<!DOCTYPE html><html>"
     return "".join([
@@ -48,9 +49,13 @@ def head_markup(tree: Document, source: str, title: str) -> str:
         "" if tree.select_one("meta[name=viewport i]") is not None else _VIEWPORT,
         f"<title>{text_markup(title)}</title>",
         _NO_ICON,
-        f"<style>{STYLE}</style></head>",
+        f"<style>{_style(content)}</style></head>",
         f"<body{_language(tree.select_one('body'))}>",
     ])  # fmt: skip
+
+
+def _style(content: str) -> str:
+    return "".join(rule for tags, rule in _RULES if not tags or any(f"<{tag}" in content for tag in tags))
 
 
 def refresh_target(tree: Document) -> Element | None:

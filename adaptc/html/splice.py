@@ -165,7 +165,9 @@ class _Splicer:
             if span is None:
                 yield from self._new_attribute(name, value, order)
             elif isinstance(value, Removed):
-                yield Splice(self._attribute_start(span.start_offset, span.end_offset), 0, 0, 0, span.end_offset, "")
+                start = self._attribute_start(span.start_offset, span.end_offset)
+                # behind new attributes, which stand where the first one goes
+                yield Splice(start, 0, 0, len(edit.attributes), span.end_offset, "")
             else:
                 yield self._changed_attribute(span.start_offset, span.end_offset, value)
 

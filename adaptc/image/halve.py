@@ -18,20 +18,12 @@ from adaptc.image.lossy import samples
 from adaptc.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.image.refusal import Refusal, broken, left
 from adaptc.image.size import scaled_size
+from adaptc.image.targets import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE
 from adaptc.image.texture import Texture, texture
 from adaptc.image.upright import decode_upright, resize_to_srgb
 from adaptc.image.vips import vips
 
 ALL_FORMATS = tuple(FORMATS)
-# Chosen by looking at screenshots, diagrams and photographs at display size. Of half-size WebP, quality 30 shows
-# blocks in plain walls and skies, 45 does not; beyond 75 nothing is gained on the softness of half resolution.
-MODERATE = 0.95
-QUALITIES = (45, 75)
-HARD = 0.90
-HARD_QUALITIES = (25, 60)
-# Text of 10 pixels is a guess at 0.5, legible at 0.71 (half of the pixels).
-TEXT_SCALE = 0.71
-
 # Below these, a copy saves less than the markup that asks for it.
 _SMALLEST, _NARROWEST = 1500, 32
 _MARGIN = 128

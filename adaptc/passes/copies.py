@@ -14,7 +14,10 @@ from adaptc.urls import relative_url
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 # Of a pass's options those that decide the copy
-OF_COPIES = frozenset({"scale", "text_scale", "target", "formats", "frozen"})
+OF_COPIES = {
+    "half": frozenset({"scale", "text_scale", "target", "formats", "frozen"}),
+    "hard": frozenset({"formats"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ class Copies:
 
     def __init__(self, view: DerivingView, base: str, path: str, options: Options, pass_name: str) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
-        self.options: Mapping[str, Any] = {name: options[name] for name in sorted(OF_COPIES & set(options))}
+        self.kind: str = options.get("kind", "half")
+        self.options: Mapping[str, Any] = {name: options[name] for name in sorted(OF_COPIES[self.kind] & set(options))}
         self.actions: list[Action] = []
         self._known: dict[str, Copy | None] = {}
 
@@ -50,7 +54,7 @@ class Copies:
         # a fragment chooses a part of an image
         if found.path is None or "#" in found.target.suffix or self.view.media_type(found.path) not in _MEDIA_TYPES:
             return None
-        made = self.view.derive(found.path, "half", self.options)
+        made = self.view.derive(found.path, self.kind, self.options)
         if isinstance(made, str):
             self.actions.append(Action(self.pass_name, KEPT, found.path, made))
             return None

@@ -12,7 +12,14 @@ from adaptc.model import Action
 from adaptc.passes.minified import is_minified
 from adaptc.passes.page import PageContext, Report, stands_apart
 from adaptc.passes.view import Options, View
-from adaptc.script import for_script_element, introspects, is_javascript_type, minify_json, minify_script
+from adaptc.script import (
+    for_script_element,
+    introspects,
+    is_javascript_type,
+    minify_json,
+    minify_script,
+    writes_document,
+)
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -60,7 +67,7 @@ def _minified_style(text: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _minified_script(text: str) -> str | None:
-    if is_minified(text) or introspects(text) is not None or "<!--" in text:
+    if is_minified(text) or introspects(text) is not None or writes_document(text) or "<!--" in text:
         return None
     shorter = minify_script(text)
     return None if shorter is None else for_script_element(shorter)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.html.edit import Editor
 from adaptc.html.srcset import parse_srcset
 from adaptc.model import Action
-from adaptc.passes.copies import Copies
+from adaptc.passes.copies import Copies, Copy
 from adaptc.passes.half_sheets import half_css
 from adaptc.passes.half_srcset import SourceSet, halve_srcset, single
-from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
+from adaptc.passes.inline_images import data_uri
+from adaptc.passes.page import ANY, KEPT, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets
 from adaptc.passes.view import DerivingView, Options
-from adaptc.script.images import touches_images
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
 NAME = "half-images"
-# Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
-# sites, of which nothing is known; or the site's own that touch images.
-ANY, OWN = "any", "own"
-
 _MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
+# Attributes of an image that stays a file: another choice, a request by coordinates, a handle for scripts
+_BOUND = frozenset({"srcset", "sizes", "ismap", "usemap", "crossorigin", "id", "name", "loading"})
 # Selectors that would match other elements, or none, once the attributes changed
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
@@ -56,6 +55,7 @@ class _Halving:
     def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
         self.editor, self.page, self.view, self.options = editor, page, view, options
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
+        self.taken_in: dict[str, str] = {}  # data URIs by the URL of the image
 
     def reason_to_leave(self) -> str | None:
         """Return why no image of the page is touched, or ``None``."""
@@ -64,7 +64,7 @@ class _Halving:
         if self.page.has_policy:
             return "a Content-Security-Policy restricts the page"
         if self._is_touched():
-            return "a script may read or write the addresses of images"
+            return "a script may change the addresses of images"
         if any(map(_selects_by_source, page_sheets(self.editor.tree, self.page.base, self.view).texts)):
             return "a style sheet selects images by their addresses"
         return None
@@ -72,12 +72,13 @@ class _Halving:
     def _is_touched(self) -> bool:
         if self.options.get("scripts", ANY) == ANY:
             return self.page.touches_sources()
-        return any(map(_touches_images, self.page.scripts))
+        return self.page.changes_images()
 
     def run(self) -> None:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
         here = [element for element in elements if not stands_apart(element, self.editor.text)]
+        self.taken_in = self._to_take_in(here)
         self._style_attributes()
         for element in here:
             if element.tag in _REWRITE:
@@ -107,8 +108,32 @@ class _Halving:
         self._set_source_set(element, made, "srcset", "sizes")
         self._set_type(element, made.media_type)
 
+    def _to_take_in(self, elements: list[Element]) -> dict[str, str]:
+        """Return data URIs of small copies that the page shows once, the smallest first, within the budget."""
+        budget, largest = self.options.get("budget", 0), self.options.get("largest", 0)
+        urls = Counter(str(element.attr("src")) for element in elements if _is_alone(element)) if budget else Counter()
+        copies = ((url, self.copies.of(url)) for url, uses in urls.items() if uses == 1)
+        small = [(copy.file.size, url, copy.file) for url, copy in copies if copy and copy.file.size <= largest]
+        taken = {}
+        for _, url, file in sorted(small, key=lambda one: one[:2]):
+            uri = data_uri(self.view.copy_content(file), file.media_type)
+            budget -= len(uri)
+            if budget < 0:
+                break
+            taken[url] = uri
+        return taken
+
+    def _take_in(self, image: Element, copy: Copy, uri: str) -> None:
+        """Show a copy that is in the page. There is no ``src``: it would hold the same bytes once more."""
+        made = single(Copy(uri, copy.file))
+        self._set_source_set(image, made, "srcset", "sizes")
+        self.editor.remove_attribute(image, "src")
+
     def _img(self, image: Element) -> None:
         copy = self.copies.of(image.attr("src") or "") if image.attr("src") else None
+        if copy is not None and image.attr("src") in self.taken_in and _is_alone(image):
+            self._take_in(image, copy, self.taken_in[str(image.attr("src"))])
+            return
         if parse_srcset(image.attr("srcset") or ""):
             made = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
@@ -148,14 +173,14 @@ class _Halving:
             self.editor.set_attribute(element, "type", media_type)
 
 
-@lru_cache(maxsize=512)
-def _touches_images(script: str | bytes) -> bool:
-    return touches_images(script if isinstance(script, str) else script.decode("utf-8", "replace"))
-
-
 @lru_cache(maxsize=256)
 def _selects_by_source(text: str) -> bool:
     return _BY_SOURCE.search(text) is not None
+
+
+def _is_alone(image: Element) -> bool:
+    """Whether an image has one source, and nothing that needs it in a file."""
+    return image.tag == "img" and bool(image.attr("src")) and not _in_picture(image) and not _BOUND & set(image.attrs)
 
 
 def _in_picture(element: Element) -> bool:

@@ -7,34 +7,30 @@ before anything is fetched (checked in Chromium).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from adaptc.css.image_declarations import ImageDeclaration, image_declarations
 from adaptc.css.references import quote_url
 from adaptc.image.size import slack
 from adaptc.model import Action
 from adaptc.passes.copies import Copies, Copy
-from adaptc.passes.view import DerivingView
+from adaptc.passes.page import KEPT
+from adaptc.passes.sheets import sheet_in_utf8
+from adaptc.passes.view import Asset, DerivingView, Options, Outcome
 
 NAME = "half-sheets"
 # CSS pixels by which the height of an image may be off: a pattern that repeats shows more than that.
 _OFF = 0.25
 
 
-def half_sheet(
-    text: str,
-    sheet_path: str,
-    view: DerivingView,
-    options: Mapping[str, Any] | None = None,
-    actions: list[Action] | None = None,
-) -> str:
-    """Return the text of the style sheet at ``sheet_path`` with copies of its images; what was done is noted."""
-    copies = Copies(view, view.url_of(sheet_path), sheet_path, options or {}, NAME)
+def half_sheet_file(asset: Asset, view: DerivingView, options: Options) -> Outcome:
+    """Point a style sheet to copies of its images; its encoding stays what it was."""
+    text = sheet_in_utf8(asset.content)
+    if text is None:
+        return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
+    copies = Copies(view, view.url_of(asset.path), asset.path, options, NAME)
     halved = half_css(text, copies.of)
-    if actions is not None:
-        actions.extend(copies.actions)
-    return halved
+    return Outcome(None if halved == text else halved.encode(), tuple(copies.actions))
 
 
 def half_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations: bool = False) -> str:

@@ -10,7 +10,8 @@ from urllib.parse import quote
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.page import INLINED, KEPT, PageContext, Report, stands_apart
+from adaptc.passes.delivery import ALL, moves_in
+from adaptc.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets, selects_by_source
 from adaptc.passes.view import Options, View
 
@@ -19,29 +20,33 @@ if TYPE_CHECKING:
 
 _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
 # srcset and sizes choose between files; ismap sends a request; an id or a name is a handle for scripts of other pages.
-_REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "id", "name", "longdesc"})
+_HANDLES = frozenset({"id", "name"})
+_REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "longdesc"})
 
 
 def inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Give small images that a page uses once as data URIs, cheapest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
-    if not images or page.has_policy or page.touches_sources():
+    if not images or page.has_policy or _is_touched(page, options):
         return report
-    candidates = _candidates(images, editor.text, page, view)
+    candidates = _candidates(images, editor.text, page, view, options)
     if not candidates or _selected_by_source(editor, page, view):
         return report
     spent = 0
-    for size, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
-        uri = _data_uri(view.artifact(path), view.media_type(path))
-        if spent + len(uri) > view.settings.data_uri_budget:
+    for _, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
+        uri = data_uri(view.artifact(path), view.media_type(path))
+        if spent + len(uri) > (options["budget"] or view.settings.data_uri_budget):
             report.actions.append(Action("inline-images", KEPT, path, "the page's budget for data URIs is spent"))
             continue
         spent += len(uri)
         editor.set_attribute(image, "src", uri)
-        report.inlined.append((path, size))
         report.actions.append(Action("inline-images", "inlined", path, INLINED))
     return report
+
+
+def _is_touched(page: PageContext, options: Options) -> bool:
+    return page.changes_images() if options["scripts"] == OWN else page.touches_sources()
 
 
 def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
@@ -50,31 +55,37 @@ def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
     return not sheets.complete or any(map(selects_by_source, sheets.texts))
 
 
-def _candidates(images: list[Element], text: str, page: PageContext, view: View) -> list[tuple[int, str, Element]]:
+def _candidates(
+    images: list[Element], text: str, page: PageContext, view: View, options: Options
+) -> list[tuple[int, str, Element]]:
     found = [view.follow(page.base, image.attr("src") or "") for image in images]
     uses = Counter(one.path for one in found)
     candidates = []
     for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
         # a fragment chooses a part of an SVG
-        if path is None or uses[path] > 1 or "#" in target.suffix or not _is_fit(image, path, view, text):
+        if path is None or "#" in target.suffix or not _is_fit(image, path, view, text, options):
             continue
         size = len(view.artifact(path))
-        if size <= view.settings.data_uri_max:
+        if (uses[path] - 1) * size > options.get("repeated", 0):
+            continue
+        if size <= (options["largest"] or view.settings.data_uri_max):
             candidates.append((size, path, image))
     return candidates
 
 
-def _is_fit(image: Element, path: str, view: View, text: str) -> bool:
+def _is_fit(image: Element, path: str, view: View, text: str, options: Options) -> bool:
+    refused = _REFUSED if options.get("readers") == ALL else _REFUSED | _HANDLES
     return (
         view.media_type(path) in _MEDIA_TYPES
-        and not _REFUSED & set(image.attrs)
-        and view.placement(path).inline
+        and not refused & set(image.attrs)
+        and moves_in(path, view, options)
         and getattr(image.parent, "tag", None) != "picture"
         and not stands_apart(image, text)
     )
 
 
-def _data_uri(content: bytes, media_type: str) -> str:
+def data_uri(content: bytes, media_type: str) -> str:
+    """Return a data URI (RFC 2397), percent-encoded or in base64, whichever is shorter."""
     encoded = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
     if media_type != media.SVG:
         return encoded

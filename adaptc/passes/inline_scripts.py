@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
+from adaptc.passes.delivery import CROWD, moves_in
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.view import Options, View
-from adaptc.script import for_script_element, is_javascript_type
+from adaptc.script import for_script_element, introspects, is_javascript_type, writes_document
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -26,26 +27,29 @@ def inline_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     for element in editor.tree.iter_elements("script"):
         source = element.attr("src")
         if source is not None:
-            _consider(element, source, editor, page, view, report)
+            _consider(element, source, editor, page, view, options, report)
     return report
 
 
-def _consider(element: Element, source: str, editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def _consider(
+    element: Element, source: str, editor: Editor, page: PageContext, view: View, options: Options, report: Report
+) -> None:
     path = view.follow(page.base, source).path
     if path is None:
         return
-    reason = next(_reasons_against(element, path, editor.text, page, view), None)
+    reason = next(_reasons_against(element, path, editor.text, page, view, options), None)
     text = None if reason else _text(path, page, view)
     if text is None:
         reason = reason or "its text cannot stand in the page"
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
     editor.replace_element(element, f"<script>{text}</script>")
-    report.inlined.append((path, len(view.artifact(path))))
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
 
 
-def _reasons_against(element: Element, path: str, text: str, page: PageContext, view: View) -> Iterator[str]:
+def _reasons_against(
+    element: Element, path: str, text: str, page: PageContext, view: View, options: Options
+) -> Iterator[str]:
     unusual = set(element.attrs) - _ALLOWED
     if unusual:
         yield f"the script element has the attribute {min(unusual)}"
@@ -57,13 +61,24 @@ def _reasons_against(element: Element, path: str, text: str, page: PageContext, 
         yield "the page has a Content-Security-Policy"
     if stands_apart(element, text):
         yield "it stands in a noscript, template or foreign element"
-    if not view.placement(path).inline:
+    if not moves_in(path, view, options):
         yield SHARED
     integrity = element.attr("integrity")
     if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
-    if reason := page.introspection():
+    yield from _reasons_of_scripts(view.artifact(path).decode("utf-8", "replace"), page, options)
+
+
+def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Iterator[str]:
+    """Yield why scripts may notice. For a crowd, what looks for itself is taken to look for nothing else."""
+    if options["readers"] != CROWD and (reason := page.introspection()):
         yield reason
+    if options["readers"] == CROWD and (reason := introspects(text)):
+        yield reason
+    if options["readers"] == CROWD and page.selects_other_scripts():
+        yield "a script of the page may look for scripts by their addresses"
+    if writes_document(text):
+        yield "it writes into the document (document.write)"
 
 
 def _text(path: str, page: PageContext, view: View) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from adaptc.css.inline import for_style_element, is_balanced
 from adaptc.css.references import css_references, rewrite_urls
 from adaptc.html.edit import Editor
 from adaptc.model import Action, Role
+from adaptc.passes.delivery import CROWD, moves_in
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.sheets import has_roaming_urls, page_sheets, sheet_text
@@ -28,42 +30,67 @@ _ALLOWED = frozenset({"rel", "href", "type", "media", "charset", "integrity", "c
 def inline_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Replace ``<link rel=stylesheet>`` by ``<style>`` where the cost model says so and nothing can tell."""
     report = Report()
-    for link in editor.tree.iter_elements("link"):
-        if _is_plain_sheet(link):
-            _consider(link, editor, page, view, report)
+    links = [link for link in editor.tree.iter_elements("link") if _is_plain_sheet(link)]
+    repeated = _repeated(links, editor.text, page, view) if options["readers"] == CROWD else []
+    for link in repeated:
+        editor.remove_element(link)
+        report.actions.append(Action("inline-styles", "dropped", link.attr("href") or "", "it is linked again below"))
+    for link in links:
+        if link not in repeated:
+            _consider(link, editor, page, view, options, report)
     return report
+
+
+def _repeated(links: list[Element], text: str, page: PageContext, view: View) -> list[Element]:
+    """Return the links to sheets that are linked again below under the same conditions: there they win anyway."""
+    if page.has_scripts and page.looks_for_sheets():
+        return []
+    last: dict[tuple[str | None, ...], Element] = {}
+    found = []
+    for link in reversed(links):
+        path = view.follow(page.base, link.attr("href") or "").path
+        if path is None or stands_apart(link, text) or set(link.attrs) - _ALLOWED:
+            continue
+        key = (path, *(link.attr(name) for name in ("media", "type", "charset", "integrity")))
+        if key not in last:
+            last[key] = link
+        elif "@layer" not in sheet_text(view.artifact(path)):
+            found.append(link)
+    return found
 
 
 def _is_plain_sheet(link: Element) -> bool:
     return (link.attr("rel") or "").lower().split() == ["stylesheet"] and bool(link.attr("href"))
 
 
-def _consider(link: Element, editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def _consider(link: Element, editor: Editor, page: PageContext, view: View, options: Options, report: Report) -> None:
     path = view.follow(page.base, link.attr("href") or "").path
     if path is None:
         return
-    reason = next(_reasons_against(link, path, editor.text, page, view), None)
+    reason = next(_reasons_against(link, path, editor.text, page, view, options), None)
     made = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
     if isinstance(made, str):
         report.actions.append(Action("inline-styles", KEPT, path, made))
         return
     medium = link.attr("media")
     condition = f' media="{_attribute(medium)}"' if medium is not None else ""
-    editor.replace_element(link, f"<style{condition}>{made.text}</style>")
-    report.inlined.append((path, made.size))
+    handle = f' id="{_attribute(str(link.attr("id")))}"' if "id" in link.attrs else ""
+    editor.replace_element(link, f"<style{handle}{condition}>{made.text}</style>")
     report.actions.append(Action("inline-styles", "inlined", path, INLINED))
 
 
+@dataclass(frozen=True, slots=True)
 class _Made:
-    __slots__ = ("size", "text")
+    """The text of a sheet as it may stand in the page; a plain text is the reason why it may not."""
 
-    def __init__(self, text: str, size: int) -> None:
-        self.text, self.size = text, size
+    text: str
 
 
-def _reasons_against(link: Element, path: str, text: str, page: PageContext, view: View) -> Iterator[str]:
+def _reasons_against(
+    link: Element, path: str, text: str, page: PageContext, view: View, options: Options
+) -> Iterator[str]:
     """Yield why this link stays, as far as page and link say it."""
-    unusual = set(link.attrs) - _ALLOWED
+    unusual = _unusual(link, page, options)
     if unusual:
         yield f"the link has the attribute {min(unusual)}"
     if (link.attr("type") or "text/css").strip().lower() != "text/css" or view.media_type(path) != media.CSS:
@@ -76,12 +103,18 @@ def _reasons_against(link: Element, path: str, text: str, page: PageContext, vie
         yield "the page's base URL is on another site"
     if stands_apart(link, text):
         yield "the link stands in a noscript, template or foreign element"
-    if not view.placement(path).inline:
+    if not moves_in(path, view, options):
         yield SHARED
     if page.looks_for_sheets():
         yield "a script of the page looks for style sheets"
     if problem := _integrity_problem(link, path, view):
         yield problem
+
+
+def _unusual(link: Element, page: PageContext, options: Options) -> set[str]:
+    """Return attributes that something else may know; a crowd's page keeps an id that no script names."""
+    is_handle = options["readers"] != CROWD or page.knows(link.attr("id") or "")
+    return set(link.attrs) - _ALLOWED - (set() if is_handle else {"id"})
 
 
 def _integrity_problem(link: Element, path: str, view: View) -> str | None:
@@ -115,13 +148,13 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
     reason = _unfit(sheet)
     if reason is not None:
         return reason
-    rebased = _rebased(path, _CHARSET.sub("", sheet), page, view)
-    if rebased is None:
+    moved = rebased(path, _CHARSET.sub("", sheet), page, view)
+    if moved is None:
         return "its URLs lead elsewhere from the page"
-    safe = _for_style_element(rebased)
+    safe = _for_style_element(moved)
     if safe is None or not page.can_hold(safe):
         return "its text cannot stand in the page"
-    return _Made(safe, len(content))
+    return _Made(safe)
 
 
 # It means nothing in a style element.
@@ -139,8 +172,8 @@ def _unfit(sheet: str) -> str | None:
     return None if is_balanced(sheet) else "it ends inside an open block"
 
 
-def _rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
-    """Return the sheet with its URLs written for the page, ``None`` when one would lead elsewhere."""
+def rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
     assert page.base_path is not None
     base = view.url_of(path)
     moved = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,15 @@ from adaptc.html.document import Page
 from adaptc.html.edit import Editor
 from adaptc.html.references import base_element
 from adaptc.model import Action
-from adaptc.passes.view import Options, View
-from adaptc.script import introspects, is_javascript_type, is_module_type, touches_sources
+from adaptc.passes.view import DerivingView, Options, View
+from adaptc.script import (
+    introspects,
+    is_javascript_type,
+    is_module_type,
+    selects_other_scripts,
+    touches_sources,
+)
+from adaptc.script.images import changes_images
 from adaptc.script.introspection import looks_for_style_sheets
 from adaptc.urls import Reach, document_base
 
@@ -25,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """What a page pass did: ``inlined`` are (path, bytes as a file of its own) of what it put into the page."""
+    """What a page pass did; ``is_scriptless`` says that it left no script in the page."""
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    inlined: list[tuple[str, int]] = field(default_factory=list)
+    is_scriptless: bool = False
 
     @property
     def has_changes(self) -> bool:
@@ -56,6 +63,10 @@ class PageContext:
     has_unseen_scripts: bool
     scripts: tuple[str | bytes, ...]
 
+    def without_scripts(self) -> PageContext:
+        """Return the context of the same page once its scripts are gone."""
+        return replace(self, has_scripts=False, has_unseen_scripts=False, scripts=())
+
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
 
@@ -65,6 +76,14 @@ class PageContext:
         reason = next(filter(None, map(_introspects, self.scripts)), None)
         return reason and f"a script of the page may notice: {reason}"
 
+    def selects_other_scripts(self) -> bool:
+        """Whether a script of the page may look for others by their addresses."""
+        return any(selects_other_scripts(_script_text(script)) for script in self.scripts)
+
+    def knows(self, name: str) -> bool:
+        """Whether a script of the page may have the handle ``name``: it says so, or is not known."""
+        return self.has_unseen_scripts or any(name in _script_text(script) for script in self.scripts)
+
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
         return any(map(_looks_for_sheets, self.scripts))
@@ -72,6 +91,10 @@ class PageContext:
     def touches_sources(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
         return self.has_unseen_scripts or any(map(_touches_sources, self.scripts))
+
+    def changes_images(self) -> bool:
+        """Whether a script of the site may change the addresses of the page's images, or take them apart."""
+        return any(map(_changes_images, self.scripts))
 
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can stand in the page: a page that declares no encoding takes ASCII only."""
@@ -87,9 +110,15 @@ INLINED = "its bytes cost less than a request for it"
 SHARED = "a shared file costs less over a visit"
 MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
 
+# Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
+# sites, of which nothing is known; or the site's own that change images.
+ANY, OWN = "any", "own"
+
 KEPT = "kept"  # the verb of an action that leaves things alone
 
-PagePass = Callable[[Editor, PageContext, View, Options], Report]
+PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
+# A pass that writes the page anew: ``None`` where it leaves the page as it is.
+WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
 
 
 # The same few libraries and snippets stand in every page of a site. A file's bytes are the same object in all pages
@@ -102,6 +131,11 @@ def _introspects(script: str | bytes) -> str | None:
 @lru_cache(maxsize=512)
 def _looks_for_sheets(script: str | bytes) -> bool:
     return looks_for_style_sheets(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _changes_images(script: str | bytes) -> bool:
+    return changes_images(_script_text(script))
 
 
 @lru_cache(maxsize=512)

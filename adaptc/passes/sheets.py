@@ -97,3 +97,12 @@ def has_roaming_urls(text: str) -> bool:
 def selects_by_source(text: str) -> bool:
     """Whether a selector of a sheet looks at ``src`` attributes."""
     return _SRC_SELECTOR.search(text) is not None
+
+
+def sheet_in_utf8(content: bytes) -> str | None:
+    """Return the text of a sheet, its byte order mark included, or ``None`` where browsers read it in another way."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if content.isascii() or decode_sheet(content, "utf-8").encoding == "utf-8" else None

@@ -59,8 +59,8 @@ class _Made:
 def _flattened(asset: Asset, made: _Made, view: View) -> _Made:
     if "@import" not in made.text.lower():
         return made
-    loader = _Loader(view, asset)
-    flattened = flatten(asset.path, made.text, loader, _Rebase(view))
+    loader = SheetLoader(view, asset)
+    flattened = flatten(asset.path, made.text, loader, Rebase(view))
     actions = tuple(Action("styles", "flattened", path, "imported by this sheet") for path in flattened.imported)
     if not actions:
         return replace(made, diagnostics=flattened.diagnostics)
@@ -93,7 +93,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-class _Loader:
+class SheetLoader:
     """Loads imported sheets for ``flatten``; a string is the reason why one cannot be.
 
     ``declared`` says whether what is not ASCII so far stands in sheets that name their encoding; ``None`` while all
@@ -132,7 +132,7 @@ class _Loader:
         return has_roaming_urls(text) or ("var(" in text and has_roaming_urls(sheet_text(self.root.content)))
 
 
-class _Rebase:
+class Rebase:
     """Rewrites a relative URL of one sheet for another place; what is no path of the site stays as it is."""
 
     def __init__(self, view: View) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from adaptc.analyse.placement import Placement
 from adaptc.diagnostics import Diagnostic
 from adaptc.model import Action
 from adaptc.site import Found
+
+if TYPE_CHECKING:
+    from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
 
 Effort = Literal["fast", "default", "max"]
 Options = Mapping[str, Any]
@@ -38,15 +41,26 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A file that a pass puts next to a page, at ``path``; ``content`` is ``None`` where there is none."""
+
+    path: str
+    media_type: str
+    content: bytes | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DerivedFile:
     """A smaller copy of an image, under a path of its own, named by its content (``_adaptc/ab12.webp``).
 
-    ``size`` is in bytes; ``width`` and ``height`` are its pixels, ``natural_width`` and ``natural_height`` the CSS
-    pixels at which the original is shown.
+    ``digest`` is the SHA-256 of its bytes and ``size`` their number; ``width`` and ``height`` are its pixels,
+    ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown.
     """
 
     path: str
     media_type: str
+    digest: str
     size: int
     width: int
     height: int
@@ -56,13 +70,30 @@ class DerivedFile:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What passes know of the configuration. ``csp`` is the Content-Security-Policy header that the server sends."""
+    """What passes know of the configuration.
+
+    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
+    ``adaptc.analyse.placement.DeliveryCost``.
+    """
 
     effort: Effort = "fast"
     limit_pixels: int = 100_000_000
     csp: str | None = None
     data_uri_budget: int = 8192
     data_uri_max: int = 2048
+    crowd_limit: int = 58_000
+
+
+class Labelling(Protocol):
+    """The name of the level and the rules by which its images are labelled."""
+
+    @property
+    def level(self) -> str:
+        """The level whose adaptation tags hold."""
+
+    @property
+    def rules(self) -> DecorationRules:
+        """The rules, the user's overrides among them."""
 
 
 class View(Protocol):
@@ -91,12 +122,30 @@ class View(Protocol):
     def is_pinned(self, path: str) -> bool:
         """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""
 
+    @property
+    def labelling(self) -> Labelling:
+        """The level and the rules of labels; only for passes that say they ask for labels."""
+
+    def evidence(self, path: str) -> ImageEvidence:
+        """Return what the image file at ``path`` looks like; likewise."""
+
+    def standing(self, path: str) -> Standing:
+        """Return how the site uses the image file at ``path``; likewise."""
+
 
 class DerivingView(View, Protocol):
     """A view of a level that makes smaller copies of images."""
 
+    @property
+    def derived(self) -> Mapping[str, DerivedFile]:
+        """The copies that were asked for, by path."""
+
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image at ``path``, or the reason why the original stays.
 
-        ``kind`` says which ("half", "hard"); ``options`` are the keyword arguments of ``adaptc.image.halve``.
+        ``kind`` is a name of ``adaptc.image.derive.KINDS``; ``options`` are the keyword arguments of its function but
+        for those that ``Settings`` holds.
         """
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy that was asked for."""

@@ -7,7 +7,7 @@ Nothing here runs a script or changes a name in it. Where a construct is not und
 from __future__ import annotations
 
 from adaptc.script.element import for_script_element
-from adaptc.script.introspection import introspects
+from adaptc.script.introspection import introspects, selects_other_scripts, writes_document
 from adaptc.script.javascript_type import is_javascript_type, is_module_type
 from adaptc.script.json_text import minify_json
 from adaptc.script.minify import is_module, minify_script
@@ -21,5 +21,7 @@ __all__ = [
     "is_module_type",
     "minify_json",
     "minify_script",
+    "selects_other_scripts",
     "touches_sources",
+    "writes_document",
 ]

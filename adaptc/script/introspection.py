@@ -39,8 +39,6 @@ MARKS: tuple[Mark, ...] = (
     Mark("it imports modules from where it stands", r"(?<![\w$.])import\("),
     Mark("it loads scripts from where it stands (importScripts)", r"\bimportScripts\b"),
     Mark("it starts a worker", r"\b(?:Shared)?Worker\b"),
-    # write() without text is how jQuery opens a frame of its own.
-    Mark("it writes into the document (document.write)", rf"(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\))"),
     Mark(_SCRIPTS, rf'{_TAG_NAME}"(?i:script)"\)'),
     Mark(_SCRIPTS, rf'\bdocument\.{_TAG_NAME}"\*"\)'),  # other nodes: libraries testing the browser
     # Loader snippets pass the name in: (function(d, s) { d.getElementsByTagName(s)[0] })(document, "script")
@@ -59,6 +57,27 @@ MARKS: tuple[Mark, ...] = (
     Mark(_STACK, r"\.stack\)?\.(?:match|split|replace|indexOf|search|substr|slice)"),
     Mark(_STACK, r"(?:exec|match)\([\w$.]*\.stack\)|\.fileName\b|\bprepareStackTrace\b"),
 )
+
+
+# A script may look for itself in many ways, and stays in its file then. One that selects scripts by their addresses
+# may mean the others.
+_OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
+
+
+@lru_cache(maxsize=512)
+def selects_other_scripts(text: str) -> bool:
+    """Whether a script may notice that a neighbour has no address any more."""
+    return _OTHERS.search(code_text(text)) is not None
+
+
+# write() without text is how jQuery opens a frame of its own.
+_WRITES = re.compile(rf"(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\))")
+
+
+@lru_cache(maxsize=512)
+def writes_document(text: str) -> bool:
+    """Whether a script may call ``document.write``. That is its own affair: where its neighbours stand is the same."""
+    return _WRITES.search(code_text(text)) is not None
 
 
 def introspects(text: str) -> str | None:

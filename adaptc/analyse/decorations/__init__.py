@@ -5,7 +5,7 @@ page, and ``label_page``, which brings both together with the counts of the site
 """
 
 from adaptc.analyse.decorations.classify import classify_site, count_uses, site_pages
-from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, Tag, UseEvidence
+from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, Standing, Standings, Tag, UseEvidence
 from adaptc.analyse.decorations.labels import STRIPPED, ImageUse, Label, kept_at_extreme, label_page
 from adaptc.analyse.decorations.page import page_uses
 from adaptc.analyse.decorations.pixels import image_evidence
@@ -13,7 +13,8 @@ from adaptc.analyse.decorations.rules import DecorationRules, load_decoration_ru
 from adaptc.analyse.decorations.sheets import SheetImages, sheet_images
 
 __all__ = [
-    "STRIPPED", "DecorationRules", "ImageEvidence", "ImageUse", "Label", "SheetImages", "SiteCounts", "Tag",
+    "STRIPPED", "DecorationRules", "ImageEvidence", "ImageUse", "Label", "SheetImages", "SiteCounts", "Standing",
+    "Standings", "Tag",
     "UseEvidence", "classify_site", "count_uses", "image_evidence", "kept_at_extreme", "label_page",
     "load_decoration_rules", "page_uses", "sheet_images", "site_pages",
 ]  # fmt: skip

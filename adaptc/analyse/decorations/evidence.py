@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Flag
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +14,8 @@ class ImageEvidence:
 
     The rest is measured on a thumbnail of at most 64x64 pixels of the first frame. ``entropy`` is that of its
     luminance in bits (0 flat, 8 noise); ``colours`` counts colours of 4 bits a channel; ``transparent`` is the share of
-    pixels that are mostly see-through. For SVG nothing is drawn: they are ``None``, and ``shapes`` counts elements.
+    pixels that are mostly see-through and ``opaque`` of those that hide what is behind them; ``colour`` stands for all
+    that can be seen (sRGB, 0 to 255). For SVG nothing is drawn: they are ``None``, and ``shapes`` counts elements.
     """
 
     media_type: str
@@ -25,6 +28,8 @@ class ImageEvidence:
     colours: int | None = None
     transparent: float | None = None
     shapes: int | None = None
+    opaque: float | None = None
+    colour: tuple[int, int, int] | None = None
 
     @property
     def is_vector(self) -> bool:
@@ -95,6 +100,26 @@ class UseEvidence:
     tags: tuple[Tag, ...] = ()  # the nearest first; those of the user before those of the page
 
 
+class Standing(Flag):
+    """How a site uses a file: on half of its pages or more, on several, on one alone, as the first image of many."""
+
+    NONE = 0
+    EVERYWHERE = 1
+    SHARED = 2
+    UNIQUE = 4
+    FIRST = 8
+
+
+class SiteUse(Protocol):
+    """What is known of how a site uses its files."""
+
+    def standing(self, path: str | None, limits: Mapping[str, float], /) -> Standing:
+        """Return how the site uses a file."""
+
+    def sentence(self, path: str | None, one: Standing, /) -> str:
+        """Return a standing in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class SiteCounts:
     """How many pages there are, and how many of them use each file: at all, and as their first image in the markup."""
@@ -106,3 +131,46 @@ class SiteCounts:
     def share(self, path: str | None) -> float:
         """Return the share of pages that use a file, 0 to 1."""
         return self.uses.get(path or "", 0) / max(self.pages, 1)
+
+    def standing(self, path: str | None, limits: Mapping[str, float], /) -> Standing:
+        """Return how the site uses a file; ``limits`` are those of the rules."""
+        uses, first, share = self.uses.get(path or "", 0), self.first.get(path or "", 0), self.share(path)
+        enough = self.pages >= limits["pages"]
+        found = {
+            Standing.EVERYWHERE: enough and share >= 0.5,
+            Standing.SHARED: share < 0.5 and uses >= limits["shared"],
+            Standing.UNIQUE: enough and uses == 1,
+            Standing.FIRST: first >= max(3, self.pages * limits["first_share"]) and first >= 0.5 * uses,
+        }
+        return Standing(sum(one.value for one, holds in found.items() if holds))
+
+    def sentence(self, path: str | None, one: Standing, /) -> str:
+        """Return a standing in words, with the figures."""
+        if one is Standing.UNIQUE:
+            return _SENTENCES[one]
+        if one is Standing.FIRST:
+            return f"the first image of {self.first.get(path or '', 0):,} pages"
+        return f"used by {self.uses.get(path or '', 0):,} of {self.pages:,} pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How a site uses its files without the figures, which change with every page: ``of`` says it of a path."""
+
+    of: Callable[[str], Standing]
+
+    def standing(self, path: str | None, _limits: Mapping[str, float], /) -> Standing:
+        """Return how the site uses a file; the limits were applied before."""
+        return self.of(path) if path else Standing.NONE
+
+    def sentence(self, _path: str | None, one: Standing, /) -> str:
+        """Return a standing in words."""
+        return _SENTENCES[one]
+
+
+_SENTENCES = {
+    Standing.EVERYWHERE: "used by most pages",
+    Standing.SHARED: "used by several pages",
+    Standing.UNIQUE: "used by this page alone",
+    Standing.FIRST: "the first image of many pages",
+}

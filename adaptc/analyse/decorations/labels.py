@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from adaptc.analyse.decorations.ads import ad_reason
-from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, Tag, UseEvidence
+from adaptc.analyse.decorations.evidence import ImageEvidence, SiteUse, Tag, UseEvidence
 from adaptc.analyse.decorations.rules import DecorationRules, Question
 from adaptc.analyse.decorations.signs import Case, signs
 
@@ -56,7 +56,7 @@ def label_page(
     page: str,
     uses: Iterable[UseEvidence],
     images: Mapping[str, ImageEvidence],
-    counts: SiteCounts,
+    site: SiteUse,
     rules: DecorationRules,
     level: str | None = None,
 ) -> list[ImageUse]:
@@ -67,7 +67,7 @@ def label_page(
     """
     found: dict[str, ImageUse] = {}
     for use in uses:
-        one = _labelled(page, Case(use, images.get(use.path or ""), counts, rules), level)
+        one = _labelled(page, Case(use, images.get(use.path or ""), site, rules), level)
         other = found.get(use.ref)
         if other is None or _ORDER.index(one.label) < _ORDER.index(other.label):
             found[use.ref] = one

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adaptc import media
@@ -16,7 +18,10 @@ from adaptc.svg.parse import SvgMalformedError, parse_svg
 if TYPE_CHECKING:
     from PIL import Image
 
+Colour = tuple[int, int, int]
 THUMBNAIL = 64  # px a side: enough to tell a photograph from a drawing, and 0.1 ms to count
+_COMMON = 0.25  # share of the pixels from which a colour is that of the image
+_HIDES = 250  # alpha from which nothing behind can be seen
 _SEE_THROUGH = 64  # alpha below this is mostly background
 _LENGTH = re.compile(r"\s*(\d*\.?\d+)(px|pt|pc|mm|cm|in|em|ex)?\s*")
 _PX = {
@@ -41,21 +46,41 @@ def image_evidence(content: bytes, media_type: str, limit_pixels: int = LIMIT_PI
         return ImageEvidence(media_type, len(content))
     width, height = facts.natural_size
     measured = _measured(content)
-    return ImageEvidence(facts.media_type, len(content), width, height, facts.frames, facts.has_alpha, *measured)
+    kind, frames, has_alpha = facts.media_type, facts.frames, facts.has_alpha
+    evidence = ImageEvidence(kind, len(content), width, height, frames, has_alpha)
+    return replace(evidence, **measured)
 
 
-def _measured(content: bytes) -> tuple[float | None, int | None, float | None]:
-    """Return entropy, colours and transparent share of the thumbnail."""
+def _measured(content: bytes) -> dict[str, Any]:
+    """Return what the thumbnail shows, by the fields of ``ImageEvidence``."""
     try:
         with open_image(content) as image:
             image.draft("RGB", (THUMBNAIL, THUMBNAIL))  # JPEG decodes at an eighth of the size
             thumbnail = _thumbnail(image)
     except BROKEN:
-        return None, None, None
+        return {}
     pixels = _pixels(thumbnail)
     seen = [(r, g, b) for r, g, b, alpha in pixels if alpha >= _SEE_THROUGH]
     transparent = 1 - len(seen) / max(len(pixels), 1)
-    return _entropy(seen), len({(r >> 4, g >> 4, b >> 4) for r, g, b in seen}), round(transparent, 3)
+    coarse = Counter((r >> 4, g >> 4, b >> 4) for r, g, b in seen)
+    return {
+        "entropy": _entropy(seen),
+        "colours": len(coarse),
+        "transparent": round(transparent, 3),
+        "opaque": round(sum(pixel[3] >= _HIDES for pixel in pixels) / max(len(pixels), 1), 3),
+        "colour": _dominant(seen, coarse),
+    }
+
+
+def _dominant(seen: Sequence[Colour], coarse: Counter[Colour]) -> Colour | None:
+    """Return the mean of the pixels of the commonest coarse colour; where none is common, that of all pixels."""
+    if not seen:
+        return None
+    commonest, count = max(coarse.items(), key=lambda item: (item[1], item[0]))
+    alike = [one for one in seen if (one[0] >> 4, one[1] >> 4, one[2] >> 4) == commonest]
+    chosen = alike if count >= _COMMON * len(seen) else seen
+    red, green, blue = (round(sum(channel) / len(chosen)) for channel in zip(*chosen, strict=True))
+    return red, green, blue
 
 
 def _thumbnail(image: Image.Image) -> Image.Image:

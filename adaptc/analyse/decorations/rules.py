@@ -21,6 +21,7 @@ from importlib import resources
 from typing import Any
 
 from adaptc.analyse.decorations.evidence import Tag
+from adaptc.analyse.decorations.filters import FilterList
 from adaptc.diagnostics import UsageError
 from adaptc.tomlsource import TomlSource, nearest, parse_toml, shown
 
@@ -51,9 +52,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Ads:
-    """What advertisements and trackers look like: parts of host and path, words of class names, sizes in px."""
+    """What advertisements and trackers look like: parts of host and path, words of class names, sizes in px.
+
+    ``widgets`` are URLs of buttons and boxes of social networks; ``globals`` names that scripts of all these define.
+    """
 
     urls: re.Pattern[str]
+    widgets: re.Pattern[str]
+    globals: frozenset[str]
     names: frozenset[str]
     sizes: frozenset[tuple[int, int]]
 
@@ -69,6 +75,7 @@ class DecorationRules:
     figures: frozenset[str]
     ads: Ads
     overrides: tuple[Override, ...] = field(default=())
+    filters: FilterList = field(default_factory=FilterList)
 
 
 @cache
@@ -106,12 +113,18 @@ def _made(values: Mapping[str, Any], user: Mapping[str, Any]) -> DecorationRules
         {word: region for region, found in values["regions"].items() for word in found},
         frozenset(values["figures"]["words"]),
         Ads(
-            re.compile("|".join(map(fnmatch.translate, ads["urls"])) or r"(?!)", re.IGNORECASE),
+            _patterns(ads["urls"]),
+            _patterns(ads["widgets"]),
+            frozenset(ads["globals"]),
             frozenset(ads["names"]),
             frozenset((width, height) for width, height in ads["sizes"]),
         ),
         tuple(_overrides(user)),
     )
+
+
+def _patterns(globs: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(fnmatch.translate, globs)) or r"(?!)", re.IGNORECASE)
 
 
 def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
@@ -194,10 +207,11 @@ def _override_problem(entry: Any) -> str | None:
         return "selector or url must be a text"
     if not isinstance(levels, list) or not all(isinstance(one, str) for one in levels):
         return "levels must be a list of names"
-    return _selector_problem(entry["selector"]) if "selector" in entry else None
+    return selector_problem(entry["selector"]) if "selector" in entry else None
 
 
-def _selector_problem(selector: str) -> str | None:
+def selector_problem(selector: str) -> str | None:
+    """Return why a CSS selector cannot be used, or ``None``."""
     from adaptc.html.document import parse_bare
 
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptc.analyse.decorations.evidence import ImageEvidence, SiteCounts, UseEvidence
+from adaptc.analyse.decorations.evidence import ImageEvidence, SiteUse, Standing, UseEvidence
 from adaptc.analyse.decorations.rules import DecorationRules
 from adaptc.analyse.decorations.surroundings import words
 
@@ -21,8 +21,13 @@ class Case:
 
     use: UseEvidence
     image: ImageEvidence | None
-    counts: SiteCounts
+    site: SiteUse
     rules: DecorationRules
+
+    @cached_property
+    def standing(self) -> Standing:
+        """How the site uses the file."""
+        return self.site.standing(self.use.path, self.rules.limits)
 
     @cached_property
     def size(self) -> tuple[float, float] | None:
@@ -161,31 +166,26 @@ def animated(case: Case) -> str | None:
 
 @_sign
 def everywhere(case: Case) -> str | None:
-    is_so = case.counts.pages >= case.rules.limits["pages"] and case.counts.share(case.use.path) >= 0.5
-    return _if(is_so, _used_by(case))
+    return _stands(case, Standing.EVERYWHERE)
 
 
 @_sign
 def shared(case: Case) -> str | None:
-    uses, counts = case.counts.uses.get(case.use.path or "", 0), case.counts
-    return _if(counts.share(case.use.path) < 0.5 and uses >= case.rules.limits["shared"], _used_by(case))
+    return _stands(case, Standing.SHARED)
 
 
 @_sign
 def unique(case: Case) -> str | None:
-    is_so = case.counts.pages >= case.rules.limits["pages"] and case.counts.uses.get(case.use.path or "") == 1
-    return _if(is_so and not case.is_background(), "used by this page alone")
+    return None if case.is_background() else _stands(case, Standing.UNIQUE)
 
 
 @_sign
 def first_on_pages(case: Case) -> str | None:
-    first, uses = case.counts.first.get(case.use.path or "", 0), case.counts.uses.get(case.use.path or "", 0)
-    is_many = first >= max(3, case.counts.pages * case.rules.limits["first_share"])
-    return _if(is_many and first >= 0.5 * uses, f"the first image of {first:,} pages")
+    return _stands(case, Standing.FIRST)
 
 
-def _used_by(case: Case) -> str:
-    return f"used by {case.counts.uses.get(case.use.path or '', 0):,} of {case.counts.pages:,} pages"
+def _stands(case: Case, one: Standing) -> str | None:
+    return case.site.sentence(case.use.path, one) if one in case.standing else None
 
 
 # ---- the page

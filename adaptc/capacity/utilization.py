@@ -1,0 +1,89 @@
+"""How busy a server is: U = aR + bW, the bound below which deadlines are met, the service time of a file.
+
+Abdelzaher, Shin and Bhatti 2002, sections 4 and 7. R counts requests a second, W kB a second, and coefficients are
+seconds a request and seconds a kB, so that U is a share: 1 is a busy bottleneck.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+# Aperiodic tasks under deadline-monotonic scheduling meet their deadlines below 1 / (1 + sqrt(1/2)) = 0.5858
+# (section 4.1, rounded down there).
+BOUND = 0.58
+EXACT_BOUND = 1 / (1 + math.sqrt(0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What serving costs: seconds a request (a), seconds a kB (b), seconds a rejected request (c).
+
+    The defaults are those of section 4.3. The text there says 33 us a kB and the equation 35; 33 is what the
+    estimator ended at.
+    """
+
+    request: float = 0.00083
+    kilobyte: float = 0.000033
+    rejection: float = 0.00055
+
+    def utilization(self, requests: float, kilobytes: float) -> float:
+        """Return U = aR + bW (equation 1)."""
+        return self.request * requests + self.kilobyte * kilobytes
+
+    def utilization_admitting(self, requests: float, kilobytes: float, admitted: float) -> float:
+        """Return U = aRf + bW + cR(1-f) (equation 2) when a share ``admitted`` of all requests is served."""
+        return self.utilization(requests * admitted, kilobytes) + self.rejection * requests * (1 - admitted)
+
+
+def service_time(kilobytes: float) -> float:
+    """Return the seconds that a file of this size took on the paper's server (section 7.2).
+
+    T_s(x) = max(1.604 + 0.063 x, 0.093 x) ms: the end system is the bottleneck first, the network later. Table 2's
+    1.677 for 1 kB is a misprint of 1.667.
+    """
+    return max(1.604 + 0.063 * kilobytes, 0.093 * kilobytes) / 1000
+
+
+def sustainable_rate(kilobytes: float) -> float:
+    """Return the requests a second for files of this size at which the paper's server is full."""
+    return 1 / service_time(kilobytes)
+
+
+class CapacityExceeded(Exception):
+    """The guarantees of the virtual servers together need more than the machine has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What a virtual server is promised: requests a second and kB a second (section 5.1)."""
+
+    requests: float
+    kilobytes: float
+
+
+def allocations(
+    guarantees: Mapping[str, Guarantee], cost: Cost, bound: float = BOUND, throughput_only: bool = False
+) -> dict[str, float]:
+    """Return U*_i = a R_max + b W_max of each virtual server.
+
+    Raises ``CapacityExceeded`` when their sum exceeds ``bound``; where only throughput is asked, not response
+    time, it may go up to 1.
+    """
+    targets = {name: cost.utilization(one.requests, one.kilobytes) for name, one in guarantees.items()}
+    limit = 1.0 if throughput_only else bound
+    total = sum(targets.values())
+    if total > limit:
+        parts = ", ".join(f"{name} {target:.4f}" for name, target in targets.items())
+        raise CapacityExceeded(f"the guarantees need a utilization of {total:.4f} ({parts}); the bound is {limit:g}")
+    return targets
+
+
+def priority_target(target: float, higher: Iterable[float], lower_rates: Iterable[float], cost: Cost) -> float:
+    """Return U*_j = U* - sum of U_i above - sum of c R_l below (section 5.2); negative when there is nothing left.
+
+    ``higher`` are the measured utilizations of the higher priorities, ``lower_rates`` the request rates of the
+    lower ones, all of which may have to be rejected.
+    """
+    return target - sum(higher) - cost.rejection * sum(lower_rates)

@@ -1,0 +1,221 @@
+"""``adaptc capacity``: what a ladder of levels will buy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
+from adaptc.diagnostics import UsageError
+
+if TYPE_CHECKING:
+    from adaptc.capacity.ladder import Delays, Rung, RungCapacity
+    from adaptc.capacity.utilization import Cost
+    from adaptc.config import Config
+
+T = TypeVar("T")
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_POSITIVE = click.FloatRange(0, min_open=True)
+
+
+@command("capacity")
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
+@click.option("--level", "given", multiple=True, metavar="NAME=REQUESTS,KB", help="A level instead of DIR's; again.")
+@click.option("--request-ms", type=_POSITIVE, metavar="MS", help="a: cost of a request.")
+@click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
+@click.option("--rejection-ms", type=_POSITIVE, default=0.55, metavar="MS", help="c: of a rejection.  [default: 0.55]")
+@click.option("--bound", type=click.FloatRange(0, 1, min_open=True), default=0.58, help="Share that may be busy.")
+@click.option("--load", type=_POSITIVE, metavar="PAGES", help="Pages a second to expect.")
+@click.option("--workers", type=click.IntRange(1), default=256, help="Requests served at once.  [default: 256]")
+@click.option("--line", type=_POSITIVE, metavar="MBIT", help="Megabits a second of the access line.")
+@click.option("--clients", is_flag=True, help="Say what actions on pages saved clients in the paper.")
+def capacity(
+    frame: Frame,
+    output: Path | None,
+    given: tuple[str, ...],
+    request_ms: float | None,
+    kilobyte_ms: float | None,
+    rejection_ms: float,
+    bound: float,
+    load: float | None,
+    workers: int,
+    line: float | None,
+    clients: bool,
+) -> None:
+    """Say what a ladder of levels will buy.
+
+    A page costs a ms for each request and b ms for each kilobyte: U = aR + bW. Printed are, for each level, the
+    cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
+    the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
+    """
+    from adaptc.capacity.manifest_ladder import ladder_of
+
+    overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
+    config = frame.load(overrides)
+    ladder = [_given(one) for one in given] or _built(config, ladder_of)
+    cost = _cost(config, rejection_ms)
+    record = _record(ladder, cost, bound)
+    if load is not None:
+        record["load"] = _load_record(ladder, cost, bound, load, workers, line)
+    if clients:
+        record["clients"] = _clients_record(None if given else config)
+    if frame.format == "json":
+        print_json(record)
+    else:
+        print_text(_text(record), frame)
+
+
+def _cost(config: Config, rejection_ms: float) -> Cost:
+    from adaptc.capacity.utilization import Cost
+
+    return Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000, rejection_ms / 1000)
+
+
+def _given(text: str) -> Rung:
+    from adaptc.capacity.ladder import Rung
+
+    name, _, figures = text.partition("=")
+    requests, _, kilobytes = figures.partition(",")
+    try:
+        rung = Rung(name, float(requests), float(kilobytes))
+    except ValueError:
+        raise UsageError(f"--level {text}: write NAME=REQUESTS,KB, such as regular=59,322") from None
+    if not name or not rung.requests > 0 or not rung.kilobytes >= 0:
+        raise UsageError(f"--level {text}: a page takes at least a request, and its kilobytes are not negative")
+    return rung
+
+
+def _built(config: Config, read: Callable[[Mapping[str, Any]], T]) -> T:
+    """Return what ``read`` finds in the manifest of the output. Raises ``UsageError`` when that is nothing."""
+    path = config.output / "manifest.json"
+    try:
+        found = read(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        raise UsageError(f"there is no {path}: build the site first, or give levels with --level") from None
+    except (ValueError, LookupError, TypeError) as error:
+        raise UsageError(f"{path} is not a manifest of this version of adaptc: {error}") from None
+    if not found:
+        raise UsageError(f"{path} has no pages")
+    return found
+
+
+def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
+    from adaptc.capacity.ladder import capacities
+
+    return {
+        "request_ms": round(cost.request * 1000, 6),
+        "kilobyte_ms": round(cost.kilobyte * 1000, 6),
+        "rejection_ms": round(cost.rejection * 1000, 6),
+        "bound": bound,
+        "levels": [_level_record(one) for one in capacities(ladder, cost, bound)],
+    }
+
+
+def _level_record(found: RungCapacity) -> dict[str, Any]:
+    return {
+        "level": found.rung.name,
+        "requests": round(found.rung.requests, 3),
+        "kilobytes": round(found.rung.kilobytes, 3),
+        "page_ms": round(found.page_cost * 1000, 4),
+        "pages_per_second": round(found.page_rate, 3),
+        "factor": round(found.factor, 4),
+    }
+
+
+def _load_record(
+    ladder: Sequence[Rung], cost: Cost, bound: float, load: float, workers: int, line: float | None
+) -> dict[str, Any]:
+    from adaptc.capacity.ladder import delays, mixture
+
+    bits = line * 1e6 if line else None
+    m = mixture(ladder, cost, load, bound)
+    return {
+        "pages_per_second": load,
+        "m": round(m, 4),
+        "mixture": _shares(ladder, m),
+        "levels": [_delay_record(rung, delays(rung, cost, load, workers, bits)) for rung in ladder],
+    }
+
+
+def _delay_record(rung: Rung, found: Delays) -> dict[str, Any]:
+    return {
+        "level": rung.name,
+        "utilization": round(found.utilization, 4),
+        "turned_away": round(found.blocked, 6),
+        "server_ms": round(found.server * 1000, 3),
+        "line_ms": None if found.line is None else round(found.line * 1000, 3),
+    }
+
+
+def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
+    """Return the share of clients by level: m = I + F gives F to level I + 1 and the rest to level I."""
+    names = ["reject", *(rung.name for rung in reversed(ladder))]
+    whole = min(int(m), len(ladder) - 1)
+    shares = {names[whole + 1]: round(m - whole, 4), names[whole]: round(1 - (m - whole), 4)}
+    return {name: share for name, share in shares.items() if share}
+
+
+def _clients_record(config: Config | None) -> dict[str, Any]:
+    """Return the paper's savings by client and server, and where the pages of the build stand among its buckets."""
+    from adaptc.capacity.manifest_ladder import buckets_of
+    from adaptc.capacity.page_time import ACTIONS, SAVINGS
+
+    pairs = {
+        name: {"seconds": one.base, **dict(zip(ACTIONS, one.percent, strict=True))} for name, one in SAVINGS.items()
+    }
+    if config is None:
+        return {"saved_percent": pairs}
+    buckets = _built(config, buckets_of)
+    share = {
+        str(bucket): {"percent": round(100 * count / buckets.total(), 1), "paper": bucket.paper_share}
+        for bucket, count in sorted(buckets.items(), key=lambda item: (-item[1], str(item[0])))
+    }
+    return {"saved_percent": pairs, "pages": share}
+
+
+def _text(record: dict[str, Any]) -> str:
+    head = ["level", "requests", "kB", "ms a page", f"pages/s at {record['bound']:g}", "factor"]
+    keys = ("requests", "kilobytes", "page_ms", "pages_per_second", "factor")
+    formats = ("{:.1f}", "{:,.1f}", "{:.2f}", "{:,.1f}", "{:.2f}")
+    rows = [[one["level"], *(form.format(one[key]) for form, key in zip(formats, keys, strict=True))]
+            for one in record["levels"]]  # fmt: skip
+    lines = [table([head, *rows], right=range(1, 6))]
+    if "load" in record:
+        lines += ["", *_load_text(record["load"])]
+    if "clients" in record:
+        lines += ["", *_clients_text(record["clients"])]
+    return "\n".join(lines)
+
+
+def _load_text(load: dict[str, Any]) -> list[str]:
+    head = ["level", "busy", "turned away", "ms at the server", "ms on the line"]
+    rows = [[one["level"], f"{one['utilization']:.2f}", f"{one['turned_away']:.1%}", f"{one['server_ms']:.2f}",
+             "-" if one["line_ms"] is None else f"{one['line_ms']:.2f}"] for one in load["levels"]]  # fmt: skip
+    shares = ", ".join(f"{share:.0%} {name}" for name, share in load["mixture"].items())
+    return [
+        f"at {load['pages_per_second']:g} pages a second, a request:",
+        table([head, *rows], right=range(1, 5)),
+        f"m = {load['m']:.2f} keeps the bound: {shares}",
+    ]
+
+
+def _clients_text(clients: dict[str, Any]) -> list[str]:
+    pairs = clients["saved_percent"]
+    actions = list(next(iter(pairs.values())))
+    rows = [[name, *(f"{found[action]:g}" for action in actions)] for name, found in pairs.items()]
+    head = ["client-server", "s a page", *actions[1:]]
+    lines = [
+        "percent of the time of a page that actions saved in the paper:",
+        table([head, *rows], range(1, len(head))),
+    ]
+    if "pages" in clients:
+        rows = [[name, f"{one['percent']:g}", f"{one['paper']}"] for name, one in clients["pages"].items()]
+        title = "pages by bucket (container bytes, embedded objects, their bytes), percent here and there:"
+        lines += ["", title, table([["bucket", "here", "paper"], *rows], range(1, 3))]
+    return lines

@@ -1,0 +1,110 @@
+"""``adaptc classify``: tells clients on poor and on rich lines apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adaptc.cli.daemon import busy, daemon_options, existing_output, owned, say, serve_metrics, settings_table
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
+from adaptc.diagnostics import UsageError
+
+if TYPE_CHECKING:
+    from adaptc.runtime.classify.settings import ClassifySettings
+
+_LOG = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+
+@command("classify")
+@click.argument("logs", nargs=-1, type=_LOG, metavar="LOG")
+@daemon_options
+@click.option("--log-format", metavar="FORMAT", help="The format of the logs.  [default: common or combined]")
+@click.option("--replay", is_flag=True, help="Read the logs to their end, print a table of the classes and end.")
+def classify(
+    frame: Frame,
+    logs: tuple[Path, ...],
+    output: Path | None,
+    given: tuple[str, ...],
+    metrics: int | None,
+    dry_run: bool,
+    log_format: str | None,
+    replay: bool,
+) -> ExitCode:
+    """Tell poor, normal and rich clients apart by the access log.
+
+    Follows each LOG of Apache or nginx and measures, for every client, how long after a page its first and last
+    embedded object were asked for. The class of each client and network goes to the tables in DIR/run by which the
+    server's configuration picks a level.
+    """
+    from adaptc.runtime.classify.settings import CHECKS, ClassifySettings
+    from adaptc.runtime.settings import read_settings
+
+    config = frame.load({"output": output})
+    settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), given)
+    settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
+    if not settings.logs:
+        raise UsageError("name a LOG, or logs in [daemons.classify]")
+    if replay:
+        return _replay(frame, settings)
+    return _run(frame, settings, existing_output(config), metrics, dry_run)
+
+
+def _run(frame: Frame, settings: ClassifySettings, output: Path, metrics: int | None, dry_run: bool) -> ExitCode:
+    from adaptc.runtime.classify.daemon import ClassifyDaemon
+    from adaptc.runtime.loop import run as drive
+    from adaptc.runtime.reporter import Reporter
+    from adaptc.runtime.run_directory import DaemonBusy, RunDirectory
+
+    run = None if dry_run else RunDirectory.of(output)
+    reporter = Reporter("classify", [run] if run else [], say(frame))
+    try:
+        with owned(run, "classify", "classifies clients"):
+            serve_metrics(reporter, metrics)
+            drive(ClassifyDaemon(settings, reporter, run), settings.interval)
+    except DaemonBusy as error:
+        return busy(error)
+    return ExitCode.DONE
+
+
+def _replay(frame: Frame, settings: ClassifySettings) -> ExitCode:
+    from adaptc.accesslog.parser import compile_format
+    from adaptc.runtime.classify.daemon import replay
+    from adaptc.runtime.classify.history import read_history
+
+    skipped = [0]
+    found = read_history(settings.logs, compile_format(settings.log_format), frozenset(settings.unacted), skipped)
+    classifier = settings.classifier()
+    shares = replay(classifier, found)
+    believed = {name: client.estimate for name, client in classifier.clients.items()}
+    if frame.format == "json":
+        print_json({"skipped": skipped[0], "clients": [
+            {"client": client, **_counts(counts), "class": now.believed if (now := believed.get(client)) else None}
+            for client, counts in shares.items()
+        ]})  # fmt: skip
+    else:
+        _print_shares(frame, shares, skipped[0])
+    return ExitCode.DONE
+
+
+def _counts(counts: Counter[str]) -> dict[str, int]:
+    from adaptc.runtime.classify.estimate import CLASSES
+
+    return {name: counts[name] for name in CLASSES}
+
+
+def _print_shares(frame: Frame, shares: Mapping[str, Counter[str]], skipped: int) -> None:
+    """Print the table with the busiest clients first, in percent of their pages."""
+    rows = [["client", "pages", "poor", "normal", "rich"]]
+    for client, counts in sorted(shares.items(), key=lambda item: (-item[1].total(), item[0])):
+        percent = [f"{count / counts.total():.0%}" if count else "-" for count in _counts(counts).values()]
+        rows.append([client, f"{counts.total():,}", *percent])
+    print_text(table(rows, right=range(1, 5)), frame)
+    if skipped:
+        say(frame)(f"{skipped:,} lines were not in the format and were skipped")

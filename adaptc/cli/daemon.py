@@ -1,0 +1,112 @@
+"""What the commands of the daemons share: options, output directory, settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame
+from adaptc.diagnostics import UsageError, printable
+
+if TYPE_CHECKING:
+    from adaptc.config import Config
+    from adaptc.runtime.reporter import Reporter
+    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.runtime.sensors.cpu import CpuSource
+    from adaptc.tomlsource import TomlSource
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def output_option(function: F) -> F:
+    """Add ``-o``."""
+    return click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")(
+        function
+    )
+
+
+def daemon_options(function: F) -> F:
+    """Add the options of every daemon."""
+    options = (
+        output_option,
+        click.option(
+            "--set", "given", multiple=True, metavar="KEY=VALUE", help="Change a setting; may be given again."
+        ),
+        click.option("--metrics", type=click.IntRange(0, 65535), metavar="PORT", help="Serve figures for Prometheus."),
+        click.option("--dry-run", is_flag=True, help="Say what would be decided; write nothing."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def settings_table(config: Config, name: str) -> TomlSource:
+    """Return ``[daemons.NAME]``. Raises ``UsageError`` for a daemon that there is not."""
+    from adaptc.runtime.status import DAEMONS
+    from adaptc.tomlsource import nearest
+
+    for other in config.daemons.values:
+        if other not in DAEMONS:
+            raise UsageError(config.daemons.complaint((other,), f"unknown daemon {other}{nearest(other, DAEMONS)}"))
+    return config.daemons.below(name)
+
+
+def existing_output(config: Config) -> Path:
+    """Return the output directory. Raises ``UsageError`` when nothing was built there."""
+    if not config.output.is_dir():
+        raise UsageError(
+            f"there is no output {printable(str(config.output))}: build the site first, or name it with -o"
+        )
+    return config.output
+
+
+def say(frame: Frame) -> Callable[[str], None]:
+    """Return a function that prints a line for people to standard error, which journals keep."""
+
+    def echo(line: str) -> None:
+        if not frame.quiet:
+            click.echo(printable(line), err=True)
+
+    return echo
+
+
+def serve_metrics(reporter: Reporter, port: int | None) -> None:
+    """Serve the figures on ``port``, if any. Raises ``UsageError`` when the port is taken."""
+    if port is None:
+        return
+    try:
+        reporter.serve(port)
+    except OSError as error:
+        raise UsageError(f"--metrics {port}: {error.strerror}") from None
+
+
+def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextManager[None]:
+    """Hold the lock of a daemon's work, if it writes at all; entering raises ``DaemonBusy``."""
+    return run.locked(lock, work) if run else nullcontext()
+
+
+def cpu_source(group: str) -> CpuSource:
+    """Return the CPU sensor of a control group, or of the host. Raises ``UsageError``."""
+    from adaptc.runtime.sensors.cpu import HostCpu, open_group
+
+    if not group:
+        return HostCpu()
+    try:
+        return open_group(group, os.cpu_count() or 1)
+    except FileNotFoundError as error:
+        raise UsageError(f"cgroup {group}: {error.strerror}: {error.filename}") from None
+
+
+def busy(sentence: object) -> ExitCode:
+    """Say that another daemon does the work."""
+    click.echo(f"adaptc: {sentence}", err=True)
+    return ExitCode.BUSY

@@ -1,0 +1,67 @@
+"""``adaptc emit``: writes the configuration of a server, and action tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.diagnostics import UsageError, printable
+
+if TYPE_CHECKING:
+    from adaptc.config import Config
+    from adaptc.emit.serve.emitter import Emitted
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+WHAT = ("apache", "nginx", "actions")
+
+
+@command("emit")
+@click.argument("what", type=click.Choice([*WHAT, "all"]))
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option("--check", "table", type=_FILE, metavar="TABLE", help="With actions: compare TABLE with the build.")
+def emit(frame: Frame, what: str, output: Path | None, table: Path | None) -> ExitCode:
+    """Write server configuration for the last build.
+
+    The files go to opt/serve, each with instructions on top; what changes while the server runs is in opt/run.
+    """
+    config = frame.load({"output": output})
+    if table is not None:
+        return _check(frame, config, what, table)
+    from adaptc.emit.serve.emitter import emit as run
+
+    _show(frame, run(config, WHAT if what == "all" else (what,)))
+    return ExitCode.DONE
+
+
+def _check(frame: Frame, config: Config, what: str, table: Path) -> ExitCode:
+    from adaptc.config import relevelled
+    from adaptc.emit.serve.emitter import check_actions
+
+    if what != "actions":
+        raise UsageError("--check goes with adaptc emit actions")
+    found = list(relevelled(check_actions(config, table), config))
+    if frame.format == "json":
+        print_json({"table": str(table), "diagnostics": [diagnostic_record(one) for one in found]})
+    elif found:
+        print_diagnostics(found, frame)
+    else:
+        print_text(f"{printable(str(table))} names what was built", frame)
+    return exit_code(found)
+
+
+def _show(frame: Frame, emitted: Emitted) -> None:
+    policy = emitted.policy
+    if frame.format == "json":
+        files = [str(file) for file in emitted.files]
+        print_json({"files": files, "name": policy.name, "state": policy.state, "flag": policy.flag})
+        return
+    for file in emitted.files:
+        print_text(f"wrote {printable(str(file))}", frame)
+    if emitted.configures:
+        print_text(f"switch it on: touch {printable(policy.flag)}", frame)

@@ -1,0 +1,73 @@
+"""``adaptc export``: writes the whole site at one level into a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+
+if TYPE_CHECKING:
+    from adaptc.export.site import Exported
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@command("export")
+@click.argument("level")
+@click.argument("dest", type=_FOLDER)
+@click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site that was built.")
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option(
+    "--encodings",
+    type=click.Choice(["suffix", "parallel", "none"]),
+    default="suffix",
+    show_default=True,
+    help="Where encoded files go: foo.html.br beside foo.html, or br/foo.html beside id/foo.html.",
+)
+def export(frame: Frame, level: str, dest: Path, docroot: Path | None, output: Path | None, encodings: str) -> ExitCode:
+    """Write the whole site at LEVEL into DEST.
+
+    For hosts that send files and know nothing of levels. A new DEST appears when it is complete; in one that an earlier
+    export made, files are replaced one by one, and what is gone from the site is removed. Other files are left alone.
+    """
+    from adaptc.cli.progress import watching
+    from adaptc.engine.lock import OutputBusy
+    from adaptc.export.site import export_site
+
+    config = frame.load({"docroot": docroot, "output": output})
+    try:
+        with watching(frame) as progress:
+            done = export_site(config, level, dest, encodings, progress)
+    except OutputBusy as busy:
+        click.echo(f"adaptc: {busy}", err=True)
+        return ExitCode.BUSY
+    if frame.format == "json":
+        print_json(_record(done, level))
+    else:
+        print_diagnostics(done.diagnostics, frame)
+        print_text(_sentence(done), frame)
+    return exit_code(done.diagnostics)
+
+
+def _sentence(done: Exported) -> str:
+    from adaptc.emit.quantities import written_bytes
+
+    counts = f"wrote {done.written:,} files, kept {done.kept:,}, removed {done.removed:,}"
+    return f"{done.destination}: {counts}; {written_bytes(done.size)}"
+
+
+def _record(done: Exported, level: str) -> dict[str, Any]:
+    return {
+        "destination": str(done.destination),
+        "level": level,
+        "written": done.written,
+        "kept": done.kept,
+        "removed": done.removed,
+        "size": done.size,
+        "diagnostics": [diagnostic_record(one) for one in done.diagnostics],
+    }

@@ -1,0 +1,62 @@
+"""``adaptc force``: asks the daemons for a level, for some time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adaptc.cli.daemon import existing_output, output_option
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_text
+from adaptc.diagnostics import UsageError
+from adaptc.tomlsource import nearest
+
+if TYPE_CHECKING:
+    from adaptc.config import Config
+    from adaptc.runtime.run_directory import RunDirectory
+
+
+@command("force")
+@click.argument("level")
+@output_option
+@click.option("--for", "period", default="10m", metavar="TIME", help="For how long: 30s, 10m, 2h.  [default: 10m]")
+def force(frame: Frame, level: str, output: Path | None, period: str) -> None:
+    """Serve LEVEL for some time, whatever the load.
+
+    LEVEL is a level that was built, "original" for the site as it is, or "reject". adaptc switch has two modes, so
+    it sets the flag for every LEVEL but the original; adaptc control sends every client to LEVEL. When the time is
+    over, or after adaptc auto, they decide again.
+    """
+    from adaptc.runtime.override import Override, write_override
+    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.runtime.settings import seconds
+
+    config = frame.load({"output": output})
+    run = RunDirectory.of(existing_output(config))
+    span = seconds(period)
+    if span is None or not 1 <= span <= 30 * 86400:
+        raise UsageError(f"--for {period}: a time such as 30s, 10m or 2h, 30 days at most")
+    _refuse_unknown(config, run, level)
+    _refuse_silence(run)
+    write_override(run, Override(level, time.time() + span))
+    print_text(f"{level} for {period}; adaptc auto ends it", frame)
+
+
+def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
+    from adaptc.runtime.override import ORIGINAL, REJECT
+    from adaptc.runtime.status import built_levels
+
+    known = [ORIGINAL, REJECT, *built_levels(run.path.parent)]
+    if level not in known:
+        raise UsageError(f"{config.output} has no level {level}{nearest(level, known)}; there are {', '.join(known)}")
+
+
+def _refuse_silence(run: RunDirectory) -> None:
+    """Nobody would obey, and nobody would end it."""
+    from adaptc.runtime.status import live
+
+    if not any(one.lives for one in live(run, time.time()) if one.name in ("switch", "control")):
+        raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")

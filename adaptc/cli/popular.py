@@ -1,0 +1,121 @@
+"""``adaptc popular``: the pages that make up most page views, from access logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.diagnostics import UsageError
+
+if TYPE_CHECKING:
+    from adaptc.accesslog.reader import LogTally
+    from adaptc.analyse.popularity import PageFinder, Rank
+    from adaptc.config import Config
+    from adaptc.diagnostics import Diagnostic
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@command("popular")
+@click.argument("log", nargs=-1)
+@click.option("--share", type=float, metavar="SHARE", help="Of all page views, from 0.01 to 1.  [default: 0.7]")
+@click.option("--log-format", metavar="FORMAT", help="Of the logs: a name, or a string of Apache or nginx.")
+@click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site; by default that of the configuration.")
+@click.option("--base-url", metavar="URL", help="The URL under which the site is published.")
+def popular(
+    frame: Frame,
+    log: tuple[str, ...],
+    share: float | None,
+    log_format: str | None,
+    docroot: Path | None,
+    base_url: str | None,
+) -> ExitCode:
+    """List the pages that make up most page views.
+
+    LOG is an access log, plain or gzip, or - for standard input; by default those of the configuration. These are
+    the pages that degraded levels are built for. Without a docroot, pages are known by their names.
+    """
+    from adaptc.config import relevelled
+
+    config = frame.load(
+        {"docroot": docroot, "site.base_url": base_url, "select.share": share, "select.format": log_format}
+    )
+    names = log or config.select.logs
+    if not names:
+        raise UsageError("name a LOG, or give select.logs in adaptc.toml")
+    hits, tally = _hits(config, names)
+    ranks = _popular_set(hits, config)
+    diagnostics = tuple(relevelled(tally.diagnostics, config))
+    if frame.format == "json":
+        print_json(_record(hits, ranks, config, tally, diagnostics))
+    else:
+        print_diagnostics(diagnostics, frame)
+        print_text(_listed(hits, ranks, tally), frame)
+    return exit_code(diagnostics)
+
+
+def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:
+    """Return the views of each page, a page and links to it as one."""
+    from adaptc.accesslog.parser import compile_format
+    from adaptc.accesslog.reader import LogTally, log_files, read_log
+    from adaptc.analyse.popularity import count_paths, joined, page_hits
+
+    find, aliases = _finder(config)
+    parser, tally = compile_format(config.select.format), LogTally()
+    counts = count_paths(entry for name in log_files(names) for entry in read_log(name, parser, tally))
+    return joined(page_hits(counts, find), aliases), tally
+
+
+def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:
+    """Return what finds the page behind a path, and the aliases that there are."""
+    from adaptc.analyse.popularity import name_finder, site_finder
+    from adaptc.load.site import load_site
+    from adaptc.urls import SiteAddress
+
+    if config.docroot is None:
+        return name_finder(SiteAddress(config.site.base_url), next(iter(config.site.index), "")), {}
+    site = load_site(config)[1]
+    return site_finder(site), {path: one.alias_of for path, one in site.sources.items() if one.alias_of is not None}
+
+
+def _popular_set(hits: dict[str, int], config: Config) -> list[Rank]:
+    from adaptc.analyse.popularity import popular_set
+
+    return popular_set(hits, config.select.share)
+
+
+def _listed(hits: dict[str, int], ranks: list[Rank], tally: LogTally) -> str:
+    from adaptc.emit.quantities import written_plural
+
+    lines = written_plural(tally.lines, "line")
+    if not ranks:
+        return f"no view of a page in {lines}"
+    rows = [["views", "share", "together", "page"]]
+    rows += [[f"{one.hits:,}", f"{one.share:.1%}", f"{one.cumulative:.1%}", one.path] for one in ranks]
+    views = f"{ranks[-1].cumulative:.1%} of {sum(hits.values()):,} page views in {lines}"
+    return f"{table(rows, right=(0, 1, 2))}\n\n{len(ranks):,} of {len(hits):,} viewed pages make up {views}"
+
+
+def _record(
+    hits: dict[str, int],
+    ranks: list[Rank],
+    config: Config,
+    tally: LogTally,
+    diagnostics: tuple[Diagnostic, ...],
+) -> dict[str, Any]:
+    return {
+        "share": config.select.share,
+        "views": sum(hits.values()),
+        "viewed_pages": len(hits),
+        "lines": tally.lines,
+        "skipped_lines": tally.skipped,
+        "popular": [
+            {"path": one.path, "views": one.hits, "share": one.share, "cumulative": one.cumulative} for one in ranks
+        ],
+        "diagnostics": [diagnostic_record(one) for one in diagnostics],
+    }

@@ -1,0 +1,53 @@
+"""``adaptc preview``: shows the levels of an output in a browser, two side by side."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text
+from adaptc.diagnostics import UsageError
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@command("preview")
+@click.argument("docroot", required=False, type=_FOLDER)
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
+@click.option("--open", "opens", is_flag=True, help="Open it in the default browser.")
+def preview(frame: Frame, docroot: Path | None, output: Path | None, port: int, opens: bool) -> ExitCode:
+    """Show two levels side by side in a browser.
+
+    Each side has a level and a content coding of its own; requests and bytes are counted as pages are opened.
+    Only this machine can reach it. Ctrl-C ends it.
+    """
+    from adaptc.preview.server import PreviewServer
+
+    config = frame.load({"docroot": docroot, "output": output})
+    try:
+        server = PreviewServer(config, port)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        raise UsageError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from None
+    with server:
+        try:
+            _announce(server.url, frame, opens)
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return ExitCode.DONE
+    return ExitCode.DONE
+
+
+def _announce(url: str, frame: Frame, opens: bool) -> None:
+    if frame.format == "json":
+        print_json({"url": url})
+    else:
+        print_text(f"{url} shows the levels; Ctrl-C ends it", frame)
+    if opens:
+        click.launch(url)

@@ -1,0 +1,97 @@
+"""``adaptc status``: what the daemons do, once or as a live table."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.daemon import existing_output, output_option
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
+
+if TYPE_CHECKING:
+    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.runtime.status import DaemonStatus
+
+_HEAD = ("daemon", "at", "interval")
+
+
+@command("status")
+@output_option
+@click.option("--watch", is_flag=True, help="Go on and show changes, until Ctrl-C; needs a terminal.")
+def status(frame: Frame, output: Path | None, watch: bool) -> None:
+    """Say what the daemons do.
+
+    For each daemon that works for DIR: whether it lives, its mode or m, what its sensors say and the age of its
+    tables; and whether the server is sending levels now.
+    """
+    from adaptc.runtime.run_directory import RunDirectory
+
+    run = RunDirectory(existing_output(frame.load({"output": output})) / "run")
+    if frame.format == "json":
+        print_json(status_record(run, time.time()))
+    elif watch and sys.stdout.isatty():
+        _watch(run)
+    else:
+        print_text(status_text(run, time.time()), frame)
+
+
+def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
+    """Return the status for JSON."""
+    from adaptc.runtime.override import read_override
+    from adaptc.runtime.status import live
+
+    override = read_override(run, now)
+    return {
+        "flag": run.flag.exists(),
+        "override": {"level": override.level, "seconds": round(override.until - now)} if override else None,
+        "daemons": [
+            {**one.said, "daemon": one.name, "age": round(one.age, 1), "lives": one.lives} for one in live(run, now)
+        ],
+    }
+
+
+def status_text(run: RunDirectory, now: float) -> str:
+    """Return the status for people."""
+    from adaptc.runtime.override import read_override
+    from adaptc.runtime.status import live
+
+    lines = [
+        "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")
+    ]
+    override = read_override(run, now)
+    if override:
+        lines.append(f"forced: {override.level} for another {override.until - now:.0f} s")
+    rows = [row for one in live(run, now) for row in _rows(one)]
+    return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
+
+
+def _rows(one: DaemonStatus) -> list[list[str]]:
+    state = "works" if one.lives else "stopped" if one.said.get("stopped") else "dead"
+    rows = [[one.name, state, f"{one.age:.0f} s ago"]]
+    for key, value in one.said.items():
+        if key not in (*_HEAD, "stopped") and value not in (None, [], {}):
+            rows.append(["", key, _shown(value)])
+    return rows
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items() if inner is not None)
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _watch(run: RunDirectory) -> None:
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(refresh_per_second=2) as screen:
+        while True:
+            screen.update(Text(status_text(run, time.time())))
+            time.sleep(0.5)

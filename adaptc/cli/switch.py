@@ -1,0 +1,111 @@
+"""``adaptc switch``: serves the optimized site while the server is overloaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adaptc.cli.daemon import (
+    FILE,
+    busy,
+    cpu_source,
+    daemon_options,
+    existing_output,
+    owned,
+    say,
+    serve_metrics,
+    settings_table,
+)
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text
+
+if TYPE_CHECKING:
+    from adaptc.runtime.sensors.panel import Panel
+    from adaptc.runtime.switch.settings import SwitchSettings
+
+
+@command("switch")
+@daemon_options
+@click.option("--policy", type=click.Choice(["steady", "gopshtein"]), help="The rule that decides.  [default: steady]")
+@click.option("--record", type=FILE, metavar="FILE", help="Append every sample of the sensors to FILE.")
+@click.option("--replay", type=FILE, metavar="FILE", help="Decide on the samples of FILE, print what and end.")
+def switch(
+    frame: Frame,
+    output: Path | None,
+    given: tuple[str, ...],
+    metrics: int | None,
+    dry_run: bool,
+    policy: str | None,
+    record: Path | None,
+    replay: Path | None,
+) -> ExitCode:
+    """Serve the optimized site while the server is overloaded.
+
+    Runs until it is told to stop. Twice a second it reads how busy the CPUs are, the rate of new connections and,
+    with status_url, the idle workers; on overload it makes the flag DIR/run/opt.do, by which the server's
+    configuration sends levels instead of the original, and removes it when the load has gone.
+    """
+    from adaptc.runtime.settings import read_settings
+    from adaptc.runtime.switch.settings import CHECKS, SwitchSettings
+
+    config = frame.load({"output": output})
+    chosen = (*given, f"policy={policy}") if policy else given
+    settings = read_settings(SwitchSettings, CHECKS, settings_table(config, "switch"), chosen)
+    if replay:
+        return _replay(frame, settings, replay)
+    return _run(frame, settings, existing_output(config), metrics, dry_run, record)
+
+
+def _run(
+    frame: Frame, settings: SwitchSettings, output: Path, metrics: int | None, dry_run: bool, record: Path | None
+) -> ExitCode:
+    from adaptc.runtime.loop import run as drive
+    from adaptc.runtime.reporter import Reporter
+    from adaptc.runtime.run_directory import DaemonBusy, RunDirectory
+    from adaptc.runtime.switch.daemon import Surroundings, SwitchDaemon, start_guard
+
+    run = None if dry_run else RunDirectory.of(output)
+    reporter = Reporter("switch", [run] if run else [], say(frame))
+    panel = _panel(settings)
+    try:
+        with owned(run, "mode", "sets the mode"):
+            serve_metrics(reporter, metrics)
+            if run:
+                run.clear_buckets()
+            guard = start_guard(run, settings) if run else None
+            drive(SwitchDaemon(settings, Surroundings(panel, reporter, run, guard, record)), settings.interval)
+    except DaemonBusy as error:
+        return busy(error)
+    return ExitCode.DONE
+
+
+def _panel(settings: SwitchSettings) -> Panel:
+    from adaptc.runtime.sensors.panel import Panel
+    from adaptc.runtime.sensors.pressure import Pressure
+    from adaptc.runtime.sensors.status_page import StatusPage
+    from adaptc.runtime.sensors.tcp import PassiveOpens
+
+    status = StatusPage(settings.status_url) if settings.status_url else None
+    pressure = Pressure() if settings.pressure < 1 else None
+    return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), pressure, status)
+
+
+def _replay(frame: Frame, settings: SwitchSettings, trace: Path) -> ExitCode:
+    from adaptc.runtime.switch.policy import SetMode
+    from adaptc.runtime.trace import read_trace
+
+    policy = settings.rule()
+    state, found = policy.start(), []
+    for sample in read_trace(trace):
+        state, decisions = policy.step(state, sample)
+        for one in decisions:
+            mode = one.mode.value if isinstance(one, SetMode) else "remark"
+            found.append({"at": sample.at, "decision": mode, "rule": one.rule})
+    if frame.format == "json":
+        print_json(found)
+    else:
+        print_text("\n".join(f"{one['at']:g} {one['decision']}: {one['rule']}" for one in found), frame)
+    return ExitCode.DONE

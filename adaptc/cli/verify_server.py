@@ -1,0 +1,106 @@
+"""``adaptc verify-server``: proves on a real server that every URL gets the right representation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.diagnostics import UsageError
+
+if TYPE_CHECKING:
+    from adaptc.proof.tally import Tally
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@command("verify-server")
+@click.argument("docroot", required=False, type=_FOLDER)
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option("--server", type=click.Choice(["apache", "nginx"]), help="Start this server on loopback.")
+@click.option("--url", metavar="URL", help="Ask the server that runs there, in the mode it is in.")
+@click.option("--pages", type=click.IntRange(1), metavar="N", help="Ask for N pages only.  [default: all]")
+@click.option(
+    "--assets", type=click.IntRange(0), default=50, show_default=True, metavar="N", help="And for N other files."
+)
+@click.option(
+    "--race",
+    type=click.IntRange(0),
+    default=4000,
+    show_default=True,
+    metavar="N",
+    help="Send N requests while modes change.",
+)
+def verify_server(
+    frame: Frame,
+    docroot: Path | None,
+    output: Path | None,
+    server: str | None,
+    url: str | None,
+    pages: int | None,
+    assets: int,
+    race: int,
+) -> ExitCode:
+    """Prove on a real server that every URL gets the right file.
+
+    Requests every page and a sample of the other files in every mode and level, with every kind of Accept-Encoding,
+    with HEAD, ranges, conditions and hostile names, and compares bodies with the manifest and headers with the policy.
+    """
+    from adaptc.cli.progress import watching
+    from adaptc.proof.races import Race
+    from adaptc.proof.verify import Extent, verify_running, verify_started
+
+    if (server is None) == (url is None):
+        raise UsageError("say either --server apache or --server nginx, or --url URL")
+    config = frame.load({"docroot": docroot, "output": output})
+    extent = Extent(pages, assets, Race(race) if race else None)
+    with watching(frame) as progress:
+        if server is not None:
+            tally = verify_started(config, server, extent, progress)
+        else:
+            tally = verify_running(config, str(url), extent, progress)
+    return _show(tally, frame)
+
+
+def _show(tally: Tally, frame: Frame) -> ExitCode:
+    if frame.format == "json":
+        print_json(_record(tally))
+    else:
+        print_diagnostics(tally.diagnostics, frame)
+        print_text(_table(tally), frame)
+    return exit_code(tally.diagnostics)
+
+
+def _table(tally: Tally) -> str:
+    """Return the requests of each mode by group; a cell with faults says how many."""
+    rows = [["mode", *tally.groups, "faults"]]
+    for mode in tally.modes:
+        cells = [_cell(tally.requests[mode, group], tally.faults[mode, group]) for group in tally.groups]
+        rows.append([mode, *cells, f"{tally.of_mode(mode)[1]:,}"])
+    requests, faults = tally.total
+    verdict = f"{requests:,} requests, {faults:,} faults"
+    return f"{table(rows, right=tuple(range(1, len(rows[0]))))}\n{verdict}"
+
+
+def _cell(requests: int, faults: int) -> str:
+    if not requests:
+        return "-"
+    return f"{requests:,} ({faults:,} wrong)" if faults else f"{requests:,}"
+
+
+def _record(tally: Tally) -> dict[str, Any]:
+    requests, faults = tally.total
+    cells = [
+        {"mode": mode, "group": group, "requests": count, "faults": tally.faults[mode, group]}
+        for (mode, group), count in tally.requests.items()
+    ]
+    return {
+        "requests": requests,
+        "faults": faults,
+        "counts": cells,
+        "diagnostics": [diagnostic_record(one) for one in tally.diagnostics],
+    }

@@ -1,0 +1,62 @@
+"""The words of the templates for Apache httpd, and the skips of mod_rewrite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from adaptc.emit.serve import quoting
+from adaptc.emit.serve.logformat import apache_log_format
+from adaptc.emit.serve.patterns import asks
+from adaptc.emit.serve.policy import Policy
+
+
+def apache_words(policy: Policy) -> dict[str, Any]:
+    """Return what the templates know beside the policy. Raises ``ValueError`` for a path that Apache cannot be told."""
+    if "?" in policy.output:
+        raise ValueError("a question mark, which begins a query in substitutions of mod_rewrite")
+    fixed = not (policy.serve.buckets or policy.serve.classes)
+    excluded = "".join(f"|{quoting.pattern(path[1:])}(?:/|$)" for path in policy.serve.exclude if path)
+    return {
+        "modules": ["headers", *(["remoteip"] if policy.serve.trusted_proxies else []), "rewrite"],
+        "adaptable": f"^{quoting.pattern(policy.prefix)}/(?!_adaptc/{excluded})[^?]*$",
+        "asked": asks(policy.asked),
+        "root_rw": quoting.apache_rewrite(policy.output),
+        "level_rw": policy.start if fixed else f"%{{ENV:{policy.name}_level}}",
+        "level_flag": f"E={policy.name}_level:{policy.start}," if fixed else "",
+        "log_format": apache_log_format(policy),
+    }
+
+
+def is_plain(path: str) -> bool:
+    """Whether <Directory> takes ``path`` as it is: wildcards and backslashes have a meaning of their own."""
+    return not re.search(r"[*?\[\]\\]", path)
+
+
+_SKIP = re.compile(r"S=to-([a-z]+)")
+_LABEL = re.compile(r"# ([a-z]+):")
+
+
+def count_skips(text: str) -> str:
+    """Replace ``S=to-LABEL`` by the number of rules up to the line ``# LABEL:``, and drop those lines.
+
+    A wrong number would skip rules of the site; templates, those of users too, cannot get it wrong this way. Raises
+    ``ValueError`` for a label that does not come.
+    """
+    lines = text.split("\n")
+    labels = {found[1]: number for number, line in enumerate(lines) if (found := _LABEL.fullmatch(line))}
+    return "\n".join(_counted(lines, labels))
+
+
+def _counted(lines: list[str], labels: dict[str, int]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        found = _SKIP.search(line)
+        if found is None:
+            if number not in labels.values():
+                yield line
+        elif labels.get(found[1], 0) <= number:
+            raise ValueError(f"a skip to {found[1]}, a label that does not follow")
+        else:
+            skipped = sum(one.startswith("RewriteRule ") for one in lines[number + 1 : labels[found[1]]])
+            yield line.replace(found[0], f"S={skipped}")

@@ -1,0 +1,91 @@
+"""Server configuration from a policy, by templates (Jinja2) that users may replace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from adaptc.diagnostics import UsageError, printable
+from adaptc.emit.serve import quoting
+from adaptc.emit.serve.apache import apache_words, count_skips, is_plain
+from adaptc.emit.serve.nginx import nginx_words
+from adaptc.emit.serve.patterns import HINTS, TOKENS, accepts
+from adaptc.emit.serve.policy import CLASSES, CONF_DIRECTORY, Policy
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FILES: Mapping[str, tuple[str, ...]] = {
+    "apache": ("apache.conf",),
+    "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf"),
+}
+
+
+def render(server: str, policy: Policy) -> dict[str, str]:
+    """Return the configuration files of ``server`` by name; texts are to be written with ``os.fsencode``.
+
+    Raises ``UsageError`` for a path that the server cannot be told, or a template that is wrong.
+    """
+    return {name: _rendered(server, name, policy) for name in FILES[server]}
+
+
+def _rendered(server: str, name: str, policy: Policy) -> str:
+    from jinja2 import TemplateError
+
+    try:
+        template = _environment(server, policy).get_template(f"{name}.j2")
+        text = template.render(_words(server, policy))
+        return count_skips(text) if server != "nginx" else text
+    except TemplateError as error:
+        raise UsageError(f"template {name}.j2: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{name} cannot be written: something in it holds {error}") from error
+
+
+def _environment(server: str, policy: Policy) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+
+    own = [FileSystemLoader(os.fspath(policy.serve.templates))] if policy.serve.templates else []
+    environment = Environment(
+        loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {"comment": printable, "abspath": os.path.abspath}
+    environment.filters |= {"rewrite": quoting.apache_rewrite, "regex": quoting.apache_regex}
+    environment.filters["pattern"] = quoting.pattern
+    environment.tests["plain"] = is_plain
+    environment.filters |= _quoting(server, policy)
+    return environment
+
+
+def _shipped(name: str) -> str | None:
+    file = resources.files("adaptc.templates").joinpath(name)
+    return file.read_text("utf-8") if file.is_file() else None
+
+
+def _quoting(server: str, policy: Policy) -> dict[str, Callable[[str], str]]:
+    """Return the filters of arguments: ``arg`` may hold variables of the server, ``path`` holds none."""
+    quote = quoting.nginx if server == "nginx" else quoting.apache
+    return {"arg": quote, "path": partial(quote, dollar=policy.dollar)}
+
+
+def _words(server: str, policy: Policy) -> dict[str, Any]:
+    common = {
+        "p": policy,
+        "dollar": policy.dollar,
+        "conf": f"{policy.output}/{CONF_DIRECTORY}",
+        "classes": CLASSES,
+        "tokens": TOKENS,
+        "accepts": {coding: accepts(coding) for coding in policy.codings},
+        "root_re": quoting.pattern(policy.output),
+        "prefix_re": quoting.pattern(policy.prefix),
+        "hints": HINTS,
+    }
+    return common | (nginx_words(policy) if server == "nginx" else apache_words(policy))

@@ -1,0 +1,44 @@
+"""The words of the templates for nginx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from adaptc.emit.serve import quoting
+from adaptc.emit.serve.logformat import class_variable, nginx_log_format
+from adaptc.emit.serve.patterns import asks
+from adaptc.emit.serve.policy import Policy
+from adaptc.model import IDENTITY
+
+ORDINALS = ("second", "third")
+
+
+def nginx_words(policy: Policy) -> dict[str, Any]:
+    """Return what the templates know beside the policy."""
+    steps = tuple(fallbacks(policy))
+    prefix = quoting.pattern(policy.prefix)
+    return {
+        "buckets": [f"{number:02x}" for number in range(256)],
+        "asked": asks(policy.asked, f"{policy.name}_word"),
+        "excluded": "|".join(f"^{prefix}{quoting.pattern(path)}(?:/|$)" for path in policy.serve.exclude),
+        "steps": steps,
+        "next_codings": sorted({name for _, rows in steps for _, name in rows}),
+        "chain": [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY],
+        "state_text": quoting.nginx_literal(policy.state, policy.dollar),
+        "index": quoting.nginx_literal(policy.index, policy.dollar),
+        "tree": f"{policy.name}_{'tree' if policy.serve.classes else 'level'}",
+        "class_variable": class_variable(policy),
+        "log_format": nginx_log_format(policy),
+    }
+
+
+def fallbacks(policy: Policy) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the steps behind the coding that a client likes best: (name, rows of that coding and the next).
+
+    A step that no file needs is left out. Mostly one is needed for Zstandard alone: what has no Brotli has nothing.
+    """
+    for number, step in enumerate(ORDINALS):
+        rows = [(coding, follow[number]) for coding, follow in policy.follow.items() if number < len(follow)]
+        if rows:
+            yield step, rows

@@ -1,0 +1,26 @@
+"""What servers look for in header fields, as regular expressions (PCRE) that Apache and nginx read alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Content codings by their directories: the token of RFC 9110, section 8.4.1.
+TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
+
+# A slow or thrifty client, in Save-Data, ECT and Downlink (Mbit/s, here below 0.4) joined by bars.
+HINTS = r"^on\||^[^|]*\|(?:slow-)?2g\||\|0(?:\.[0-3]\d*)?$"
+
+
+def accepts(coding: str) -> str:
+    """Return the pattern of an ``Accept-Encoding`` that takes ``coding`` (RFC 9110, section 12.5.3).
+
+    ``q=0`` means no. ``*`` is not taken for a yes: nobody sends it who has use for it.
+    """
+    token = "(?:x-)?gzip" if coding == "gz" else TOKENS[coding]
+    return rf"(?i)(?<![^,\s]){token}(?![^,;\s])(?![^,]*;\s*q=0(?:\.0*)?\s*(?:,|$))"
+
+
+def asks(words: Iterable[str], group: str = "") -> str:
+    """Return the pattern of an ``X-Server-Actions`` that names one of ``words``, which it captures (as ``group``)."""
+    capture = f"?<{group}>" if group else ""
+    return rf"(?:^|[ ,;])\.({capture}{'|'.join(words)})(?:$|[ ,;])"

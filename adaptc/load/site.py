@@ -1,0 +1,28 @@
+"""The site as its server finds files in it, for what looks at no content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adaptc.config import Config
+from adaptc.diagnostics import UsageError
+from adaptc.fs import DiskTree, Tree
+from adaptc.load.directory import Selection, load_directory
+from adaptc.model import Resource
+from adaptc.site import Site, Source
+from adaptc.urls import SiteAddress
+
+
+def load_site(config: Config) -> tuple[Tree, Site]:
+    """Return the docroot and the files in it, unread. Raises ``UsageError`` when there is no such directory."""
+    if config.docroot is None or not config.docroot.is_dir():
+        raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
+    tree = DiskTree(config.docroot)
+    loaded = load_directory(tree, Selection(config.site.exclude, config.site.include_hidden))
+    return tree, site_of(config, loaded.resources)
+
+
+def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
+    """Return the site of loaded resources, without digests."""
+    sources = {path: Source("", one.size, one.media_type, one.alias_of) for path, one in resources.items()}
+    return Site.of(sources, SiteAddress(config.site.base_url), config.site.index)

@@ -1,0 +1,136 @@
+"""The style sheets of a page in the order of the cascade, as texts that could stand in the page.
+
+Order (CSS Cascade 5, section 6.1): that of the elements in the document. What cannot be read stays where it is and
+parts the sheets before it from those behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc import media
+from adaptc.css.balance import at_keywords, ends_between_rules, is_balanced
+from adaptc.css.flatten import flatten
+from adaptc.css.fonts import drop_font_imports, is_font_service
+from adaptc.html.edit import Editor
+from adaptc.passes.integrity import meets_integrity
+from adaptc.passes.page import PageContext, stands_apart
+from adaptc.passes.sheets import sheet_text
+from adaptc.passes.styles import Rebase, SheetLoader
+from adaptc.passes.view import Asset, View
+from adaptc.urls import Reach
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["PageStyle", "page_styles", "runs"]
+
+_CHARSET = re.compile(r'\A\ufeff?@charset "[^"]*";')
+_HEAD_STATEMENTS = frozenset({"import", "namespace"})
+
+
+@dataclass(frozen=True, slots=True)
+class PageStyle:
+    """A style sheet of a page.
+
+    ``text`` is ``None`` for one that has to stay as it is, for the ``reason`` given, and empty for one that says
+    nothing. ``path`` is where its URLs are relative to (``None``: the page); ``starts`` says that it has statements
+    that only the start of a sheet may hold. ``media`` is its medium.
+    """
+
+    element: Element
+    text: str | None
+    reason: str = ""
+    path: str | None = None
+    media: str = ""
+    starts: bool = False
+
+
+def page_styles(editor: Editor, page: PageContext, view: View) -> list[PageStyle]:
+    """Return the sheets of a page that browsers apply or fetch."""
+    preferred = ""
+    found: list[PageStyle] = []
+    for element in editor.tree.iter_elements(("link", "style")):
+        if stands_apart(element, editor.text) or not _is_sheet(element):
+            continue
+        title = element.attr("title") or ""
+        is_alternate = "alternate" in _rel(element) and bool(title)
+        preferred = preferred or ("" if is_alternate else title)
+        # of a <style> the attribute means nothing
+        is_disabled = element.tag == "link" and "disabled" in element.attrs
+        if is_alternate or is_disabled or (title and title != preferred):
+            found.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
+        else:
+            found.append(_style(element, page, view) if element.tag == "style" else _link(element, page, view))
+    return found
+
+
+def _rel(element: Element) -> list[str]:
+    return (element.attr("rel") or "").lower().split()
+
+
+def _is_sheet(element: Element) -> bool:
+    is_css = (element.attr("type") or "text/css").strip().lower() == "text/css"
+    return is_css and (element.tag == "style" or ("stylesheet" in _rel(element) and bool(element.attr("href"))))
+
+
+def _style(element: Element, page: PageContext, view: View) -> PageStyle:
+    text = element.text
+    if "@import" in text.lower() and page.base_path is not None:
+        asset = Asset(page.base_path, media.CSS, text.encode("utf-8", "replace"))
+        text = flatten(page.base_path, text, SheetLoader(view, asset), Rebase(view)).text
+    return _made(element, text, None)
+
+
+def _link(element: Element, page: PageContext, view: View) -> PageStyle:
+    url = element.attr("href") or ""
+    found = view.follow(page.base, url)
+    if found.path is None:
+        is_needless = found.target.reach is Reach.LOCAL or is_font_service(url)
+        return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
+    if view.media_type(found.path) != media.CSS:
+        return PageStyle(element, "")
+    if not meets_integrity(view.read(found.path), element.attr("integrity")):
+        return PageStyle(element, "")
+    return _made(element, _file_text(view.artifact(found.path)), found.path)
+
+
+@lru_cache(maxsize=64)
+def _file_text(content: bytes) -> str:
+    return _CHARSET.sub("", sheet_text(content))
+
+
+def _made(element: Element, text: str, path: str | None) -> PageStyle:
+    medium = (element.attr("media") or "").strip()
+    if not _is_whole(text) or not _MARKS.isdisjoint(medium):
+        return PageStyle(element, None, "it is malformed: something is open at its end", path)
+    text = drop_font_imports(text)
+    starts = "@" in text and not _HEAD_STATEMENTS.isdisjoint(_at_keywords(text))
+    return PageStyle(element, text, "", path, "" if medium.lower() == "all" else medium, starts)
+
+
+_MARKS = frozenset("{};<")
+_at_keywords = lru_cache(maxsize=64)(at_keywords)
+
+
+@lru_cache(maxsize=64)
+def _is_whole(text: str) -> bool:
+    return is_balanced(text) and ends_between_rules(text)
+
+
+def runs(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
+    """Group sheets that can follow each other in one ``<style>`` element; those that stay part the groups."""
+    run: list[PageStyle] = []
+    for style in styles:
+        is_start = style.text is None or style.starts or any(one.starts and one.media for one in run)
+        if is_start and run:
+            yield run
+            run = []
+        if style.text is not None:
+            run.append(style)
+    if run:
+        yield run

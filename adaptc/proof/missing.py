@@ -1,0 +1,85 @@
+"""Variants that are missing: a server falls back step by step, down to the original, and never fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adaptc.catalogue import BuiltResource
+from adaptc.model import CODINGS, IDENTITY
+from adaptc.proof.judge import Case
+from adaptc.proof.matrix import BEST, Scene, headers_of
+from adaptc.proof.negotiation import TOKENS
+from adaptc.proof.targets import Target
+from adaptc.proof.wire import Request
+
+SAMPLE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A few resources in trees of their own, from which files may be taken away."""
+
+    root: Path
+    source: Path
+
+    def fill(self, targets: list[Target]) -> None:
+        """Copy all versions of targets."""
+        for target in targets:
+            for level, coding in _pairs(target.resource):
+                there = self.file(level, coding, target)
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.source / level / coding / target.resource.path, there)
+                os.chmod(there, 0o644)
+
+    def file(self, level: str, coding: str, target: Target) -> Path:
+        """Return the place of a version."""
+        return self.root / level / coding / target.resource.path
+
+    def without(self, codings: tuple[str, ...], target: Target) -> Target:
+        """Take the files of codings away; return the target as it is then."""
+        for level, coding in _pairs(target.resource):
+            if coding in codings:
+                self.file(level, coding, target).unlink(missing_ok=True)
+        left = {
+            level: {coding: file for coding, file in files.items() if coding not in codings}
+            for level, files in target.resource.files.items()
+        }
+        return replace(target, resource=replace(target.resource, files=left))
+
+
+# What is taken away, one after the other.
+STEPS = (("br",), CODINGS, (*CODINGS, IDENTITY))
+
+
+def _pairs(resource: BuiltResource) -> Iterator[tuple[str, str]]:
+    return ((level, coding) for level, files in resource.files.items() for coding in files)
+
+
+def sample(found: Sequence[Target], output: Path) -> list[Target]:
+    """Return targets that have all their files, those with the most encodings first."""
+    whole = [
+        one
+        for one in found
+        if all((output / level / coding / one.resource.path).is_file() for level, coding in _pairs(one.resource))
+    ]
+    return sorted(whole, key=lambda one: -sum(1 for _ in _pairs(one.resource)))[:SAMPLE]
+
+
+def missing_cases(scene: Scene, target: Target) -> Iterator[Case]:
+    """Yield requests for a target of which files are missing: what is left may answer, as far as the client takes it.
+
+    A server may look for fewer steps than there are: in a build, what has no Brotli has no Zstandard either.
+    """
+    scene = scene.around(target)
+    if scene.is_refused(target):
+        return
+    for accept in (None, BEST, "gzip", "br", "zstd"):
+        wanted = scene.wanted(target, accept)
+        plain = scene.wanted(target, "identity")
+        left = tuple(one for coding in CODINGS for one in scene.wanted(target, TOKENS[coding]) if accept == BEST)
+        request = Request(target.url, headers_of(accept))
+        yield Case("missing", "full", target.resource.path, request, (*wanted, *plain, *left), scene.asked)

@@ -1,0 +1,1 @@
+"""The client classifier (Krishnamurthy, Zhang, Wills and Vishwanath): poor, normal or rich, from the access log."""

@@ -1,0 +1,164 @@
+"""``adaptc classify`` as a daemon: follow the logs, write the tables, remember."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import attrgetter
+from typing import Any
+
+from adaptc.accesslog.parser import compile_format
+from adaptc.runtime.classify.classifier import Classifier, Verdict
+from adaptc.runtime.classify.follow import Follower
+from adaptc.runtime.classify.history import read_history
+from adaptc.runtime.classify.hits import Hit, hits
+from adaptc.runtime.classify.memory import FILE, remembered, restore
+from adaptc.runtime.classify.settings import ClassifySettings
+from adaptc.runtime.classify.tables import WRITERS, Table, ToolMissing, table_of
+from adaptc.runtime.notify import notify
+from adaptc.runtime.reporter import Reporter
+from adaptc.runtime.run_directory import RunDirectory
+
+BATCH = 8 << 20  # bytes of each log that are read at a time, and
+_SLICE = 200_000  # lines of history: a second's work, after which the watchdog hears from us
+_BATCHES = 30  # in a step: then it is time for a table, even when the log grows faster than it is read
+_BUFFERED = 10.0  # seconds that a server may keep lines to itself
+
+
+class ClassifyDaemon:
+    """Drives a classifier. Without ``run`` nothing is written and nothing remembered (``--dry-run``)."""
+
+    def __init__(self, settings: ClassifySettings, reporter: Reporter, run: RunDirectory | None) -> None:
+        self._settings, self._reporter, self._run = settings, reporter, run
+        self._classifier = settings.classifier()
+        self._parser = compile_format(settings.log_format)
+        self._unacted = frozenset(settings.unacted)
+        state = run.read_json(FILE) if run else None
+        marks = restore(self._classifier, state)
+        self._is_new = not marks
+        self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
+        self._skipped, self._lines, self._used = [0], 0, 0
+        self._table: Table | None = None
+        self._written = self._saved = float("-inf")
+        self._epoch = self._told = 0.0
+        self._complained: set[str] = set()
+
+    def step(self, clock: float, epoch: float) -> None:
+        """Read what is new, write the tables when they are due, tell."""
+        self._epoch = epoch
+        if self._is_new:
+            self._read_history()
+        self._read_new()
+        self._used += sum(1 for _ in self._classifier.sweep(epoch - _BUFFERED))
+        if clock - self._written >= self._settings.write_every:
+            self._written = clock
+            self._write(epoch)
+        if clock - self._saved >= self._settings.save_every:
+            self._saved = clock
+            self._save()
+        self._report(epoch)
+
+    def stop(self, epoch: float) -> None:
+        """Write tables and state for the last time. The tables stay: they are as true as they were."""
+        self._write(epoch)
+        self._save()
+        for follower in self._followers:
+            follower.close()
+        self._reporter.decision(epoch, "stopped", "the tables stay")
+        self._reporter.last(epoch)
+
+    # ---- reading
+
+    def _read_history(self) -> None:
+        self._is_new = False
+        if self._settings.history:
+            found = read_history(self._settings.history, self._parser, self._unacted, self._skipped)
+            while part := list(islice(found, _SLICE)):
+                self._used += sum(1 for _ in self._classifier.feed(part))
+                notify("WATCHDOG=1")
+
+    def _read_new(self) -> None:
+        for _ in range(_BATCHES):
+            self._used += sum(1 for _ in self._classifier.feed(self._new_hits()))
+            if not any(one.is_behind for one in self._followers):
+                return
+            notify("WATCHDOG=1")
+
+    def _new_hits(self) -> Iterator[Hit]:
+        new = [hits(self._counted(one), self._parser, self._unacted, self._skipped) for one in self._followers]
+        return new[0] if len(new) == 1 else heapq.merge(*new, key=attrgetter("at"))
+
+    def _counted(self, follower: Follower) -> Iterator[str]:
+        try:
+            for line in follower.lines(BATCH):
+                self._lines += 1
+                yield line
+        except OSError as error:
+            self._complain(str(follower.path), f"{follower.path} cannot be read: {error}")
+
+    # ---- writing
+
+    def _write(self, epoch: float) -> None:
+        table = table_of(self._classifier)
+        if self._run is None or table == self._table:
+            return
+        for form in self._settings.write:
+            try:
+                WRITERS[form](self._run, table)
+            except (OSError, ToolMissing) as error:
+                self._complain(form, f"table {form} is not written: {error}")
+        self._table, self._told = table, epoch
+        self._reporter.record(epoch, "table", **_counts(table))
+
+    def _save(self) -> None:
+        if self._run is None:
+            return
+        marks = {str(one.path): mark for one in self._followers if (mark := one.mark)}
+        try:
+            self._run.write_json(FILE, remembered(self._classifier, marks))
+        except OSError as error:
+            self._complain("state", f"the state is not saved: {error}")
+
+    def _complain(self, about: str, sentence: str) -> None:
+        """Say once what is wrong with something; the others go on."""
+        if about not in self._complained:
+            self._complained.add(about)
+            self._reporter.decision(self._epoch, "remark", sentence)
+
+    def _report(self, epoch: float) -> None:
+        counts = {**_counts(self._table), "table_age": round(epoch - self._told)} if self._table else {}
+        clients = float(len(self._classifier.clients))
+        figures = {
+            "lines_total": (float(self._lines), "Log lines read."),
+            "lines_skipped_total": (float(self._skipped[0]), "Log lines in another format."),
+            "retrievals_total": (float(self._used), "Page retrievals that were used."),
+            "clients": (clients, "Clients that are remembered."),
+            "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
+        }
+        self._reporter.status(
+            epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
+            retrievals=self._used, clients=int(clients), **counts,
+        )  # fmt: skip
+
+
+def _counts(table: Table) -> dict[str, Any]:
+    return {
+        "addresses": dict(sorted(Counter(table.clients.values()).items())),
+        "networks": dict(sorted(Counter(table.networks.values()).items())),
+    }
+
+
+def replay(classifier: Classifier, found: Iterable[Hit]) -> dict[str, Counter[str]]:
+    """Feed a complete log; return how often each client was believed to be of each class (Table 3 of the paper)."""
+    shares: dict[str, Counter[str]] = {}
+    for client, _, believed in _verdicts(classifier, found):
+        if believed:
+            shares.setdefault(client, Counter())[believed] += 1
+    return shares
+
+
+def _verdicts(classifier: Classifier, found: Iterable[Hit]) -> Iterator[Verdict]:
+    yield from classifier.feed(found)
+    yield from classifier.finish()

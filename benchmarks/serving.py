@@ -1,0 +1,158 @@
+"""What the emitted configuration costs: CPU microseconds a request of Apache and nginx, in turn with a plain server.
+
+Every server of a kind runs at once, on its own port, and `ab` asks one after the other for a file of 4 kB, round after
+round: noise of the machine hits all alike. The time is that of all threads of the server (/proc/PID/task/*/schedstat).
+The plain server sends a file of the same size. Needs root or a user that both servers can start as, and `ab`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ipaddress
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+import servers
+from built_site import BuiltSite
+from servers import Server
+
+from adaptc.emit.serve import statedir
+from adaptc.emit.serve.emitter import emit
+
+BUILD = {
+    "build__levels": ("full", "lossless", "poorer"),
+    "levels__poorer": {"extends": "lossless", "number": 2, "promise": "words"},
+    "site__exclude": ("left.html", "plain.html"),
+}
+ALL = {"buckets": True, "classes": True, "poor_level": "poorer", "rich_level": "full"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A server under test: its settings of [serve], the page that is asked for, whether the flag is set."""
+
+    name: str
+    target: str
+    settings: dict[str, object] | None
+    flag: bool = True
+
+
+SETTINGS = (
+    Setting("plain", "/plain.html", None),
+    Setting("flag absent", "/plain.html", {}, flag=False),
+    Setting("flag set", "/page.html", {}),
+    Setting("flag set, original", "/left.html", {}),
+    Setting("buckets", "/page.html", {"buckets": True}),
+    Setting("classes", "/page.html", {"classes": True, "poor_level": "poorer"}),
+    Setting("buckets and classes", "/page.html", ALL),
+    Setting("buckets, classes, reject", "/page.html", {**ALL, "reject": True}),
+    Setting("all, no header", "/page.html", {**ALL, "expose": False}),
+)
+NGINX_ONLY = (
+    Setting("all, geo", "/page.html", {**ALL, "nginx_classes": "geo"}),
+    Setting("all, no file cache", "/page.html", {**ALL, "nginx_file_cache": False}),
+)
+
+
+def made_site(root: Path) -> BuiltSite:
+    """Return a site whose page is 4 kB in Brotli, and a plain file of that size."""
+    words = random.Random(1)
+    text = " ".join("".join(words.choices("etaoinshrdlu", k=words.randrange(2, 9))) for _ in range(1800))
+    site = BuiltSite(root).write({"page.html": f"<!DOCTYPE html><html lang=en><title>Page</title><p>{text}</p></html>"})
+    site.build(**BUILD)
+    size = len(site.read("page.html", coding="br"))
+    return site.write({"plain.html": "x" * size, "left.html": "x" * size})
+
+
+@contextlib.contextmanager
+def running(kind: str, site: BuiltSite, setting: Setting, root: Path) -> Iterator[Server]:
+    """Start a server with a setting, on an output of its own."""
+    http, inside = "", ""
+    if setting.settings is not None:
+        output = root / "opt"
+        shutil.copytree(site.output, output, symlinks=True)
+        given = {f"serve__{key}": value for key, value in setting.settings.items()}
+        emitted = emit(site.config(**BUILD, **given, output=output), [kind])
+        state = Path(emitted.policy.state)
+        if setting.settings.get("classes"):
+            classes = {ipaddress.ip_network(f"10.{one}.0.0/16"): "poor" for one in range(200)}
+            statedir.write_classes(state, classes, "dbm")
+        if setting.flag:
+            Path(emitted.policy.flag).touch()
+        http = f"include {output}/serve/nginx-http.conf;"
+        part = "nginx-server" if kind == "nginx" else "apache"
+        inside = f"include {output}/serve/{part}.conf" + (";" if kind == "nginx" else "")
+    if kind == "apache":
+        with servers.apache(root / "server", site.docroot, inside) as server:
+            yield server
+    else:
+        with servers.nginx(root / "server", site.docroot, http, inside) as server:
+            yield server
+
+
+def cpu_ns(root: int) -> int:
+    """Return the CPU time of a process and of all below it, in nanoseconds."""
+    total = 0
+    for task in Path(f"/proc/{root}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+        for child in (task / "children").read_text().split():
+            total += cpu_ns(int(child))
+    return total
+
+
+def measured(server: Server, target: str, requests: int) -> float:
+    """Return microseconds of CPU a request."""
+    url = f"http://127.0.0.1:{server.port}{target}"
+    before = cpu_ns(server.pid)
+    command = ["ab", "-q", "-k", "-c", "2", "-n", str(requests), "-H", "Accept-Encoding: gzip, deflate, br", url]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in said or "Failed requests:        0" not in said:
+        raise SystemExit(said)
+    return (cpu_ns(server.pid) - before) / requests / 1000
+
+
+def compare(kind: str, settings: tuple[Setting, ...], rounds: int, requests: int) -> None:
+    """Run all settings of a server in turn and print the medians."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        site = made_site(Path(folder) / "site")
+        started = [
+            (one, stack.enter_context(running(kind, site, one, Path(folder) / str(number))))
+            for number, one in enumerate(settings)
+        ]
+        times: dict[str, list[float]] = {one.name: [] for one in settings}
+        for _ in range(rounds):
+            for one, server in started:
+                times[one.name].append(measured(server, one.target, requests))
+    base = statistics.median(times["plain"])
+    for name, found in times.items():
+        added = statistics.median(a - b for a, b in zip(found, times["plain"], strict=True))
+        print(f"{kind:7} {name:28} {statistics.median(found):6.1f} us  {added:+6.1f}  (least {min(found):5.1f})")
+    print(f"{kind:7} plain: {base:.1f} us")
+
+
+def main() -> None:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("servers", nargs="*", default=["apache", "nginx"])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--requests", type=int, default=4000)
+    parser.add_argument("--only", help="only the settings whose names hold this, and the plain server")
+    given = parser.parse_args()
+    for kind in given.servers:
+        chosen = SETTINGS + (NGINX_ONLY if kind == "nginx" else ())
+        kept = tuple(one for one in chosen if not given.only or given.only in one.name or one.settings is None)
+        compare(kind, kept, given.rounds, given.requests)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""A built site behind a real server that the emitted configuration governs."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import servers
+from built_site import BuiltSite
+from servers import Server
+
+from adaptc.codings import decode
+from adaptc.emit.serve.emitter import Emitted, emit
+
+CODINGS = {"br": "br", "gzip": "gz", "zstd": "zst"}
+
+# A ladder with a level that is not the same page.
+POORER: dict[str, Any] = {
+    "build__levels": ("full", "lossless", "poorer"),
+    "levels__poorer": {"extends": "lossless", "number": 2, "promise": "words"},
+}
+
+
+@dataclass(frozen=True)
+class ServedSite:
+    """A site, the kind of its server, and what there is in the server's configuration beside what is emitted."""
+
+    site: BuiltSite
+    kind: str
+    build: dict[str, Any]
+
+    @property
+    def state(self) -> Path:
+        return self.site.output / "run"
+
+    def emitted(self, **settings: Any) -> Emitted:
+        """Build, and emit for the server with these settings of [serve]."""
+        given = {f"serve__{key}": value for key, value in settings.items()}
+        self.site.build(**self.build)
+        return emit(self.site.config(**self.build, **given), [self.kind])
+
+    def start(
+        self, before: str = "", after: str = "", http: str = "", root: Path | None = None, **settings: Any
+    ) -> AbstractContextManager[Server]:
+        """Start the server; ``before`` and ``after`` stand around the emitted lines, ``http`` beside the site."""
+        self.emitted(**settings)
+        conf = self.site.output / "serve"
+        folder, docroot = self.site.root / "server", root or self.site.docroot
+        if self.kind == "apache":
+            return servers.apache(folder, docroot, f'{before}\nInclude "{conf}/apache.conf"\n{after}', http)
+        inside = f'{before}\ninclude "{conf}/nginx-server.conf";\n{after}'
+        return servers.nginx(folder, docroot, f'include "{conf}/nginx-http.conf";\n{http}', inside)
+
+    def switch(self, on: bool = True) -> None:
+        """Set or remove the flag."""
+        flag = self.state / "opt.do"
+        if on:
+            flag.touch()
+        else:
+            flag.unlink(missing_ok=True)
+
+
+def decoded(reply: servers.Reply) -> bytes:
+    """Return the body without the coding that the response says it has."""
+    coding = reply.headers.get("content-encoding")
+    return reply.body if coding is None else decode(reply.body, CODINGS[coding], None)  # type: ignore[arg-type]

@@ -1,0 +1,175 @@
+"""Real servers on loopback, each in a directory of its own, for tests of what ``adaptc emit`` writes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+
+MODULES = """
+    mpm_event authz_core authz_host authz_user authn_core authn_file auth_basic mime dir headers rewrite remoteip alias
+    setenvif autoindex filter deflate brotli env lua
+"""
+APACHE_MODULES = Path("/usr/lib/apache2/modules")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A response: status, header fields by their names in small letters, and the body as it came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class Server:
+    """A server that runs; ``get`` asks it with a header, if there is one."""
+
+    port: int
+    pid: int
+    log: Path
+    address: str = "127.0.0.1"
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def get(self, target: str, method: str = "GET", **headers: str) -> Reply:
+        """Request ``target`` as written; ``accept_encoding="br"`` sends that header."""
+        connection = HTTPConnection(self.address, self.port, timeout=20)
+        with contextlib.closing(connection):
+            connection.putrequest(method, target, skip_accept_encoding=True)
+            for name, value in {**self.headers, **headers}.items():
+                connection.putheader(name.replace("_", "-"), value)
+            connection.endheaders()
+            found = connection.getresponse()
+            fields = {name.lower(): value for name, value in found.getheaders()}
+            return Reply(found.status, fields, found.read())
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def apache_text(root: Path, port: int, docroot: Path, inside: str, top: str = "") -> str:
+    """Return a whole configuration of Apache with one site; ``inside`` stands in its <VirtualHost>."""
+    there = [name for name in MODULES.split() if (APACHE_MODULES / f"mod_{name}.so").exists()]
+    modules = "\n".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so" for name in there)
+    return f"""{modules}
+ServerRoot "{root}"
+PidFile "{root}/pid"
+ErrorLog "{root}/error.log"
+ServerName localhost
+Listen 127.0.0.1:{port}
+TypesConfig /etc/mime.types
+StartServers 1
+ThreadsPerChild 8
+MinSpareThreads 1
+MaxSpareThreads 16
+MaxRequestWorkers 16
+{top}
+<Directory />
+    Require all denied
+</Directory>
+<Directory "{docroot}">
+    Require all granted
+    AllowOverride All
+    Options FollowSymLinks
+</Directory>
+<VirtualHost *:{port}>
+    DocumentRoot "{docroot}"
+    DirectoryIndex index.html
+{inside}
+</VirtualHost>
+"""
+
+
+def nginx_text(root: Path, port: int, docroot: Path, http: str, server: str) -> str:
+    """Return a whole configuration of nginx with one site."""
+    user = "user root;" if os.getuid() == 0 else ""
+    return f"""{user}
+pid "{root}/pid";
+error_log "{root}/error.log";
+worker_processes 1;
+events {{ worker_connections 256; }}
+http {{
+    include /etc/nginx/mime.types;
+    client_body_temp_path "{root}/t1"; proxy_temp_path "{root}/t2"; fastcgi_temp_path "{root}/t3";
+    uwsgi_temp_path "{root}/t4"; scgi_temp_path "{root}/t5";
+    access_log off;
+    {http}
+    server {{
+        listen 127.0.0.1:{port};
+        root "{docroot}";
+        {server}
+    }}
+}}
+"""
+
+
+def apache_check(file: Path) -> subprocess.CompletedProcess[str]:
+    """Run Apache's own test of a configuration."""
+    return subprocess.run(["/usr/sbin/apache2", "-t", "-f", file], capture_output=True, text=True, check=False)
+
+
+def nginx_check(file: Path, root: Path) -> subprocess.CompletedProcess[str]:
+    """Run nginx's own test of a configuration."""
+    command = ["/usr/sbin/nginx", "-t", "-p", root, "-c", file, "-e", root / "error.log"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@contextlib.contextmanager
+def apache(root: Path, docroot: Path, inside: str, top: str = "") -> Iterator[Server]:
+    """Run Apache with one site, which is configured by ``inside``."""
+    root.mkdir(parents=True, exist_ok=True)
+    port, file = free_port(), root / "apache2.conf"
+    file.write_bytes(os.fsencode(apache_text(root, port, docroot, inside, top)))
+    with _running(["/usr/sbin/apache2", "-f", str(file), "-DFOREGROUND"], port, root) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def nginx(root: Path, docroot: Path, http: str, server: str) -> Iterator[Server]:
+    """Run nginx with one site, which is configured by ``http`` and ``server``."""
+    root.mkdir(parents=True, exist_ok=True)
+    port, file = free_port(), root / "nginx.conf"
+    file.write_bytes(os.fsencode(nginx_text(root, port, docroot, http, server)))
+    command = ["/usr/sbin/nginx", "-p", str(root), "-c", str(file), "-e", str(root / "error.log"), "-g", "daemon off;"]
+    with _running(command, port, root) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def _running(command: list[str], port: int, root: Path) -> Iterator[Server]:
+    with (root / "out.log").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as started:
+        try:
+            _await(port, started, root)
+            yield Server(port, started.pid, root / "error.log")
+        finally:
+            started.send_signal(signal.SIGTERM)
+            started.wait(20)
+
+
+def _await(port: int, started: subprocess.Popen[bytes], root: Path) -> None:
+    for _ in range(400):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        if started.poll() is not None:
+            break
+        time.sleep(0.02)
+    errors = "".join(file.read_text("utf-8", "replace") for file in root.glob("*.log"))
+    raise AssertionError(f"{started.args!r} did not start: {errors}")
+
+
+def installed() -> list[str]:
+    """Return the servers that are missing here."""
+    return [name for name in ("apache2", "nginx") if not shutil.which(name, path="/usr/sbin:/usr/bin")]

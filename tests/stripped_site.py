@@ -1,0 +1,103 @@
+"""A small site whose pages and sheets are stripped, without a build."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image
+from small_site import SmallSite
+
+from adaptc.analyse.decorations import Standing, image_evidence, load_decoration_rules
+from adaptc.engine.view import Decisions, Labelling, RecordingView
+from adaptc.html.document import read_page
+from adaptc.html.edit import Editor
+from adaptc.model import Action
+from adaptc.passes.page import page_context
+from adaptc.pipeline import BY_NAME
+from adaptc.tomlsource import parse_toml
+
+STAND_IN = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}'/>"
+
+
+def picture(width: int, height: int, colour: str | tuple[int, ...] = "navy", mode: str = "RGB") -> bytes:
+    """Return a PNG of one colour."""
+    output = io.BytesIO()
+    Image.new(mode, (width, height), colour).save(output, "PNG")
+    return output.getvalue()
+
+
+IMAGES: dict[str, str | bytes] = {
+    "i/note.png": picture(24, 24),
+    "i/spacer.gif": picture(7, 3),
+    "i/photo.png": picture(400, 300),
+    "i/logo.png": picture(120, 40),
+    "i/bg.png": picture(64, 64),
+    "i/light-bg.png": picture(64, 64, "ivory"),
+    "i/wave-lines.svg": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 30 10"><path d="M0 0h9"/></svg>',
+}
+NOTE = '<img src="i/note.png" alt="">'
+WORDS = "<p>Some words that stand here for the sake of the page, and more of them to come.</p>"
+
+
+@dataclass
+class StrippedSite(SmallSite):
+    """Files by path over ``IMAGES``; ``rules`` is TOML over the rules that ship."""
+
+    rules: str = ""
+    level: str = "moderate"
+    standing: Standing = Standing.NONE
+
+    def __post_init__(self) -> None:
+        self.files = {**IMAGES, **self.files}
+        super().__post_init__()
+        standings = dict.fromkeys(self.contents, self.standing)
+        self.decisions = Decisions(self.decisions.placements, self.decisions.pinned, standings)
+
+    def view(self) -> RecordingView:
+        view = super().view()
+        rules = load_decoration_rules(parse_toml(self.rules, "own.toml"))
+        view._labelling = Labelling(self.level, rules, lambda one, read: image_evidence(read(), one.media_type))
+        return view
+
+    def stripped(self, path: str = "index.html", name: str = "strip", **options: Any) -> tuple[str, list[Action]]:
+        """Return a page's text after a pass, and its actions."""
+        page, view = read_page(self.contents[path]), self.view()
+        editor = Editor(page.text)
+        defaults = {key: option.default for key, option in BY_NAME[name].options.items()}
+        run = BY_NAME[name].edit
+        assert run is not None
+        report = run(editor, page_context(path, page, editor.tree, view), view, {**defaults, **options})
+        return editor.apply().text, report.actions
+
+    def sheet(self, path: str, **options: Any) -> tuple[str, list[Action]]:
+        """Return a style sheet's text after strip-sheets, and its actions."""
+        outcome = self.asset_of("strip-sheets", path, options)
+        content = self.contents[path] if outcome.content is None else outcome.content
+        return content.decode(), list(outcome.actions)
+
+    def asset_of(self, name: str, path: str, options: dict[str, Any]) -> Any:
+        """Run an asset pass."""
+        from adaptc.passes.view import Asset
+
+        defaults = {key: option.default for key, option in BY_NAME[name].options.items()}
+        run = BY_NAME[name].asset
+        assert run is not None
+        return run(Asset(path, "text/css", self.contents[path]), self.view(), {**defaults, **options})
+
+
+def body(html: str, rules: str = "", name: str = "strip", level: str = "moderate", **options: Any) -> str:
+    """Return the body of a page after a pass."""
+    return said(html, rules, name, level, **options)[0]
+
+
+def said(
+    html: str, rules: str = "", name: str = "strip", level: str = "moderate", **options: Any
+) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return the body of a page after a pass, and what was done: verb, subject, reason."""
+    page = f"<!DOCTYPE html><html><head><title>T</title></head><body>{WORDS}{html}</body></html>"
+    site = StrippedSite({"index.html": page}, rules=rules, level=level)
+    text, actions = site.stripped(name=name, **options)
+    inner = text.partition(WORDS)[2].removesuffix("</body></html>")
+    return inner, [(one.verb, one.subject, one.reason) for one in actions]

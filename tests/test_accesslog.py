@@ -1,0 +1,278 @@
+"""Access logs: formats of Apache and nginx, escapes, files that are packed, cut or something else."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from adaptc.accesslog.parser import Entry, compile_format
+from adaptc.accesslog.reader import SAMPLES, LogTally, log_files, read_log
+from adaptc.diagnostics import UsageError
+
+TIME = 971211336.0  # 10/Oct/2000:13:55:36 -0700
+COMMON = '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /docs/ HTTP/1.1" 200 2326'
+COMBINED = f'{COMMON} "https://example.org/a" "Mozilla/5.0 (X11)"'
+NGINX_MAIN = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent '
+    '"$http_referer" "$http_user_agent" "$http_x_forwarded_for"'
+)
+
+
+def parsed(line: str, text: str = "auto") -> Entry:
+    entry = compile_format(text).parse(line)
+    assert entry is not None, line
+    return entry
+
+
+# ---- formats
+
+
+def test_the_common_format() -> None:
+    assert parsed(COMMON) == Entry("127.0.0.1", TIME, "GET", "/docs/", 200, 2326, "", "")
+
+
+def test_the_combined_format() -> None:
+    wanted = Entry("127.0.0.1", TIME, "GET", "/docs/", 200, 2326, "https://example.org/a", "Mozilla/5.0 (X11)")
+    assert parsed(COMBINED) == parsed(COMBINED, "combined") == wanted
+
+
+def test_by_default_a_log_may_change_between_common_and_combined_and_have_more_behind() -> None:
+    more = f'{COMBINED} "10.0.0.1" 0.003'
+    assert parsed(more) == parsed(COMBINED)
+    assert parsed(f"{COMMON} 1234") == parsed(COMMON)
+
+
+@pytest.mark.parametrize(
+    "line", ["", "garbage", COMMON[:40], COMMON.replace("200", "ok"), f"{COMMON}x", COMMON + "9" * 40]
+)
+def test_what_is_no_line_of_the_format(line: str) -> None:
+    assert compile_format().parse(line) is None
+
+
+def test_a_named_format_is_taken_at_its_word() -> None:
+    assert compile_format("common").parse(COMBINED) is None
+    assert compile_format("combined").parse(COMMON) is None
+
+
+def test_virtual_hosts_of_apache() -> None:
+    assert parsed(f"example.org:443 {COMBINED}", "vhost_combined") == parsed(COMBINED)
+
+
+def test_the_format_of_nginx() -> None:
+    assert parsed(f'{COMBINED} "-"', NGINX_MAIN) == parsed(COMBINED)
+
+
+def test_a_string_of_apache_with_the_backslashes_of_its_configuration() -> None:
+    text = r"%a %l %u %t \"%r\" %>s %O %I \"%!200{Referer}i\" %D %{X}C %%"
+    line = '::1 - - [10/Oct/2000:13:55:36 -0700] "HEAD /a HTTP/2" 304 10 20 "-" 55 - %'
+    assert parsed(line, text) == Entry("::1", TIME, "HEAD", "/a", 304, 10, "", "")
+
+
+def test_method_path_and_query_as_fields_of_their_own() -> None:
+    line = '1.2.3.4 "GET /a%20b.html?x=1 HTTP/1.1" 200'
+    entry = parsed(line, '%h "%m %U%q %H" %s')
+    assert (entry.method, entry.path, entry.status) == ("GET", "/a%20b.html", 200)  # %U is decoded already
+    nginx = parsed("1.2.3.4 GET /a%20b.html?x=1 200", "$remote_addr $request_method $request_uri $status")
+    assert (nginx.method, nginx.path) == ("GET", "/a b.html")
+    assert parsed("/a?b 200", "$uri$is_args$args $status").path == "/a"
+
+
+def test_a_whole_request_line_counts_before_its_parts() -> None:
+    entry = parsed('/index.html "GET / HTTP/1.1"', '%U "%r"')
+    assert (entry.method, entry.path) == ("GET", "/")
+
+
+def test_json_lines() -> None:
+    text = '{"ip":"$remote_addr","at":"$time_iso8601","uri":"$request_uri","status":$status,"agent":"$http_user_agent"}'
+    line = '{"ip":"1.2.3.4","at":"2000-10-10T13:55:36-07:00","uri":"\\/caf\\u00e9","status":200,"agent":"a \\"b\\""}'
+    assert parsed(line, text) == Entry("1.2.3.4", TIME, "", "/café", 200, 0, "", 'a "b"')
+
+
+def test_the_client_is_the_first_address_that_was_forwarded() -> None:
+    assert parsed("1.2.3.4, 10.0.0.1 200", "%{X-Forwarded-For}i %>s").client == "1.2.3.4"
+    assert parsed('"1.2.3.4" 200', '"$http_x_forwarded_for" $status').client == "1.2.3.4"
+
+
+@pytest.mark.parametrize(
+    ("notation", "written"),
+    [
+        ("%t", "[10/Oct/2000:13:55:36 -0700]"),
+        ("%{sec}t", "971211336"),
+        ("%{begin:msec}t", "971211336000"),
+        ("%{end:usec}t", "971211336000000"),
+        ("%{%F %T %z}t", "2000-10-10 13:55:36 -0700"),
+        ("[%{%d/%b/%Y:%H:%M:%S}t.%{msec_frac}t]", "[10/Oct/2000:20:55:36.123]"),
+        ("$time_iso8601", "2000-10-10T13:55:36-07:00"),
+        ("$msec", "971211336.000"),
+    ],
+)
+def test_times(notation: str, written: str) -> None:
+    text = f"{notation} {'$status' if '$' in notation else '%s'}"
+    assert parsed(f"{written} 200", text).time == TIME
+
+
+@pytest.mark.parametrize("written", ["31/Foo/2000:00:00:00 +0000", "yesterday", ""])
+def test_a_time_that_is_none_costs_the_time_only(written: str) -> None:
+    assert parsed(f'h - - [{written}] "GET /a HTTP/1.0" 200 1') == Entry("h", None, "GET", "/a", 200, 1, "", "")
+
+
+def test_an_offset_may_be_east() -> None:
+    assert parsed(COMMON.replace("13:55:36 -0700", "22:25:36 +0130")).time == TIME
+
+
+@pytest.mark.parametrize("text", ["commn", "", "no fields"])
+def test_what_is_no_format(text: str) -> None:
+    with pytest.raises(UsageError, match="a log format is one of auto, common, combined, vhost_combined, or"):
+        compile_format(text)
+
+
+def test_fields_side_by_side_cannot_be_told_apart() -> None:
+    with pytest.raises(UsageError, match=r"where %h ends and %>s begins"):
+        compile_format("%h%>s")
+
+
+# ---- requests
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/", "/"),
+        ("/a.html?q=/b.html", "/a.html"),
+        ("/a%20b/%C3%A9.html", "/a b/é.html"),
+        ("/caf\\xc3\\xa9", "/café"),
+        ("/%E9", "/\udce9"),
+        ("/a%2Fb", "/a%2Fb"),
+        ("/100%", "/100%"),
+        ('/say \\"hi\\"', ""),  # a blank in a target is no request line
+        ("/say%20\\x22hi\\x22", '/say "hi"'),
+        ("http://example.org/a?b", "/a"),
+        ("https://example.org", "/"),
+        ("*", ""),
+        ("example.org:443", ""),
+    ],
+)
+def test_targets(target: str, path: str) -> None:
+    assert parsed(f'h - - [x] "GET {target} HTTP/1.1" 200 1').path == path
+
+
+@pytest.mark.parametrize("request_line", ["-", "", "\\x16\\x03\\x01", "GET", 'a \\" b c d'])
+def test_what_came_instead_of_a_request_is_a_line_all_the_same(request_line: str) -> None:
+    entry = parsed(f'h - - [x] "{request_line}" 400 0')
+    assert (entry.path, entry.status) == ("", 400)
+
+
+def test_a_user_may_have_blanks_and_a_request_no_protocol() -> None:
+    assert parsed('h - John Q. Public [x] "GET /a" 200 -').path == "/a"
+
+
+def test_long_lines_that_almost_fit_are_refused_in_linear_time() -> None:
+    assert compile_format().parse('h - - [x] "GET /' + "\\x41 " * 50_000) is None
+    assert compile_format().parse("h - " + "- [" * 50_000) is None
+
+
+# ---- files
+
+
+def read(path: Path, text: str = "auto") -> tuple[list[str], LogTally]:
+    tally = LogTally()
+    return [entry.path for entry in read_log(str(path), compile_format(text), tally)], tally
+
+
+def lines(*paths: str) -> bytes:
+    return "".join(f'h - - [x] "GET {path} HTTP/1.1" 200 1\n' for path in paths).encode()
+
+
+def test_a_log(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(lines("/a", "/b").replace(b"\n", b"\r\n") + b"\n" + lines("/\xe9"))
+    paths, tally = read(tmp_path / "log")
+    assert paths == ["/a", "/b", "/é"]
+    assert (tally.lines, tally.skipped, tally.diagnostics) == (4, 0, [])
+
+
+def test_a_log_larger_than_what_is_read_at_once(tmp_path: Path) -> None:
+    wanted = [f"/{number}" for number in range(20_000)]
+    (tmp_path / "log").write_bytes(lines(*wanted))
+    assert read(tmp_path / "log")[0] == wanted
+
+
+def test_a_packed_log_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    (tmp_path / "log.1").write_bytes(gzip.compress(lines("/a")) + gzip.compress(lines("/b")))
+    assert read(tmp_path / "log.1")[0] == ["/a", "/b"]
+
+
+def test_a_packed_log_that_was_cut_counts_as_far_as_it_goes(tmp_path: Path) -> None:
+    wanted = [f"/{number * 7919 % 99991}" for number in range(50_000)]
+    packed = gzip.compress(lines(*wanted))
+    (tmp_path / "log.gz").write_bytes(packed[:-1000])
+    paths, tally = read(tmp_path / "log.gz")
+    assert paths == wanted[: len(paths)]
+    assert len(paths) > 10_000
+    assert [said.id for said in tally.diagnostics] == ["log-cut"]
+
+
+def test_lines_of_another_format_are_counted_and_the_first_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(lines("/a") + b"nonsense\x1b \xff\n" * 9 + lines("/b"))
+    paths, tally = read(tmp_path / "log")
+    assert paths == ["/a", "/b"]
+    assert (tally.lines, tally.skipped) == (11, 9)
+    said = [str(one) for one in tally.diagnostics]
+    log = tmp_path / "log"
+    assert said[0] == rf"{log}:2: warning: is not in the log format: nonsense\x1b \xff [log-line-skipped]"
+    assert len(said) == SAMPLES + 1
+    wanted = f"{log}: warning: 9 of 11 lines are not in the log format (auto) and do not count [log-lines-skipped]"
+    assert said[-1] == wanted
+
+
+def test_the_second_log_counts_its_own_lines(tmp_path: Path) -> None:
+    tally = LogTally()
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(b"?\n")
+        assert list(read_log(str(tmp_path / name), compile_format(), tally)) == []
+    assert (tally.lines, tally.skipped) == (2, 2)
+    assert [said.location.line for said in tally.diagnostics if said.location] == [1, None, 1, None]
+
+
+def test_a_line_that_is_still_being_written_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(lines("/a") + b'h - - [x] "GET /b HT')
+    paths, tally = read(tmp_path / "log")
+    assert (paths, tally.diagnostics) == (["/a"], [])
+
+
+def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(lines("/a", "/b").rstrip())
+    assert read(tmp_path / "log")[0] == ["/a", "/b"]
+
+
+def test_a_file_without_lines_does_not_fill_the_memory(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"\0" * 5_000_000 + b"\n" + lines("/a"))
+    paths, tally = read(tmp_path / "log")
+    assert (paths, tally.skipped) == (["/a"], 1)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.BufferedReader(io.BytesIO(gzip.compress(lines("/a"))))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+    assert [entry.path for entry in read_log("-", compile_format(), LogTally())] == ["/a"]
+
+
+def test_files_are_named_by_path_or_pattern_each_once(tmp_path: Path) -> None:
+    for name in ("access.log", "access.log.1", "[odd].log"):
+        (tmp_path / name).touch()
+    named = log_files([f"{tmp_path}/access.log*", f"{tmp_path}/access.log", "-", f"{tmp_path}/[odd].log"])
+    assert named == [f"{tmp_path}/access.log", f"{tmp_path}/access.log.1", "-", f"{tmp_path}/[odd].log"]
+
+
+@pytest.mark.parametrize("pattern", ["gone.log", "gone.*"])
+def test_a_log_that_is_not_there(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(UsageError, match=r"there is no log .*gone"):
+        log_files([f"{tmp_path}/{pattern}"])
+
+
+def test_a_log_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"log .* cannot be read \(Is a directory\)"):
+        read(tmp_path)

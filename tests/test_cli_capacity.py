@@ -1,0 +1,141 @@
+"""``adaptc capacity``: the ladder of a build or of the command line, as text and JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adaptc.capacity.manifest_ladder import ladder_of
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.main import run
+
+PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
+
+
+def record(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert run(["capacity", "--format", "json", *arguments]) == ExitCode.DONE
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_ladder_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    found = record(capsys, *PAPER)
+    assert [level["page_ms"] for level in found["levels"]] == [59.596, 30.274, 4.635]
+    assert [level["factor"] for level in found["levels"]] == [1, 1.9686, 12.8578]
+    assert found["levels"][0]["pages_per_second"] == pytest.approx(0.58 / 0.059596, abs=1e-3)
+
+
+def test_a_load_is_carried_by_a_mixture(capsys: pytest.CaptureFixture[str]) -> None:
+    load = record(capsys, *PAPER, "--load", "15")["load"]
+    share = load["m"] - 2
+    assert share * 15 * 0.059596 + (1 - share) * 15 * 0.030274 == pytest.approx(0.58, abs=1e-4)
+    assert load["mixture"] == {"regular": round(share, 4), "moderate": round(1 - share, 4)}
+    assert [level["utilization"] for level in load["levels"]] == [0.8939, 0.4541, 0.0695]
+
+
+@pytest.mark.parametrize(("load", "m", "names"), [("1", 3, {"regular"}), ("2000", 0, {"reject"})])
+def test_the_ends_of_the_ladder(capsys: pytest.CaptureFixture[str], load: str, m: float, names: set[str]) -> None:
+    found = record(capsys, *PAPER, "--load", load)["load"]
+    assert (found["m"], set(found["mixture"])) == (m, names)
+
+
+def test_rejection_carries_what_the_cheapest_level_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    found = record(capsys, *PAPER, "--load", "200")["load"]
+    assert found["m"] * 200 * 0.004635 + (1 - found["m"]) * 200 * 0.00055 == pytest.approx(0.58, abs=1e-3)
+
+
+def test_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", *PAPER, "--load", "15", "--line", "5"]) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "regular       59.0  322.0      59.60              9.7    1.00" in text
+    assert "m = 2.29 keeps the bound: 29% regular, 71% moderate" in text
+    assert "-" in text.split("regular")[2]  # a line of 5 Mb/s cannot carry it: no steady state
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("regular", "--level regular: write NAME=REQUESTS,KB, such as regular=59,322"),
+        ("a=0,1", "--level a=0,1: a page takes at least a request, and its kilobytes are not negative"),
+    ],
+)
+def test_a_level_that_is_none(capsys: pytest.CaptureFixture[str], text: str, complaint: str) -> None:
+    assert run(["capacity", "--level", text]) == ExitCode.USAGE
+    assert complaint in capsys.readouterr().err
+
+
+MANIFEST = {
+    "schema": 1,
+    "levels": [
+        {"name": "full", "number": 4, "pages": 2, "mean": {"requests": 3, "bytes": 9000, "transfer": 2900}},
+        {"name": "lossless", "number": 3, "pages": 2, "mean": {"requests": 2, "bytes": 8000, "transfer": 900}},
+        {"name": "halfres", "number": None, "pages": 2, "mean": {"requests": 2, "bytes": 1000, "transfer": 900}},
+    ],
+    "resources": [
+        {"source": {"size": 13_000}, "levels": {"full": {"page": {"requests": 8, "bytes": 20_000}}}},
+        {"source": {"size": 1000}, "levels": {"full": {"page": {"requests": 1, "bytes": 1000}}}},
+        {"source": {"size": 1000}, "levels": {"full": {"page": {"requests": 1, "bytes": 1000}}}},
+        {"source": {"size": 500}, "levels": {"full": {"files": {}}}},
+        {"source": {"size": 500}, "levels": {}},
+    ],
+}
+
+
+def test_the_ladder_of_a_manifest_has_no_levels_beside_it() -> None:
+    full, lossless = ladder_of(MANIFEST)
+    assert (full.name, full.requests, full.kilobytes) == ("full", 3, 2.9)
+    assert (lossless.name, lossless.requests, lossless.kilobytes) == ("lossless", 2, 0.9)
+
+
+def test_the_output_of_a_build_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    found = record(capsys, "-o", str(tmp_path), "--request-ms", "1", "--kilobyte-ms", "1")
+    assert [(level["level"], level["page_ms"]) for level in found["levels"]] == [("full", 5.9), ("lossless", 2.9)]
+
+
+def test_a_real_build_has_a_ladder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("<!DOCTYPE html><title>t</title><p>words" + " and words" * 500)
+    assert run(["build", str(site), "-o", str(tmp_path / "opt"), "--level", "full", "-q"]) == ExitCode.DONE
+    capsys.readouterr()
+    found = record(capsys, "-o", str(tmp_path / "opt"), "--clients")
+    assert [(level["level"], level["requests"]) for level in found["levels"]] == [("full", 1)]
+    assert found["clients"]["pages"] == {"S-S-S": {"percent": 100, "paper": 20}}
+
+
+def test_what_actions_save_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    clients = record(capsys, "-o", str(tmp_path), "--clients")["clients"]
+    assert clients["saved_percent"]["modem-att"]["halfobject"] == 35.1
+    assert clients["pages"] == {
+        "S-S-S": {"percent": 66.7, "paper": 20},
+        "M-M-S": {"percent": 33.3, "paper": 3},
+    }
+    assert run(["capacity", "-o", str(tmp_path), "--clients"]) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "modem-att         11.73       6.6   5.3    14.9         18      82.9        35.1     26.3" in text
+    assert "S-S-S   66.7     20" in text
+    assert "pages" not in record(capsys, *PAPER, "--clients")["clients"]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "build the site first, or give levels with --level"),
+        ("{", "is not a manifest of this version of adaptc"),
+        (
+            '{"schema": 9, "levels": [{"name": "full", "number": 1, "pages": 1}], "resources": []}',
+            "has schema 9, not 1",
+        ),
+        ('{"schema": 1, "levels": [], "resources": []}', "has no pages"),
+    ],
+)
+def test_outputs_that_say_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, complaint: str
+) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    assert run(["capacity", "-o", str(tmp_path)]) == ExitCode.USAGE
+    assert complaint in capsys.readouterr().err

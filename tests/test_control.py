@@ -1,0 +1,305 @@
+"""The controller: the paper's numbers, and what it does to simulated servers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+
+from adaptc.capacity.ladder import Rung
+from adaptc.capacity.utilization import CapacityExceeded, Cost, Guarantee
+from adaptc.runtime.control.buckets import bucket_levels
+from adaptc.runtime.control.estimator import Estimator, learn
+from adaptc.runtime.control.ladder import Ladder, ladder_from
+from adaptc.runtime.control.machine import Load, Machine, MachineState, Site, Tuning, step
+from adaptc.runtime.control.pi import Gains, Loop, advance, tuned
+
+# ---- recursive least squares
+
+SAMPLES = [(0.1, 1, 0.116), (0.2, 1, 0.199), (0.1, 4, 0.215), (0.3, 2, 0.315), (0.2, 6, 0.364)]
+ESTIMATES = [
+    (0.011474, 0.114738),
+    (0.693005, 0.053523),
+    (0.805467, 0.033952),
+    (0.818838, 0.033658),
+    (0.820046, 0.033428),
+]
+
+
+def test_the_estimator() -> None:
+    found = Estimator()
+    for sample, (a, b) in zip(SAMPLES, ESTIMATES, strict=True):
+        found = learn(found, *sample)
+        assert (round(found.a, 6), round(found.b, 6)) == (a, b)
+
+
+def test_the_estimator_that_forgets() -> None:
+    found = Estimator()
+    for sample in SAMPLES:
+        found = learn(found, *sample, forgetting=0.98)
+    assert (round(found.a, 6), round(found.b, 6)) == (0.820676, 0.033400)
+
+
+def test_one_page_size_does_not_tell_a_from_b() -> None:
+    found = Estimator()
+    for number in range(1, 40):
+        found = learn(found, 0.01 * number, 0.08 * number, 0.011 * number)
+    assert found.condition > 1e6
+    assert not found.is_telling
+
+
+def test_several_page_sizes_do() -> None:
+    found = Estimator()
+    assert found.condition == math.inf
+    for number in range(40):
+        requests, kilobytes = 0.1 + 0.01 * (number % 5), 1 + number % 7
+        found = learn(found, requests, kilobytes, 0.83 * requests + 0.033 * kilobytes)
+    assert found.is_telling
+    assert (found.a, found.b) == (pytest.approx(0.83, rel=1e-2), pytest.approx(0.033, rel=1e-2))
+
+
+# ---- the controller
+
+
+@pytest.mark.parametrize(
+    ("period", "margin", "gain", "proportional", "integral"),
+    [(1, 4, 1, 0.216506, 3.022999), (1, 10, 1, 0.086603, 3.022999), (2, 4, 0.5, 0.433013, 1.511499)],
+)
+def test_gains(period: float, margin: float, gain: float, proportional: float, integral: float) -> None:
+    found = tuned(period, margin, gain)
+    assert (round(found.proportional, 6), round(found.integral, 6)) == (proportional, integral)
+
+
+def test_the_gains_solve_the_equations_of_the_paper() -> None:
+    period, margin, gain = 1.5, 4, 0.8
+    found = tuned(period, margin, gain)
+    omega = 5 * math.pi / (3 * period)
+    assert gain * found.proportional * math.hypot(1, found.integral / omega) == pytest.approx(1 / margin)
+    assert omega * period / 2 + math.atan(found.integral / omega) == pytest.approx(math.pi)
+    assert math.atan(found.integral / omega) == pytest.approx(math.pi / 6)
+
+
+def true_margin(c0: float, c1: float) -> float:
+    """The factor at which z^2 + (k c0 - 1) z - k c1 leaves the unit circle (Jury): p = 1 and a sample of delay."""
+    margins = [1 / abs(c1)]
+    if c0 + c1 > 0:
+        margins.append(2 / (c0 + c1))
+    return min(margins)
+
+
+def test_the_true_gain_margin_of_tustins_rule_is_the_best() -> None:
+    gains = tuned(1, 4, 1)
+    k, i = gains.proportional, gains.integral
+    assert round(true_margin(gains.now, gains.before), 2) == 4.62
+    assert round(true_margin(k * (1 + i), k), 2) == 1.84
+    assert round(true_margin(k, k * (1 - i)), 2) == 2.28
+
+
+def test_a_step_response() -> None:
+    gains, loop = tuned(1, 4, 1.17), Loop(1.0)
+    used, ms = [], []
+    for _ in range(8):
+        used.append(0.33 + 1.17 * loop.m)
+        loop = advance(loop, 0.57 - used[-1], gains, 1.0)
+        ms.append(loop.m)
+    assert [round(one, 4) for one in used] == [1.5, 0.8913, 0.6136, 0.5543, 0.5580, 0.5663, 0.5696, 0.5702]
+    assert [round(one, 4) for one in ms] == [0.4798, 0.2424, 0.1917, 0.1949, 0.2019, 0.2048, 0.2053, 0.2053]
+
+
+def test_m_is_clipped_and_comes_back_at_once() -> None:
+    gains, loop = Gains(0.2, 3.0, 1.0), Loop(1.0)
+    for _ in range(50):
+        loop = advance(loop, 0.5, gains, 1.0)
+    assert loop.m == 1.0
+    assert advance(loop, -0.2, gains, 1.0).m < 1.0
+
+
+def test_gains_that_are_none() -> None:
+    with pytest.raises(ValueError, match="must be above 0"):
+        tuned(1, 4, 0)
+
+
+# ---- ladder and buckets
+
+
+def test_the_ladder_of_a_build() -> None:
+    rungs = [Rung("full", 60, 300), Rung("odd", 60, 900), Rung("moderate", 30, 200), Rung("extreme", 3, 60)]
+    found = ladder_from(rungs, Cost())
+    assert found.names == ("extreme", "moderate", "full")
+    assert found.costs[-1] == 1
+    assert found.costs[0] == pytest.approx(0.55 / 59.7)
+    assert [found.level(index) for index in range(4)] == ["0", "extreme", "moderate", "full"]
+
+
+def test_the_gain_with_rejection_alone_is_that_of_the_paper() -> None:
+    # p_max = (U - cR) / f, with cR/U_accept = 0.3
+    ladder = Ladder(("full",), (0.3, 1.0))
+    f, accept = 0.4, 1.5
+    used = accept * f + 0.3 * accept * (1 - f)
+    assert ladder.gain(f, used) == pytest.approx((used - 0.3 * accept) / f)
+
+
+def test_buckets_share_the_clients_in_proportion() -> None:
+    assert bucket_levels(2.25, 3).count(3) == 64
+    assert bucket_levels(2.25, 3).count(2) == 192
+    assert set(bucket_levels(3, 3)) == {3}
+    assert set(bucket_levels(0, 3)) == {0}
+
+
+def test_no_client_is_moved_twice_while_m_falls_by_one() -> None:
+    ms = [3 - number / 97 for number in range(3 * 97 + 1)]
+    maps = [bucket_levels(m, 3) for m in ms]
+    for before, after in pairwise(maps):
+        assert all(one >= other for one, other in zip(before, after, strict=True))
+    for first, later in zip(maps, maps[97:], strict=False):
+        assert all(one - other in (0, 1) for one, other in zip(first, later, strict=True))
+
+
+# ---- simulated servers
+
+COST = Cost(0.001604, 0.000063, 0.0011)  # section 7 there: seconds a request, a kB, a rejection
+
+
+@dataclass
+class Offered:
+    """Requests a second to a site, and kB a request at each level; level 0 is a rejection."""
+
+    requests: float
+    kilobytes: tuple[float, ...]
+
+    def load(self, m: float) -> Load:
+        levels = bucket_levels(m, len(self.kilobytes))
+        share = [levels.count(level) / len(levels) for level in range(len(self.kilobytes) + 1)]
+        sent = sum(part * size for part, size in zip(share[1:], self.kilobytes, strict=True))
+        return Load(self.requests, self.requests * share[0], self.requests * sent)
+
+
+def ladder(kilobytes: tuple[float, ...]) -> Ladder:
+    rungs = [Rung(f"level{number}", 1, size) for number, size in reversed(list(enumerate(kilobytes, 1)))]
+    return ladder_from(rungs, COST)
+
+
+def simulate(
+    machine: Machine, offered: Callable[[int], Mapping[str, Offered]], samples: int
+) -> list[tuple[MachineState, dict[str, Load]]]:
+    state, found = machine.start(), []
+    for number in range(samples):
+        loads = {site.name: offered(number)[site.name].load(state.m(site)) for site in machine.sites}
+        state = step(machine, state, loads, None)
+        found.append((state, loads))
+    return found
+
+
+def total(state: MachineState) -> float:
+    assert state.utilization is not None
+    return sum(state.utilization.values())
+
+
+FIXED = Tuning(learns=False)
+
+
+@pytest.mark.parametrize("kilobytes", [(64.0,), (8.0, 64.0), (2.0, 16.0, 64.0)])
+@pytest.mark.parametrize("requests", [150, 200, 400])
+def test_utilization_settles_at_the_bound(kilobytes: tuple[float, ...], requests: float) -> None:
+    machine = Machine((Site("one", ladder(kilobytes)),), COST, FIXED)
+    lowest = COST.rejection * requests
+    found = [total(state) for state, _ in simulate(machine, lambda _: {"one": Offered(requests, kilobytes)}, 30)]
+    wanted = max(0.58, lowest)
+    assert all(abs(one - wanted) <= 0.02 for one in found[10:])
+
+
+def test_utilization_settles_within_six_samples_of_a_step() -> None:
+    kilobytes = (8.0, 64.0)
+    machine = Machine((Site("one", ladder(kilobytes)),), COST, FIXED)
+    offered = lambda number: {"one": Offered(200 if number >= 20 else 50, kilobytes)}  # noqa: E731
+    found = [total(state) for state, _ in simulate(machine, offered, 60)]
+    assert max(found[:20]) < 0.58
+    assert all(abs(one - 0.58) <= 0.02 for one in found[26:])
+
+
+def test_an_easy_load_gets_the_full_site() -> None:
+    machine = Machine((Site("one", ladder((8.0, 64.0))),), COST, FIXED)
+    found = simulate(machine, lambda _: {"one": Offered(20, (8.0, 64.0))}, 20)
+    assert all(state.m(machine.sites[0]) == 2 for state, _ in found)
+
+
+# 7.6: two guaranteed sites and a background of 300 requests a second for 32 kB, all degraded to 4 kB or rejected
+PAGES = (4.0, 32.0)
+GUARANTEED = (
+    Site("V1", ladder(PAGES), Guarantee(50, 13 * 125)),
+    Site("V2", ladder(PAGES), Guarantee(100, 27 * 125)),
+)
+BACKGROUND = Site("rest", ladder(PAGES), priority=2)
+
+
+def test_isolation_as_in_figure_12() -> None:
+    machine = Machine((*GUARANTEED, BACKGROUND), COST, FIXED)
+    offered = lambda number: {  # noqa: E731
+        "V1": Offered(50, PAGES),
+        "V2": Offered(min(100.0, number), PAGES),
+        "rest": Offered(300, PAGES),
+    }
+    for number, (_, loads) in enumerate(simulate(machine, offered, 150)):
+        if number > 10:
+            assert loads["V1"].kilobytes >= 0.95 * 50 * 32
+            assert loads["V2"].kilobytes >= 0.95 * min(100, number) * 32
+
+
+def test_differentiation_basic_clients_are_degraded_first() -> None:
+    sites = (Site("premium", ladder(PAGES), priority=1), Site("basic", ladder(PAGES), priority=2))
+    machine = Machine(sites, COST, FIXED)
+    offered = lambda number: {"premium": Offered(float(number), PAGES), "basic": Offered(100, PAGES)}  # noqa: E731
+    found = simulate(machine, offered, 160)
+    for number, (state, loads) in enumerate(found):
+        if 10 < number <= 120:  # beyond, premium clients and rejecting the basic ones take more than there is
+            assert loads["premium"].kilobytes >= 0.85 * number * 32
+        if number > 10:
+            assert abs(total(state) - 0.58) <= 0.03 or state.m(sites[1]) in (0, 2)
+    assert found[150][1]["basic"].rejected > 50
+
+
+def excess(background: float) -> tuple[float, float]:
+    """kB a second of a site that is asked for far more than it is promised, beside others: 7.8."""
+    site = Site("V1", ladder(PAGES), Guarantee(50, 13 * 125))
+    machine = Machine((site, Site("V2", ladder(PAGES), Guarantee(50, 13 * 125)), BACKGROUND), COST, FIXED)
+    asked = {"V1": Offered(120, PAGES), "V2": Offered(50, PAGES), "rest": Offered(background, PAGES)}
+    *_, (_, loads) = simulate(machine, lambda _: asked, 200)
+    return loads["V1"].kilobytes, loads["V2"].kilobytes
+
+
+def test_excess_capacity_is_shared_as_in_figure_15_and_policed_as_in_figure_16() -> None:
+    alone, other = excess(0)
+    policed, still = excess(300)
+    assert alone > 1.5 * 13 * 125  # nobody else needs it
+    assert policed <= 13 * 125
+    assert min(other, still) >= 0.95 * 50 * 32  # the neighbour does not notice
+
+
+def test_guarantees_beyond_the_bound_are_refused() -> None:
+    sites = (Site("V1", ladder(PAGES), Guarantee(100, 13 * 125)), Site("V2", ladder(PAGES), Guarantee(100, 27 * 125)))
+    with pytest.raises(CapacityExceeded, match=r"0\.6358"):
+        Machine(sites, COST).check()
+    Machine(sites, COST, Tuning(throughput_only=True)).check()
+
+
+def test_guarantees_that_todays_costs_do_not_allow_are_cut_in_proportion() -> None:
+    loads = {"V1": Load(0, 0, 0), "V2": Load(0, 0, 0)}
+    found = Machine(GUARANTEED, COST, FIXED).targets(Cost(COST.request * 2, COST.kilobyte * 2, COST.rejection), loads)
+    assert sum(found.values()) == pytest.approx(0.58)
+
+
+def test_the_costs_are_learnt_while_it_controls() -> None:
+    true, kilobytes = Cost(0.002, 0.0001, 0.0011), (8.0, 64.0)
+    machine = Machine((Site("one", ladder(kilobytes)),), COST, Tuning())
+    state = machine.start()
+    for number in range(120):
+        offered = Offered(60 + 20 * (number // 6 % 4), kilobytes)
+        load = offered.load(state.m(machine.sites[0]))
+        state = step(machine, state, {"one": load}, load.utilization(true))
+    assert (state.cost.request, state.cost.kilobyte) == (
+        pytest.approx(0.002, rel=0.02),
+        pytest.approx(0.0001, rel=0.02),
+    )

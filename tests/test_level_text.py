@@ -1,0 +1,79 @@
+"""Level text: the page as text, in one request."""
+
+from __future__ import annotations
+
+import pytest
+from small_site import SmallSite
+
+from adaptc import media
+from adaptc.engine.ladder import levels_above
+from adaptc.pipeline import KNOWN_PASSES, plan_level
+from adaptc.rulebook import choose_levels, load_levels
+
+LEVELS = load_levels(known_passes=KNOWN_PASSES)
+STEPS = plan_level(LEVELS["text"]).steps_for(media.HTML)
+PAGE = """<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title><link rel=stylesheet href=a.css>
+<script src=a.js></script></head><body><nav><ul><li><a href=b.html>Next</a></ul></nav><main><h1>H</h1>
+<p style="font-family: Verdana, Arial, Helvetica, sans-serif">Some <b>text</b> <img src=a.png alt="A cat"></p>
+<form action=/find><input name=q><button>Find</button></form></main></body></html>"""
+FILES = {"a.css": "p{color:red}", "a.js": "more()", "a.png": b"\x89PNG" + bytes(3000), "b.html": "<p>b"}
+
+
+def made(page=PAGE, **files):
+    return SmallSite({"index.html": page, **FILES, **files}).rewrite(steps=STEPS, promise="article")
+
+
+def ids(done):
+    return [said.id for said in done.diagnostics]
+
+
+def test_the_page_is_its_text_in_one_request():
+    done = made()
+    assert done.embeds == () and done.demoted == [] and done.diagnostics == []
+    body = done.content.decode().partition("</style>")[2]
+    assert body == (
+        "<nav><a href=b.html>Next</a></nav><main><h1>H</h1><p>Some <b>text</b> <i>[A cat]</i></p>"
+        "<form action=/find><p><input name=q> <button>Find</button></form></main>"
+    )
+
+
+def test_what_was_left_out_is_said():
+    subjects = {
+        (action.verb, action.subject): action.count for action in made().actions if action.pass_name == "reading"
+    }
+    assert subjects[("left out", "<img>")] == subjects[("left out", "<script>")] == 1
+    assert ("written", "the page") in subjects
+
+
+def test_a_page_of_frames_stays_with_a_note():
+    page = "<!doctype html><title>T</title><frameset cols=20,*><frame src=a.html><frame src=b.html></frameset>"
+    done = made(page, **{"a.html": "<p>a"})
+    assert ids(done) == ["page-left"]
+    assert done.diagnostics[0].message == "pass reading leaves this page as it is: its content stands in frames"
+
+
+def test_a_page_without_text_is_made_as_at_lossless():
+    page = "<!doctype html><meta charset=utf-8><title>T</title><style>a { color : red }</style><div id=app></div>" + (
+        "<script>document.getElementById('app').append('Hello')</script>"
+    )
+    done = made(page)
+    assert ids(done) == ["page-left"] and "only scripts" not in done.diagnostics[0].message
+    assert b"<style>a{color:red}</style>" in done.content and b"append" in done.content
+
+
+def test_a_page_whose_text_version_is_dearer_stays():
+    done = made("<!doctype html><title>T</title><p>x")
+    assert done.demoted == ["reading"] and ids(done) == ["pass-dearer"]
+
+
+@pytest.mark.parametrize(
+    ("names", "above"),
+    [
+        (("full", "text"), {"text": "full"}),
+        (("full", "lossless", "text"), {"text": "lossless"}),
+        (("text",), {}),
+        (("full", "lossless"), {}),
+    ],
+)
+def test_text_is_below_the_lowest_step_of_the_ladder(names, above):
+    assert levels_above(choose_levels(names, LEVELS)) == above

@@ -1,0 +1,117 @@
+"""What moves into a page for readers of whom each reads one page, and for copies of images under a budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from io import BytesIO
+
+import pytest
+from PIL import Image
+from small_site import SmallSite
+
+from adaptc.passes.view import Settings
+from adaptc.pipeline import BY_NAME, Step
+
+HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
+SHEET = "b{margin:0 1px 2px 3px}i{padding:4px 5px 6px 7px}"
+CODE = "function shown(a, b) { return a + b }"
+CROWD = {"readers": "crowd"}
+
+
+def rewritten(body: str, name: str, options: Mapping[str, object], **files: str | bytes) -> str:
+    named = {file.replace("_", "."): content for file, content in files.items()}
+    site = SmallSite(
+        {"index.html": HEAD + body, "a.css": SHEET, "b.css": "b{top:0}", "a.js": CODE, "b.js": CODE, **named},
+        shared=["a.css", "b.css", "a.js", "b.js"],
+        settings=Settings(crowd_limit=5000),
+    )
+    one = BY_NAME[name]
+    defaults = {key: option.default for key, option in one.options.items()}
+    done = site.rewrite(steps=(Step(one, {**defaults, **options}),), promise="words")
+    return site.contents["index.html"].decode() if done.content is None else done.content.decode()
+
+
+def test_a_shared_sheet_moves_in_for_a_crowd() -> None:
+    link = "<link rel=stylesheet href=a.css>"
+    assert "<style>" in rewritten(link, "inline-styles", CROWD)
+    assert "<style>" not in rewritten(link, "inline-styles", {})
+
+
+def test_a_large_sheet_stays_a_file() -> None:
+    noise = "".join(f".c{index * 7919 % 100003}{{left:{index * 104729 % 9973}px}}" for index in range(2000))
+    assert "<style>" not in rewritten("<link rel=stylesheet href=a.css>", "inline-styles", CROWD, a_css=noise)
+
+
+def test_a_handle_that_no_script_names_goes_along() -> None:
+    link = "<link id=theme rel=stylesheet href=a.css>"
+    assert '<style id="theme">' in rewritten(link, "inline-styles", CROWD)
+    assert "<style" not in rewritten(link + "<script>document.getElementById('theme')</script>", "inline-styles", CROWD)
+    unseen = "<script src=https://elsewhere.example/x.js></script>"
+    assert "<style" not in rewritten(link + unseen, "inline-styles", CROWD)
+
+
+def test_of_a_sheet_that_is_linked_twice_the_last_wins() -> None:
+    twice = "<link rel=stylesheet href=a.css><link rel=stylesheet href=b.css><link rel=stylesheet href=a.css>"
+    made = rewritten(twice, "inline-styles", CROWD)
+    assert re.findall(r"<style>(.)\{(...)", made) == [("b", "top"), ("b", "mar")]
+
+
+@pytest.mark.parametrize("other", ["<link rel=stylesheet href=a.css media=print>", "<link rel=stylesheet href=b.css>"])
+def test_other_conditions_are_another_sheet(other: str) -> None:
+    made = rewritten(f"<link rel=stylesheet href=a.css>{other}", "inline-styles", CROWD)
+    assert made.count("<style") == 2
+
+
+def test_layers_have_their_order_from_the_first() -> None:
+    twice = "<link rel=stylesheet href=a.css>" * 2
+    assert rewritten(twice, "inline-styles", CROWD, a_css="@layer x{b{top:0}}").count("@layer") == 2
+
+
+def test_a_script_that_looks_for_itself_stays_alone_for_a_crowd() -> None:
+    scripts = "<script src=a.js></script><script src=b.js></script>"
+    watching = "x = document.currentScript.src; y = document.getElementsByTagName('script')"
+    made = rewritten(scripts, "inline-scripts", CROWD, b_js=watching)
+    assert "function shown" in made and "src=b.js" in made
+    both = rewritten(scripts, "inline-scripts", {}, b_js=watching)
+    assert "src=a.js" in both
+
+
+def test_a_script_that_looks_for_others_keeps_them() -> None:
+    scripts = "<script src=a.js></script><script src=b.js></script>"
+    made = rewritten(scripts, "inline-scripts", CROWD, b_js="$('script[src*=\"a.js\"]').remove()")
+    assert "src=a.js" in made
+
+
+def photo(width: int) -> bytes:
+    output = BytesIO()
+    Image.linear_gradient("L").resize((width, width)).convert("RGB").save(output, "JPEG", quality=95)
+    return output.getvalue()
+
+
+BUDGET = {"budget": 4000, "largest": 3000}
+
+
+def test_a_small_copy_becomes_a_data_uri_in_the_box_of_the_original() -> None:
+    made = rewritten("<p>x<img src=a.jpg alt=x>", "half-images", BUDGET, a_jpg=photo(200))
+    assert re.search(r'<img srcset="data:image/webp;base64,[\w+/=]+ 100w" sizes=200px alt=x>', made)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<img src=a.jpg><img src=a.jpg>",
+        "<img src=a.jpg id=x>",
+        "<picture><source srcset=a.jpg><img src=a.jpg></picture>",
+        "<img src=a.jpg loading=lazy>",
+    ],
+)
+def test_a_copy_stays_a_file_where_it_is_shown_again_or_must_be_one(body: str) -> None:
+    made = rewritten(f"<p>x{body}", "half-images", BUDGET, a_jpg=photo(200))
+    assert "data:" not in made and "_adaptc/" in made
+
+
+def test_the_budget_holds() -> None:
+    made = rewritten("<p>x<img src=a.jpg><img src=b.jpg>", "half-images", {"budget": 400, "largest": 900},
+                     a_jpg=photo(200), b_jpg=photo(240))  # fmt: skip
+    assert made.count("data:") == 1 and made.count("_adaptc/") >= 1

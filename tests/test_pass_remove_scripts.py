@@ -1,0 +1,270 @@
+"""remove-scripts: what waits for a script is shown, what covers the page goes, and everything else keeps working."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import pytest
+from small_site import SmallSite
+
+from adaptc.pipeline import BY_NAME, Step
+
+HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
+# What it costs pays for all that the pass may write
+RUN = "<script>/*" + "".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(40)) + "*/</script>"
+STEPS = (Step(BY_NAME["remove-scripts"], {}),)
+
+
+def made(body, *, head="", css="", files=(), promise="article"):
+    """Return the page after the pass; ``css`` is the text of its style sheet."""
+    style = f"<style>{css}</style>" if css else ""
+    site = SmallSite({"index.html": f"{HEAD}{head}{style}</head><body>{body}{RUN}</body>", **dict(files)})
+    done = site.rewrite(steps=STEPS, promise=promise)
+    assert not done.demoted, done.diagnostics
+    return (done.content or b"").decode()
+
+
+def shows(text, element):
+    """Whether a rule that shows something is for the element whose start tag begins so."""
+    mark = re.search(rf"{element}[^>]*data-adaptc-shown=\"?([\d ]+)", text)
+    return mark is not None and all(f'"{number}"]' in text for number in mark[1].split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "<script>a()</script>",
+        "<script src=a.js></script>",
+        "<script type=module>import './a.js'</script>",
+        "<script type=importmap>{}</script>",
+        "<script type=text/template><b>x</b></script>",
+        "<svg><script>a()</script></svg>",
+        "<link rel=modulepreload href=a.js>",
+        "<link rel=preload as=script href=a.js>",
+        "<template><p>x</template>",
+    ],
+)
+def test_no_code_stays(code):
+    text = made(f"<p>text{code}")
+    assert not re.search("<script|a\\.js|<template", text)
+
+
+def test_handlers_and_script_urls_go_and_links_stay():
+    text = made(
+        '<p onclick="a()">t<a href="b.html" onmouseover=x()>b</a><a href=" java\nscript:x()">c</a>',
+        files={"b.html": ""},
+    )
+    assert "onclick" not in text
+    assert "onmouseover" not in text
+    assert "script:" not in text
+    assert '<a href="b.html">b</a><a>c</a>' in text
+
+
+def test_structured_data_stays():
+    assert '{"@type":"Thing"}' in made('<p>t<script type="application/ld+json">{"@type":"Thing"}</script>')
+
+
+def test_a_formula_keeps_its_source():
+    assert "<code>a &lt; b</code>" in made('<p>x <script type="math/tex">a < b</script>')
+
+
+def test_declarative_shadow_roots_stay():
+    assert "shadowrootmode" in made("<div><template shadowrootmode=open><p>x</template></div>")
+
+
+def test_a_canvas_leaves_its_words_and_its_id():
+    assert "<span id=c>Sales by month</span>" in made("<canvas id=c>Sales by <b>month</b></canvas>")
+
+
+def test_noscript_is_opened():
+    assert "<body><p>no scripts</p><p>text" in made("<noscript><p>no scripts</p></noscript><p>text")
+
+
+def test_noscript_in_the_head_brings_its_styles_and_no_redirection():
+    head = "<noscript><style>.a{color:red}</style><meta http-equiv=refresh content='0;url=x.html'></noscript>"
+    text = made("<p class=a>t", head=head, files={"x.html": ""})
+    assert "<style>.a{color:red}</style>" in text
+    assert "refresh" not in text
+
+
+@pytest.mark.parametrize(
+    "pixel",
+    [
+        "<img src=//t.example/p.gif width=1 height=1>",
+        "<div><img src=//t.example/p.gif style='display:none'></div>",
+        "<iframe src=//t.example/ns.html height=0 width=0></iframe>",
+    ],
+)
+@pytest.mark.parametrize("place", ["head", "body"])
+def test_pixels_of_trackers_are_not_shown(pixel, place):
+    inside = {"head": "", "body": "<p>t", place: f"<noscript>{pixel}</noscript>"}
+    text = made(inside["body"] + "<p>text", head=inside["head"] + "<meta name=last content=1>" * (place == "head"))
+    assert "t.example" not in text
+    assert text.index("<p>text") > text.index("<body>")
+
+
+def test_a_page_without_scripts_stays():
+    site = SmallSite({"index.html": HEAD + "<p style='opacity:0'>t"})
+    assert site.rewrite(steps=STEPS, promise="article").content is None
+
+
+# ---- images
+
+
+def test_lazy_images_get_their_source():
+    text = made('<img class=lazy src="data:image/gif;base64,R0" data-src=a.png alt=x>', files={"a.png": "x"})
+    assert re.search(r'<img [^>]*src="?a\.png', text)
+
+
+def test_an_image_that_shows_something_keeps_it():
+    files = {"a.png": "x", "small.png": "y"}
+    assert "src=small.png" in made("<img src=small.png data-src=a.png>", files=files)
+
+
+def test_a_lazy_image_without_source_takes_the_first_candidate():
+    text = made('<img data-srcset="a.png 1x, b.png 2x" sizes=auto>', files={"a.png": "x", "b.png": "y"})
+    assert "src=a.png" in text
+    assert "sizes" not in text
+
+
+def test_an_image_that_noscript_repeats_stands_there_once():
+    text = made(
+        "<img src=blank.gif data-src=a.png><noscript><img src=a.png></noscript>", files={"a.png": "", "blank.gif": ""}
+    )
+    assert text.count("<img") == 1
+
+
+# ---- what scripts show
+
+
+@pytest.mark.parametrize(
+    ("body", "css", "element"),
+    [
+        ("<button data-bs-target='#x'>Open</button><div id=x class=panel>t</div>", ".panel{display:none}", "<div"),
+        ("<a href='#x' data-toggle=tab>One</a><div id=x class=p>t</div>", ".p{display:none}", "<div"),
+        ("<b aria-controls=x>Open</b><div id=x hidden>t</div>", "", "<div"),
+        ("<b onclick=\"show('x')\">Open</b><div id=x style='display:none'>t</div>", "", "<div"),
+        ("<div class=tab-pane>t</div>", ".tab-pane{display:none}", "<div"),
+        ("<p x-cloak>t", "[x-cloak]{display:none!important}", "<p"),
+        ("<p class=wow>t", ".wow{visibility:hidden}", "<p"),
+        ("<section class=fade>t</section>", ".fade{opacity:0;transition:1s}", "<section"),
+        ("<div class=acc id=x>t</div><b data-target='#x'>o</b>", ".acc{max-height:0;overflow:hidden}", "<div"),
+    ],
+)
+def test_what_a_script_would_show_is_shown(body, css, element):
+    assert shows(made(body, css=css), element)
+
+
+@pytest.mark.parametrize(
+    ("body", "css"),
+    [
+        ("<p class=error>Wrong password", ".error{display:none}"),  # hidden for good, as far as can be told
+        ("<p class=a>t", "@media print{.a{opacity:0}}"),
+        ("<p class=a>t", ".js .a{opacity:0}"),  # only scripts set the class
+        ("<ul><li>a<p class=tip>t</ul>", ".tip{opacity:0}li:hover .tip{opacity:1}"),
+        ("<p class=a>t", ".a{opacity:0}p.a{opacity:1}"),
+        ("<p class=a>t", ".a::before{opacity:0}"),
+        ("<p class=a></p><p>t", ".a{opacity:0}"),
+        ("<button popovertarget=x>o</button><div id=x popover>t</div>", "#x{opacity:0}#x:popover-open{opacity:1}"),
+    ],
+)
+def test_what_no_script_would_show_stays_hidden(body, css):
+    assert "data-adaptc-shown" not in made(body, css=css)
+
+
+MENU = "<nav id=n class=n>" + "".join(f"<a href={name}.html>{name}</a> " for name in "abcd") + "</nav>"
+PAGES = {f"{name}.html": "" for name in "abcd"}
+
+
+def test_a_menu_is_shown_at_the_widths_at_which_it_hides():
+    css = ".n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(f"<button data-target='#n'></button>{MENU}<p>text", css=css, files=PAGES)
+    assert "@media(max-width:799.98px){[data-adaptc-shown" in text
+    assert shows(text, "<nav")
+
+
+def test_a_menu_whose_links_stand_elsewhere_stays_closed():
+    links = MENU.replace("id=n class=n", "")
+    text = made(f"<button data-target='#n'></button>{MENU}{links}<p>text", css=".n{display:none}", files=PAGES)
+    assert "data-adaptc-shown" not in text
+
+
+@pytest.mark.parametrize(
+    "rule", [".n{transform:translateX(-100%)}", ".n{position:fixed;left:-260px}", ".n{display:none}"]
+)
+def test_a_menu_from_the_side_is_shown_where_a_control_opens_it(rule):
+    css = f"@media(max-width:600px){{{rule}}}"
+    assert shows(made(f"<button class=menu-toggle></button>{MENU}<p>text", css=css, files=PAGES), "<nav")
+    assert "data-adaptc-shown" not in made(f"{MENU}<p>text", css=css, files=PAGES)
+
+
+def test_a_dialogue_that_is_shown_does_not_cover_the_page():
+    css = ".modal{display:none;position:fixed;top:0}"
+    text = made("<a data-target='#m'>o</a><div class=modal id=m><p>t</div>", css=css)
+    assert "position:static!important" in text
+
+
+def test_a_bar_that_grows_by_its_menu_does_not_cover_the_page():
+    css = "header{position:fixed}.n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(f"<header><b data-target='#n'>m</b>{MENU}</header><p>text", css=css, files=PAGES)
+    assert shows(text, "<header")
+
+
+def test_dropdowns_open_by_pointing_and_by_focus():
+    text = made(
+        "<li><a data-toggle=dropdown>More</a><ul class=dropdown-menu><li>x</ul>", css=".dropdown-menu{display:none}"
+    )
+    assert ":focus-within>.dropdown-menu{display:block!important" in text
+    assert "tabindex=0" in text
+
+
+def test_sheets_that_a_handler_applies_are_applied():
+    head = (
+        "<link rel=stylesheet href=a.css media=print onload=\"this.media='all'\">"
+        "<link rel=preload as=style href=b.css onload=\"this.rel='stylesheet'\">"
+    )
+    text = made("<p>t", head=head, files={"a.css": "p{color:red}", "b.css": "p{margin:0}"})
+    assert "<link rel=stylesheet href=a.css>" in text
+    assert "<link rel=stylesheet href=b.css>" in text
+
+
+# ---- covers and controls
+
+
+def test_what_covers_the_page_goes():
+    text = made("<div class=preloader><div class=spin></div></div><p class=loader-note>text")
+    assert "preloader" not in text
+    assert "loader-note" in text
+
+
+def test_what_covers_the_page_and_says_so_is_hidden():
+    assert "<div style=display:none!important id=preloader>" in made("<div id=preloader><b>Loading</b></div><p>text")
+
+
+def test_a_cover_with_content_stays():
+    assert "splash" in made("<div class=splash><h1>Welcome</h1></div>")
+
+
+def test_buttons_that_only_scripts_listen_to():
+    text = made(
+        "<button class=burger><span class=sr-only>Toggle</span></button>"
+        "<button class=h data-target='#p'>A panel</button><div id=p>t</div><button>Like</button>"
+    )
+    assert "<button disabled style=display:none!important class=burger>" in text
+    assert "<button disabled style=color:inherit;opacity:1 class=h data-target='#p'>A panel</button>" in text
+    assert "<button disabled>Like</button>" in text
+
+
+def test_forms_work_as_before():
+    inside = "<input name=q><button>Go</button><button type=reset>R</button></form>"
+    form = "<form action=s.html onsubmit='return check()'>" + inside
+    text = made(form + "<details><summary><button>x</button></summary>t</details>", files={"s.html": ""})
+    assert "<form action=s.html>" + inside in text
+    assert "<summary><button>x</button></summary>" in text
+
+
+def test_what_was_done_is_told():
+    site = SmallSite({"index.html": HEAD + "<body><img data-src=a.png><div class=loader></div>" + RUN, "a.png": ""})
+    done = site.rewrite(steps=STEPS, promise="article")
+    assert {action.verb for action in done.actions} == {"loaded", "uncovered", "removed"}

@@ -1,0 +1,179 @@
+"""used-styles: the rules that a page uses stand in it, in the order of the cascade, and load nothing."""
+
+from __future__ import annotations
+
+import pytest
+from small_site import SmallSite
+
+from adaptc.passes.view import Settings
+from adaptc.pipeline import BY_NAME, Step
+
+HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
+NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
+
+
+def steps(backgrounds="drop"):
+    return (Step(BY_NAME["used-styles"], {"backgrounds": backgrounds}),)
+
+
+def made(body="<p class=a>text", *, head, files=(), backgrounds="drop", settings=None, path="index.html", **site):
+    """Return the page after the pass. The sheet noise.css makes it worth while."""
+    files = {path: f"{HEAD}{head}<body>{body}", "noise.css": NOISE, **dict(files)}
+    done = SmallSite(files, settings=settings or Settings(), **site).rewrite(path, steps(backgrounds), "article")
+    assert not done.demoted, done.diagnostics
+    return (files[path].encode() if done.content is None else done.content).decode()
+
+
+LINKS = "<link rel=stylesheet href=noise.css><link rel=stylesheet href=css/a.css>"
+
+
+def sheet(css, body="<p class=a>text", **options):
+    """Return the style elements of a page with one sheet that says something."""
+    text = made(body, head=LINKS, files={"css/a.css": css, "css/i.png": "x", "i.png": "x"}, **options)
+    return text[text.index("<style") : text.index("<body")] if "<style" in text else ""
+
+
+def test_only_what_is_used_moves_into_the_page():
+    assert sheet(".a{color:red}.b{color:blue}") == "<style>.a{color:red}</style>"
+
+
+def test_states_and_media_are_kept():
+    css = ".a:hover{color:red}@media print{.a{color:#000}}@media(max-width:9px){.a{margin:0}.c{padding:0}}"
+    assert "print{.a{" in sheet(css)
+    assert ".a:hover" in sheet(css)
+    assert ".c" not in sheet(css)
+
+
+def test_the_order_of_the_cascade_is_kept():
+    head = (
+        "<link rel=stylesheet href=noise.css><style>.a{color:red}</style><link rel=stylesheet href=a.css media=print>"
+    )
+    text = made(head=head + "<style>.a{color:lime}</style>", files={"a.css": ".a{color:blue}"})
+    assert text.count("<style") == 1
+    assert "<style>.a{color:red}\n@media print{.a{color:blue}}\n.a{color:lime}</style>" in text
+
+
+def test_sheets_that_are_not_applied_go():
+    head = (
+        "<link rel=stylesheet href=noise.css title=day><link rel='alternate stylesheet' title=night href=a.css>"
+        "<link rel=stylesheet title=night href=a.css><link rel=stylesheet disabled href=a.css>"
+        "<link rel=stylesheet href=gone.css>"
+    )
+    text = made(head=head, files={"a.css": ".a{color:blue}"})
+    assert "<link" not in text
+    assert "<style" not in text
+
+
+@pytest.mark.parametrize(
+    "url", ["https://fonts.googleapis.com/css?family=Roboto", "//use.typekit.net/abc.css", "//fonts.bunny.net/css"]
+)
+def test_sheets_of_fonts_go_and_those_of_other_sites_stay_in_their_place(url):
+    head = f"<link rel=stylesheet href={url}><style>.a{{color:red}}</style><link rel=stylesheet href=https://x.example/a.css>"
+    text = made(head=head + "<link rel=stylesheet href=noise.css><style>.a{color:lime}</style>")
+    assert url not in text
+    assert "</style><link rel=stylesheet href=https://x.example/a.css><style>.a{color:lime}" in text
+
+
+def test_imports_are_taken_in_and_those_of_fonts_dropped():
+    head = (
+        "<style>@import url(//fonts.googleapis.com/css?family=X);@import 'noise.css';@import 'css/a.css' print;</style>"
+    )
+    text = made(head=head, files={"css/a.css": ".a{color:red}"})
+    assert "import" not in text
+    assert "@media print{" in text
+
+
+def test_an_import_from_another_site_starts_a_sheet():
+    styles = "<style>.a{color:red}</style><style>@import '//x.example/a.css';.a{margin:0}</style>"
+    assert styles in made(head="<link rel=stylesheet href=noise.css>" + styles)
+
+
+def test_fonts_and_the_characters_of_icon_fonts_go():
+    css = '@font-face{font-family:X;src:url(x.woff)}.a{font-family:X,serif}.a:before{font-family:FA;content:"\\f101"}'
+    assert sheet(css) == '<style>.a{font-family:X,serif}.a:before{font-family:FA;content:""}</style>'
+
+
+@pytest.mark.parametrize(
+    ("declaration", "left"),
+    [
+        ("background:#fff url(i.png) no-repeat", "background:#fff none no-repeat"),
+        ("background-image:url(i.png),linear-gradient(red,blue)", "background-image:none,linear-gradient(red,blue)"),
+        ("list-style:square url(i.png)", "list-style:square"),
+        ("mask:url(i.png)", "mask:linear-gradient(#0000,#0000)"),
+        ("content:url(i.png)", 'content:""'),
+        ("cursor:url(i.png),auto;color:red", "color:red"),
+        ("background:url(data:image/png;base64,AAAA)", "background:url(data:image/png;base64,AAAA)"),
+        ("filter:url(#f)", "filter:url(#f)"),
+    ],
+)
+def test_images_go_and_what_stands_there_instead(declaration, left):
+    text = sheet(f".a{{{declaration}}}").replace(" ;", ";").replace(" }", "}")
+    assert text == f"<style>.a{{{left}}}</style>"
+
+
+def test_images_stay_on_request_with_their_urls_written_for_the_page():
+    text = sheet(".a{background:url(i.png)}", backgrounds="keep")
+    assert "url(css/i.png)" in text
+
+
+def test_images_of_attributes_go():
+    body = "<table background=i.png><tr><td style='background:red url(i.png);color:#000' class=a>text</table>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}", "i.png": "x"})
+    assert "i.png" not in text
+    assert "color:#000" in text
+
+
+def test_style_attributes_keep_what_they_use():
+    text = sheet(":root{--x:red;--y:blue}.a{margin:0}", "<p class=a style='color:var(--x)'>text")
+    assert "--x:red" in text
+    assert "--y" not in text
+
+
+def test_what_would_end_a_style_element_is_escaped():
+    assert 'content:"<\\/style>"' in sheet('.a:before{content:"</style>"}')
+
+
+def test_a_malformed_sheet_stays_and_is_told():
+    files = {"index.html": f"{HEAD}{LINKS}<body><p class=a>t", "noise.css": NOISE, "css/a.css": ".a{color:red"}
+    done = SmallSite(files).rewrite(steps=steps(), promise="article")
+    assert "css/a.css" in (done.content or b"").decode()
+    reasons = {action.subject: action.reason for action in done.actions if action.verb == "kept"}
+    assert reasons["css/a.css"].startswith("it is malformed")
+
+
+def test_a_page_in_another_encoding_gets_escapes():
+    page = "<!doctype html><meta charset=iso-8859-1><title>T</title>" + LINKS + "<p class=a>é"
+    files = {"index.html": page.encode("latin-1"), "noise.css": NOISE, "css/a.css": '.a:before{content:"→ a"}'}
+    done = SmallSite(files).rewrite(steps=steps(), promise="article")
+    assert '"\\2192  a"' in (done.content or b"").decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("body", "settings", "reason"),
+    [
+        ("<p class=a>t<script>x()</script>", Settings(), "the page has scripts"),
+        ("<p class=a>t", Settings(csp="default-src 'self'"), "a Content-Security-Policy"),
+    ],
+)
+def test_pages_that_keep_their_sheets(body, settings, reason):
+    files = {"index.html": f"{HEAD}{LINKS}<body>{body}", "noise.css": NOISE, "css/a.css": ".a{color:red}"}
+    done = SmallSite(files, settings=settings).rewrite(steps=steps(), promise="article")
+    assert done.content is None
+    assert done.actions[0].reason.startswith(reason)
+
+
+# ---- icons
+
+
+def test_icons_that_are_words_or_private_characters_are_hidden():
+    body = "<p class=a><i class=material-icons>face</i> text <span class=x>\ue001</span>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}"})
+    assert "<i style=display:none class=material-icons>face</i>" in text
+    assert "<span style=display:none class=x>" in text
+
+
+def test_a_link_that_was_an_icon_gets_words():
+    body = "<p class=a>text <a href=b.html aria-label=Search><i class='fa fa-search'></i></a><a href=#><i></i></a>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}", "b.html": ""})
+    assert "</i>Search</a>" in text
+    assert "<a href=#><i></i></a>" in text

@@ -1,0 +1,141 @@
+"""Sensors: texts of kernels and servers in, numbers out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adaptc.runtime.sensors.cpu import (
+    CpuCount,
+    HostCpu,
+    busy_share,
+    open_group,
+    parse_cpu_max,
+    parse_cpu_stat,
+    parse_proc_stat,
+)
+from adaptc.runtime.sensors.panel import Panel, Reading, difference
+from adaptc.runtime.sensors.pressure import Pressure, parse_pressure
+from adaptc.runtime.sensors.sample import Sample
+from adaptc.runtime.sensors.status_page import ServerStatus, parse_status
+from adaptc.runtime.sensors.tcp import PassiveOpens, parse_snmp
+
+PROC_STAT = "cpu  100 5 45 800 40 2 8 0 30 0\ncpu0 100 5 45 800 40 2 8 0 30 0\nintr 1\n"
+SNMP = """Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails
+Tcp: 1 200 120000 -1 17 4321 3
+"""
+APACHE = """localhost
+ServerVersion: Apache/2.4.66 (Debian)
+Total Accesses: 212
+Total kBytes: 1500
+BusyWorkers: 3
+IdleWorkers: 72
+Scoreboard: ___W_
+"""
+NGINX = """Active connections: 3
+server accepts handled requests
+ 95 95 812
+Reading: 0 Writing: 1 Waiting: 2
+"""
+PSI = "some avg10=0.00 avg60=0.02 avg300=0.00 total=1234567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+
+
+def test_cpu_of_the_host_waiting_for_disks_is_idle() -> None:
+    assert parse_proc_stat(PROC_STAT) == CpuCount(160, 1000)
+
+
+def test_busy_share_of_counted_time_and_of_the_clock() -> None:
+    assert busy_share(CpuCount(100, 1000), CpuCount(150, 1100), 5, 1) == 0.5
+    assert busy_share(CpuCount(10), CpuCount(12), 2, 4) == 0.25
+    assert busy_share(CpuCount(10), CpuCount(99), 2, 4) == 1.0  # more than the clock allows: rounding of the kernel
+
+
+def test_counters_that_go_back_say_nothing() -> None:
+    assert busy_share(CpuCount(150), CpuCount(100), 5, 1) is None
+    assert busy_share(CpuCount(1, 9), CpuCount(1, 9), 0, 1) is None
+
+
+def test_control_groups_version_2(tmp_path: Path) -> None:
+    folder = tmp_path / "system.slice/nginx.service"
+    folder.mkdir(parents=True)
+    (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\nsystem_usec 1\n")
+    (folder / "cpu.max").write_text("150000 100000\n")
+    found = open_group("/system.slice/nginx.service", 4, tmp_path)
+    assert (found.cpus, found.read()) == (1.5, CpuCount(2.5))
+
+
+def test_control_groups_version_1(tmp_path: Path) -> None:
+    for folder in ("cpuacct/web", "cpu/web", "cpuacct/free"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "cpuacct/web/cpuacct.usage").write_text("7000000000\n")
+    (tmp_path / "cpuacct/free/cpuacct.usage").write_text("0\n")
+    (tmp_path / "cpu/web/cpu.cfs_quota_us").write_text("50000\n")
+    (tmp_path / "cpu/web/cpu.cfs_period_us").write_text("100000\n")
+    found = open_group("web", 4, tmp_path)
+    assert (found.cpus, found.read()) == (0.5, CpuCount(7.0))
+    assert open_group("free", 4, tmp_path).cpus == 4
+
+
+def test_a_control_group_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such control group"):
+        open_group("nginx.service", 2, tmp_path)
+
+
+def test_quotas() -> None:
+    assert parse_cpu_max("max 100000\n", 8) == 8
+    assert parse_cpu_max("25000 100000\n", 8) == 0.25
+    assert parse_cpu_max("900000 100000\n", 8) == 8
+
+
+def test_passive_opens() -> None:
+    assert parse_snmp(SNMP) == 4321
+
+
+def test_pages_of_servers() -> None:
+    assert parse_status(APACHE) == ServerStatus(212, 1500, None, 72)
+    assert parse_status("BusyWorkers: 3\nIdleWorkers: 0\n") == ServerStatus(idle=0)  # ExtendedStatus Off
+    assert parse_status(NGINX) == ServerStatus(812, None, 95, None)
+
+
+def test_pressure() -> None:
+    assert parse_pressure(PSI) == 1234567
+
+
+@pytest.mark.parametrize("parse", [parse_proc_stat, parse_cpu_stat, parse_snmp, parse_status, parse_pressure])
+def test_other_texts_are_refused(parse) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError):
+        parse("<html> 404\n")
+
+
+# ---- together
+
+
+def test_a_sample_is_the_difference_of_two_readings() -> None:
+    before = Reading(10, CpuCount(1), 100, 1_000_000, ServerStatus(idle=3))
+    now = Reading(12, CpuCount(2), 130, 1_500_000, ServerStatus(idle=2))
+    assert difference(before, now, 2) == Sample(12, 0.25, 15, 2, 0.25)
+
+
+def test_the_first_reading_has_only_idle_workers() -> None:
+    assert difference(None, Reading(1, CpuCount(5), 7, 9, ServerStatus(idle=4)), 1) == Sample(1, idle=4)
+
+
+def test_connections_that_the_server_counts_come_before_those_of_the_kernel() -> None:
+    before = Reading(0, opens=0, status=ServerStatus(connections=50))
+    assert difference(before, Reading(1, opens=900, status=ServerStatus(connections=60)), 1).rate == 10
+
+
+def test_a_server_that_was_started_again_has_no_rate_for_once() -> None:
+    assert difference(Reading(0, opens=50), Reading(1, opens=2), 1).rate is None
+
+
+def test_a_sensor_that_fails_leaves_the_others(tmp_path: Path) -> None:
+    (tmp_path / "stat").write_text(PROC_STAT)
+    (tmp_path / "psi").write_text("nonsense")
+    panel = Panel(HostCpu(tmp_path / "stat"), PassiveOpens(tmp_path / "gone"), Pressure(tmp_path / "psi"))
+    reading = panel.read(1)
+    assert (reading.cpu, reading.opens, reading.pressure) == (CpuCount(160, 1000), None, None)
+    assert [name for name, _ in reading.failures] == ["connections", "pressure"]

@@ -1,0 +1,86 @@
+"""``adaptc verify-server``: servers that do right pass, and each kind of mistake is found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_site import BuiltSite
+
+from adaptc.engine.progress import Silent
+from adaptc.proof.races import Race
+from adaptc.proof.tally import Tally
+from adaptc.proof.verify import Extent, verify_started
+
+PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
+SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))
+FILES = {
+    "index.html": PAGE,
+    "deep/index.html": PAGE.replace("words", "deep"),
+    "deep/page.html": PAGE.replace("words", "page"),
+    "site.css": SHEET,
+    "note.bin": b"\0\1" * 20,
+    "empty.txt": b"",
+    "odd/a b%41${IFS}\"'\\.html": PAGE.replace("words", "odd"),
+    "odd/question?.html": PAGE.replace("words", "question"),
+    os.fsdecode(b"odd/latin-\xe4.html"): PAGE.replace("words", "latin"),
+    "odd/line\nbreak.html": PAGE.replace("words", "broken"),
+}
+EVERYTHING: dict[str, Any] = {"serve__buckets": True, "serve__classes": True, "serve__reject": True}
+SERVERS = ("apache", "nginx")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[BuiltSite]:
+    """A built site where a server without rights may read: pytest's own directories are closed to others."""
+    root = Path(tempfile.mkdtemp(prefix="adaptc-verify-"))
+    root.chmod(0o755)
+    made = BuiltSite(root).write(FILES)
+    made.build()
+    own = made.output / "lossless" / "id" / "_adaptc"
+    own.mkdir()
+    (own / "0123.svg").write_text("<svg/>")
+    yield made
+    shutil.rmtree(root)
+
+
+def verify(site: BuiltSite, server: str, race: int = 300, **settings: Any) -> Tally:
+    return verify_started(site.config(**settings), server, Extent(race=Race(race)), Silent())
+
+
+def told(tally: Tally) -> set[str]:
+    return {str(one) for one in tally.diagnostics}
+
+
+# ---- servers that do right
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_is_emitted_passes(site: BuiltSite, server: str) -> None:
+    tally = verify(site, server)
+    assert told(tally) == set()
+    assert tally.modes == ("off", "lossless", "switching", "missing")
+    assert tally.requests["lossless", "GET"] > 200
+    assert tally.requests["lossless", "own files"] == 1
+    assert {"HEAD", "Range", "condition", "directory", "hostile", "race", "missing"} <= set(tally.groups)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
+def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None:
+    tally = verify(site, server, **EVERYTHING)
+    assert told(tally) == set()
+    assert tally.modes == ("off", "full", "lossless", "reject", "switching", "missing")
+    assert tally.requests["full", "class"] > 100
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_site_below_a_prefix_passes(site: BuiltSite, server: str) -> None:
+    assert told(verify(site, server, race=0, site__base_url="https://example.org/the%20manual/")) == set()
