@@ -110,7 +110,9 @@ KINDS: dict[str, Kind] = {
     # crawling
     "broken-link": Kind(W, "{where} leads to {url}, which {reason}"),
     "crawl-failed": Kind(E, "{url} {reason}{place}"),
-    "links-unconverted": Kind(W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"),
+    "links-unconverted": Kind(
+        W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"
+    ),
     "file-gone": Kind(W, "{file} stays from a former crawl; this one did not find {url}. --purge removes such files"),
     "file-purged": Kind(N, "{file} was removed: it is of a former crawl, and this one did not find {url}"),
     # screenshots

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adaptc.cli.main import run
 from crawl_server import Resource, Server, serving
+
+from adaptc.cli.main import run
 
 
 @dataclass(frozen=True)

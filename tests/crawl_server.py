@@ -129,7 +129,7 @@ class _Handler(socketserver.StreamRequestHandler):
             if len(first) != 3:
                 return None
             fields = {}
-            while (line := self.rfile.readline().decode("latin-1").strip()):
+            while line := self.rfile.readline().decode("latin-1").strip():
                 name, _, value = line.partition(":")
                 fields[name.lower()] = value.strip()
         except OSError:

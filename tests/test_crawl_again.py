@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from crawl_case import Outcome, crawl
 from crawl_server import Answer, Asked, Server, serving
 
@@ -140,7 +139,11 @@ def test_what_could_not_be_had_is_not_purged(tmp_path: Path) -> None:
 
 def test_names_stay_when_a_site_is_crawled_again(tmp_path: Path) -> None:
     first = '<img src="a/x.png"><img src="b/x.png">'
-    site = {"/": Answer(first, after=(Answer('<img src="b/x.png"><img src="a/x.png">'),)), "/a/x.png": b"a", "/b/x.png": b"b"}
+    site = {
+        "/": Answer(first, after=(Answer('<img src="b/x.png"><img src="a/x.png">'),)),
+        "/a/x.png": b"a",
+        "/b/x.png": b"b",
+    }
     with serving(site) as server:
         crawl(server, tmp_path / "m", "-nd")
         again = crawl(server, tmp_path / "m", "-nd")
@@ -235,7 +238,11 @@ LARGE = {"/": "".join(f"<a href=/{n}/>x</a>" for n in range(30))}
 for _n in range(30):
     LARGE[f"/{_n}/"] = "".join(f"<a href={m}.html>x</a>" for m in range(10))
     LARGE |= {f"/{_n}/{m}.html": f"{_n} {m}" for m in range(10)}
-WHOLE = {"index.html", *(f"{n}/index.html" for n in range(30)), *(f"{n}/{m}.html" for n in range(30) for m in range(10))}
+WHOLE = {
+    "index.html",
+    *(f"{n}/index.html" for n in range(30)),
+    *(f"{n}/{m}.html" for n in range(30) for m in range(10)),
+}
 
 
 def started(server: Server, output: Path) -> subprocess.Popen[bytes]:

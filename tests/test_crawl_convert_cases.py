@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from crawl_case import Case, check, crawl
+from crawl_server import Answer, redirect, serving
 
 from adaptc.crawl.convert.linker import Linker
 from adaptc.crawl.convert.page import convert_page
 from adaptc.crawl.discover.text import decode_page
 from adaptc.css.references import rewrite_urls
-from crawl_case import Case, check, crawl
-from crawl_server import Answer, redirect, serving
 
 HOST = "http://h"
 SAVED = {
@@ -72,9 +72,11 @@ PAGES = {
     '<a href="/c:d">': '<a href="../c:d">',
     # lists, styles, and what hides in them
     '<img srcset="/i.png 1x, /gone.png 2x">': '<img srcset="../i.png 1x, http://h/gone.png 2x">',
-    '<img srcset="/i.png,/i.png 2x">': '<img srcset="/i.png,/i.png 2x">'.replace("/i.png,/i.png", "http://h/i.png,/i.png"),
+    '<img srcset="/i.png,/i.png 2x">': '<img srcset="/i.png,/i.png 2x">'.replace(
+        "/i.png,/i.png", "http://h/i.png,/i.png"
+    ),
     '<img srcset="/i.png, /i.png 2x">': '<img srcset="../i.png, ../i.png 2x">',
-    '<source srcset=/i.png>': "<source srcset=../i.png>",
+    "<source srcset=/i.png>": "<source srcset=../i.png>",
     '<link rel=preload imagesrcset="/i.png 2x">': '<link rel=preload imagesrcset="../i.png 2x">',
     '<img data-src="/i.png">': '<img data-src="../i.png">',
     '<p style="color:red;background:url(/i.png)">': '<p style="color:red;background:url(../i.png)">',
@@ -92,7 +94,9 @@ PAGES = {
     "<base href=/ target=_blank><a href=i.png>": '<base href="" target=_blank><a href=../i.png>',
     # what is none
     "<!-- <a href='/a.html'> --><script>'/a.html'</script>": "<!-- <a href='/a.html'> --><script>'/a.html'</script>",
-    "<p>caf\u00e9 <a\r\nhref=\r\n'/a.html'>\r\n\r\n<a href='/i.png'>": "<p>caf\u00e9 <a\r\nhref=\r\n'../a.html'>\r\n\r\n<a href='../i.png'>",
+    "<p>caf\u00e9 <a\r\nhref=\r\n'/a.html'>\r\n\r\n<a href='/i.png'>": (
+        "<p>caf\u00e9 <a\r\nhref=\r\n'../a.html'>\r\n\r\n<a href='../i.png'>"
+    ),
     "<p>\r\n\r\r\n<a href='/a.html'>\r": "<p>\r\n\r\r\n<a href='../a.html'>\r",
     "<a href='/a.html' href='/i.png'>": "<a href='../a.html' href='/i.png'>",
     "<a b=c href=/a.html/>": "<a b=c href=http://h/a.html/ >".replace("http://h/a.html/ ", '"http://h/a.html/"'),
@@ -106,9 +110,13 @@ def test_pages(source: str) -> None:
 
 BYTES = {
     b"<meta charset=utf-8>\xff\xfe<a href='/a.html'>\xc3": b"<meta charset=utf-8>\xff\xfe<a href='../a.html'>\xc3",
-    "<meta charset=latin1>é<a href='/a.html'>".encode("latin-1"): "<meta charset=latin1>é<a href='../a.html'>".encode("latin-1"),
+    "<meta charset=latin1>é<a href='/a.html'>".encode("latin-1"): "<meta charset=latin1>é<a href='../a.html'>".encode(
+        "latin-1"
+    ),
     "\ufeffé<a href='/a.html'>".encode("utf-16"): "\ufeffé<a href='../a.html'>".encode("utf-16"),
-    "<meta charset=shift_jis>日<a href='/a.html'>".encode("shift_jis"): "<meta charset=shift_jis>日<a href='../a.html'>".encode("shift_jis"),
+    "<meta charset=shift_jis>日<a href='/a.html'>".encode(
+        "shift_jis"
+    ): "<meta charset=shift_jis>日<a href='../a.html'>".encode("shift_jis"),
     "\ufeff<a href='/a.html'>".encode(): "\ufeff<a href='../a.html'>".encode(),
 }
 
@@ -143,9 +151,16 @@ SITE: Mapping[str, object] = {
 }
 CASES = [
     Case(
-        "a whole site", SITE, "-k", "index.html d/index.html css/s.css i.png old", exit=8,  # type: ignore[arg-type]
+        "a whole site",
+        SITE,
+        "-k",
+        "index.html d/index.html css/s.css i.png old",
+        exit=8,  # type: ignore[arg-type]
         holds={
-            "index.html": '<a href="d/index.html">d</a><link rel=stylesheet href=css/s.css><a href="old">o</a><a href="{other}/x">x</a>',
+            "index.html": (
+                '<a href="d/index.html">d</a><link rel=stylesheet href=css/s.css><a href="old">o</a>'
+                '<a href="{other}/x">x</a>'
+            ),
             "d/index.html": '<img src="../i.png"><a href="../index.html">up</a><a href="{base}/gone">g</a>',
             "css/s.css": "url(../i.png)",
             "old": "<a href=d/index.html>",
@@ -153,16 +168,56 @@ CASES = [
     ),
     Case("without -k nothing is touched", SITE, "", exit=8, holds={"index.html": '<a href="/d/">d</a>'}),  # type: ignore[arg-type]
     Case(
-        "with backups", SITE, "-k -K", "index.html index.html.orig d/index.html d/index.html.orig css/s.css css/s.css.orig i.png old old.orig",  # type: ignore[arg-type]
-        exit=8, holds={"index.html.orig": '<a href="/d/">d</a>'},
+        "with backups",
+        SITE,
+        "-k -K",
+        "index.html index.html.orig d/index.html d/index.html.orig css/s.css css/s.css.orig i.png old old.orig",  # type: ignore[arg-type]
+        exit=8,
+        holds={"index.html.orig": '<a href="/d/">d</a>'},
     ),
-    Case("to another host's directory", {"/": '<a href="{other}/x.html">x</a>', "/x.html": "x"}, "-k -H", holds={"index.html": '<a href="../localhost:{port}/x.html">'}),
-    Case("to a numbered name", {"/": '<a href="a">1</a><a href="a/b">2</a>', "/a": "file", "/a/b": "below"}, "-k", holds={"index.html": '<a href="a">1</a><a href="a.1/b">2</a>'}),
-    Case("to an adjusted name", {"/": '<a href="p?x=1">1</a>', "/p?x=1": "p"}, "-k -E", holds={"index.html": '<a href="p%3Fx=1.html">1</a>'}),
-    Case("to one file of two", {"/": '<a href="d/">1</a><a href="d/index.html">2</a>', "/d/": "d", "/d/index.html": "d"}, "-k", holds={"index.html": '<a href="d/index.html">1</a><a href="d/index.html">2</a>'}),
-    Case("SVG files", {"/": "<img src=i.svg>", "/i.svg": Answer("<svg xmlns='http://www.w3.org/2000/svg'><image href='/x.png'/></svg>", type="image/svg+xml"), "/x.png": b""}, "-k", holds={"i.svg": "href='x.png'"}),
-    Case("to what is stripped of a session", {"/": '<a href="/a?sid=1">1</a>', "/a": "a"}, "-k --strip-query sid", holds={"index.html": '<a href="a">1</a>'}),
-]  # fmt: skip
+    Case(
+        "to another host's directory",
+        {"/": '<a href="{other}/x.html">x</a>', "/x.html": "x"},
+        "-k -H",
+        holds={"index.html": '<a href="../localhost:{port}/x.html">'},
+    ),
+    Case(
+        "to a numbered name",
+        {"/": '<a href="a">1</a><a href="a/b">2</a>', "/a": "file", "/a/b": "below"},
+        "-k",
+        holds={"index.html": '<a href="a">1</a><a href="a.1/b">2</a>'},
+    ),
+    Case(
+        "to an adjusted name",
+        {"/": '<a href="p?x=1">1</a>', "/p?x=1": "p"},
+        "-k -E",
+        holds={"index.html": '<a href="p%3Fx=1.html">1</a>'},
+    ),
+    Case(
+        "to one file of two",
+        {"/": '<a href="d/">1</a><a href="d/index.html">2</a>', "/d/": "d", "/d/index.html": "d"},
+        "-k",
+        holds={"index.html": '<a href="d/index.html">1</a><a href="d/index.html">2</a>'},
+    ),
+    Case(
+        "SVG files",
+        {
+            "/": "<img src=i.svg>",
+            "/i.svg": Answer(
+                "<svg xmlns='http://www.w3.org/2000/svg'><image href='/x.png'/></svg>", type="image/svg+xml"
+            ),
+            "/x.png": b"",
+        },
+        "-k",
+        holds={"i.svg": "href='x.png'"},
+    ),
+    Case(
+        "to what is stripped of a session",
+        {"/": '<a href="/a?sid=1">1</a>', "/a": "a"},
+        "-k --strip-query sid",
+        holds={"index.html": '<a href="a">1</a>'},
+    ),
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -171,7 +226,10 @@ def test_mirrors(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_converting_again_begins_with_the_bytes_that_came(tmp_path: Path) -> None:
-    site = {"/": Answer('<a href="/a.html">a</a>', fields=(("ETag", '"1"'),), decide=None), "/a.html": Answer("a", 404, after=(Answer("a"),))}
+    site = {
+        "/": Answer('<a href="/a.html">a</a>', fields=(("ETag", '"1"'),), decide=None),
+        "/a.html": Answer("a", 404, after=(Answer("a"),)),
+    }
     with serving(site) as server:
         first = crawl(server, tmp_path / "m", "-k -N")
         assert f'<a href="{server.base}/a.html">' in first.path("index.html").read_text()

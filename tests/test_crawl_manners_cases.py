@@ -6,12 +6,12 @@ import base64
 import gzip
 import hashlib
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import brotli
 import pytest
 import zstandard
-
 from crawl_case import Case, check, crawl
 from crawl_server import Answer, Asked, free_port, redirect, serving
 
@@ -38,7 +38,9 @@ CASES = [
     # ---- robots.txt
     Case("robots.txt forbids", robots("User-agent: *\nDisallow: /a"), asked=ONE),
     Case("it is a file of the site", robots("User-agent: *\nDisallow: /a"), "", "index.html b.html robots.txt"),
-    Case("what forbids is told", robots("User-agent: *\nDisallow: /a"), "--format json", asked=ONE, said='"refused": 1'),
+    Case(
+        "what forbids is told", robots("User-agent: *\nDisallow: /a"), "--format json", asked=ONE, said='"refused": 1'
+    ),
     Case("no robots", robots("User-agent: *\nDisallow: /"), "--no-robots", asked=ALL),
     Case("the start is asked for anyway", robots("User-agent: *\nDisallow: /"), asked=NONE),
     Case("our own group", robots("User-agent: *\nDisallow: /\n\nUser-agent: adaptc\nDisallow: /a"), asked=ONE),
@@ -50,41 +52,126 @@ CASES = [
     Case("no robots.txt", TWO, asked=ALL),
     Case("robots.txt forbidden", robots(Answer("", 403)), asked=ALL),
     Case("robots.txt broken: everything is forbidden", robots(Answer("", 500)), asked=NONE),
-    Case("robots.txt redirected", {**TWO, "/robots.txt": redirect("/r.txt"), "/r.txt": "User-agent: *\nDisallow: /a"}, asked="/ /b.html /r.txt"),
-    Case("requisites are forbidden, too", {"/": "<img src=/a.png>", "/a.png": b"", "/robots.txt": "User-agent: *\nDisallow: /a"}, "-p", asked="/"),
-    Case("each host has its own", {**TWO, "/": '<a href="{other}/a.html">a</a>', "/robots.txt": "User-agent: *\nDisallow: /b"}, "-H", asked="/ /a.html"),
+    Case(
+        "robots.txt redirected",
+        {**TWO, "/robots.txt": redirect("/r.txt"), "/r.txt": "User-agent: *\nDisallow: /a"},
+        asked="/ /b.html /r.txt",
+    ),
+    Case(
+        "requisites are forbidden, too",
+        {"/": "<img src=/a.png>", "/a.png": b"", "/robots.txt": "User-agent: *\nDisallow: /a"},
+        "-p",
+        asked="/",
+    ),
+    Case(
+        "each host has its own",
+        {**TWO, "/": '<a href="{other}/a.html">a</a>', "/robots.txt": "User-agent: *\nDisallow: /b"},
+        "-H",
+        asked="/ /a.html",
+    ),
     # ---- following
-    Case("rel=nofollow", {**TWO, "/": '<a rel="external NoFollow" href="a.html">a</a><a href="b.html">b</a>'}, asked=ONE),
-    Case("rel=nofollow once, and once without", {**TWO, "/": '<a rel=nofollow href="a.html">a</a><a href="a.html">b</a>'}, asked="/ /a.html"),
-    Case("meta robots", {**TWO, "/": '<meta name=ROBOTS content="noindex, NOFOLLOW"><a href="a.html">a</a><img src="b.html">'}, asked=ONE),
+    Case(
+        "rel=nofollow", {**TWO, "/": '<a rel="external NoFollow" href="a.html">a</a><a href="b.html">b</a>'}, asked=ONE
+    ),
+    Case(
+        "rel=nofollow once, and once without",
+        {**TWO, "/": '<a rel=nofollow href="a.html">a</a><a href="a.html">b</a>'},
+        asked="/ /a.html",
+    ),
+    Case(
+        "meta robots",
+        {**TWO, "/": '<meta name=ROBOTS content="noindex, NOFOLLOW"><a href="a.html">a</a><img src="b.html">'},
+        asked=ONE,
+    ),
     Case("meta robots none", {**TWO, "/": '<meta name=robots content=none><a href="a.html">a</a>'}, asked=NONE),
-    Case("meta robots without robots", {**TWO, "/": '<meta name=robots content=none><a href="a.html">a</a>'}, "--no-robots", asked="/ /a.html"),
+    Case(
+        "meta robots without robots",
+        {**TWO, "/": '<meta name=robots content=none><a href="a.html">a</a>'},
+        "--no-robots",
+        asked="/ /a.html",
+    ),
     Case("X-Robots-Tag", {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "nofollow"),))}, asked=NONE),
-    Case("X-Robots-Tag for another", {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "otherbot: nofollow"),))}, asked=ALL),
-    Case("X-Robots-Tag for us", {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "adaptc: nofollow"),))}, asked=NONE),
+    Case(
+        "X-Robots-Tag for another",
+        {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "otherbot: nofollow"),))},
+        asked=ALL,
+    ),
+    Case(
+        "X-Robots-Tag for us",
+        {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "adaptc: nofollow"),))},
+        asked=NONE,
+    ),
     # ---- trying again
-    Case("a body that is cut off", {"/": Answer("x" * 99, cut=50, after=(Answer("whole"),))}, "", asked="/ /", holds={"index.html": "whole"}),
-    Case("a connection that is closed", {"/": Answer(raw=b"", after=(Answer("whole"),))}, "", asked="/ /", holds={"index.html": "whole"}),
+    Case(
+        "a body that is cut off",
+        {"/": Answer("x" * 99, cut=50, after=(Answer("whole"),))},
+        "",
+        asked="/ /",
+        holds={"index.html": "whole"},
+    ),
+    Case(
+        "a connection that is closed",
+        {"/": Answer(raw=b"", after=(Answer("whole"),))},
+        "",
+        asked="/ /",
+        holds={"index.html": "whole"},
+    ),
     Case("so many tries", {"/": Answer(raw=b"")}, "--tries 2 --no-robots", "", asked="/ /", exit=4),
     Case("one try", {"/": Answer("x" * 99, cut=50)}, "-t 1", "", asked="/", exit=4),
-    Case("chunks that are cut off", {"/": Answer(raw=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")}, "-t 2", "", asked="/ /", exit=4),
+    Case(
+        "chunks that are cut off",
+        {"/": Answer(raw=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")},
+        "-t 2",
+        "",
+        asked="/ /",
+        exit=4,
+    ),
     Case("what is no HTTP", {"/": Answer(raw=b"\x00\x01\x02\r\n\r\n")}, "-t 1", "", exit=7),
-    Case("503 is tried again", {"/": Answer("", 503, after=(Answer("up"),))}, "", asked="/ /", holds={"index.html": "up"}),
+    Case(
+        "503 is tried again", {"/": Answer("", 503, after=(Answer("up"),))}, "", asked="/ /", holds={"index.html": "up"}
+    ),
     Case("429 is tried again", {"/": Answer("", 429, (("Retry-After", "0"),), after=(Answer("up"),))}, "", asked="/ /"),
     Case("500 is not", {"/": Answer("", 500)}, "", asked="/", exit=8),
     Case("unless asked", {"/": Answer("", 500, after=(Answer("up"),))}, "--retry-on-http-error 500,502", asked="/ /"),
     Case("no status", {}, "--retry-on-http-error soon", exit=2, said="--retry-on-http-error: soon is not a status"),
-    Case("who asks for too much patience is left alone", {"/": Answer("", 503, (("Retry-After", "100000"),))}, "", asked="/", exit=8),
-    Case("404 is not tried again", {"/": '<a href="x">x</a>'}, "", "index.html", asked="/ /x", exit=8, said="a href leads to {base}/x, which is answered with 404"),
+    Case(
+        "who asks for too much patience is left alone",
+        {"/": Answer("", 503, (("Retry-After", "100000"),))},
+        "",
+        asked="/",
+        exit=8,
+    ),
+    Case(
+        "404 is not tried again",
+        {"/": '<a href="x">x</a>'},
+        "",
+        "index.html",
+        asked="/ /x",
+        exit=8,
+        said="a href leads to {base}/x, which is answered with 404",
+    ),
     Case("a silent server", {"/": Answer("late", delay=1.6)}, "--read-timeout 1 -t 1", "", exit=4),
     Case("lengths that are wrong", {"/": Answer("x" * 50, length=99, cut=50)}, "--ignore-length", "index.html"),
     # ---- redirects
-    Case("a loop", {"/": redirect("/a"), "/a": redirect("/")}, "", "", asked="/ /a", exit=7, said="redirects in a loop"),
+    Case(
+        "a loop", {"/": redirect("/a"), "/a": redirect("/")}, "", "", asked="/ /a", exit=7, said="redirects in a loop"
+    ),
     Case("to itself", {"/": redirect("/")}, "", "", asked="/", exit=7, said="redirects to itself"),
-    Case("too many", {f"/{n or ''}": redirect(f"/{n + 1}") for n in range(9)}, "--max-redirect 3", "", asked="/ /1 /2 /3", exit=7, said="redirects more often than --max-redirect"),
+    Case(
+        "too many",
+        {f"/{n or ''}": redirect(f"/{n + 1}") for n in range(9)},
+        "--max-redirect 3",
+        "",
+        asked="/ /1 /2 /3",
+        exit=7,
+        said="redirects more often than --max-redirect",
+    ),
     Case("none", {"/": redirect("/1")}, "--max-redirect 0", "", asked="/", exit=7),
     Case("to what is no URL of the web", {"/": redirect("mailto:a@b")}, "", "", exit=7, said="redirects to mailto:a@b"),
-    *(Case(f"status {status}", {"/": redirect("/a.html", status), "/a.html": "a"}, asked="/ /a.html") for status in (301, 302, 303, 307, 308)),
+    *(
+        Case(f"status {status}", {"/": redirect("/a.html", status), "/a.html": "a"}, asked="/ /a.html")
+        for status in (301, 302, 303, 307, 308)
+    ),
     Case("a redirect without a place", {"/": Answer("x", 302)}, "", "", exit=8),
     # ---- codings
     Case("gzip", coded("gzip", gzip.compress(LINK)), asked="/ /a.html", holds={"index.html": LINK.decode()}),
@@ -94,24 +181,60 @@ CASES = [
     Case("br", coded("br", brotli.compress(LINK)), asked="/ /a.html"),
     Case("zstd", coded("zstd", zstandard.compress(LINK)), asked="/ /a.html"),
     Case("two codings", coded("gzip, br", brotli.compress(gzip.compress(LINK))), asked="/ /a.html"),
-    Case("a coding nobody asked for", coded("compress", LINK), "", "", exit=7, said="Content-Encoding compress was not asked for"),
+    Case(
+        "a coding nobody asked for",
+        coded("compress", LINK),
+        "",
+        "",
+        exit=7,
+        said="Content-Encoding compress was not asked for",
+    ),
     Case("a coding that is none", coded("gzip", LINK), "", "", exit=7, said="the body is not gzip"),
-    Case("an archive stays what it is", {"/": "<a href=x.tar.gz>x</a>", "/x.tar.gz": Answer(gzip.compress(b"tar"), fields=(("Content-Encoding", "gzip"),), type="application/x-gzip")}, "", holds={"x.tar.gz": "\x1f"}),
-    Case("chunks", {"/": Answer(LINK, chunked=True), "/a.html": "a"}, asked="/ /a.html", holds={"index.html": LINK.decode()}),
+    Case(
+        "an archive stays what it is",
+        {
+            "/": "<a href=x.tar.gz>x</a>",
+            "/x.tar.gz": Answer(
+                gzip.compress(b"tar"), fields=(("Content-Encoding", "gzip"),), type="application/x-gzip"
+            ),
+        },
+        "",
+        holds={"x.tar.gz": "\x1f"},
+    ),
+    Case(
+        "chunks",
+        {"/": Answer(LINK, chunked=True), "/a.html": "a"},
+        asked="/ /a.html",
+        holds={"index.html": LINK.decode()},
+    ),
     Case("an empty body", {"/": ""}, "", "index.html"),
     Case("no content", {"/": Answer("", 204)}, "", "index.html"),
     # ---- wrong use
     Case("no URL", {}, "", exit=2, start="", said="name a URL to crawl"),
     Case("another scheme", {}, "ftp://x/", exit=2, start="", said="'ftp://x/' is not a URL of the web (http or https)"),
-    Case("a field that is none", {}, "--header nonsense", exit=2, said="--header 'nonsense' is not a field: Name: value"),
+    Case(
+        "a field that is none", {}, "--header nonsense", exit=2, said="--header 'nonsense' is not a field: Name: value"
+    ),
     Case("a filter that is none", {}, "--filter *.png", exit=2, said="filter '*.png' must be + or - and a pattern"),
     Case("a size that is none", {}, "-Q 5x", exit=2, said="'5x' is not a size"),
     Case("a time that is none", {}, "-w 5y", exit=2, said="'5y' is not a time"),
     Case("a depth that is none", {}, "-l deep", exit=2, said="'deep' is neither a number nor inf"),
     Case("a regular expression that is none", {}, "--accept-regex (", exit=2, said="'(' is not a regular expression"),
-    Case("an option of wget that is not there", {}, "--post-data x", exit=2, said="--post-data of wget is not implemented in adaptc crawl"),
-    Case("a flag of wget that is not there", {}, "--content-on-error", exit=2, said="--content-on-error of wget is not implemented"),
-]  # fmt: skip
+    Case(
+        "an option of wget that is not there",
+        {},
+        "--post-data x",
+        exit=2,
+        said="--post-data of wget is not implemented in adaptc crawl",
+    ),
+    Case(
+        "a flag of wget that is not there",
+        {},
+        "--content-on-error",
+        exit=2,
+        said="--content-on-error of wget is not implemented",
+    ),
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -149,7 +272,10 @@ def test_the_referrer_is_the_page_with_the_link(tmp_path: Path) -> None:
 
 # ---- pace
 
-MANY = {"/": "".join(f"<a href={n}.html>x</a>" for n in range(24)), **{f"/{n}.html": Answer("x", delay=0.02) for n in range(24)}}
+MANY = {
+    "/": "".join(f"<a href={n}.html>x</a>" for n in range(24)),
+    **{f"/{n}.html": Answer("x", delay=0.02) for n in range(24)},
+}
 
 
 def test_connections_are_kept_and_bounded(tmp_path: Path) -> None:
@@ -165,12 +291,14 @@ def test_without_keep_alive_each_request_has_its_own(tmp_path: Path) -> None:
         assert server.connections == len(server.asked)
 
 
-@pytest.mark.parametrize("site", [{}, {"/robots.txt": "User-agent: *\nCrawl-delay: 0.15"}], ids=["--wait", "Crawl-delay"])
+@pytest.mark.parametrize(
+    "site", [{}, {"/robots.txt": "User-agent: *\nCrawl-delay: 0.15"}], ids=["--wait", "Crawl-delay"]
+)
 def test_waiting_is_between_starts_and_one_at_a_time(site: dict[str, str], tmp_path: Path) -> None:
     with serving({**TWO, **site}) as server:
         crawl(server, tmp_path / "m", "" if site else "--wait 0.15")
         times = [one.at for one in server.asked]
-        assert all(later - earlier >= 0.13 for earlier, later in zip(times[1:], times[2:], strict=False))
+        assert all(later - earlier >= 0.13 for earlier, later in pairwise(times[1:]))
         assert server.most_under_way == 1
 
 
@@ -196,7 +324,9 @@ def test_the_rate_is_limited(tmp_path: Path) -> None:
 def basic(user: str, password: str) -> Answer:
     wanted = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
     refused = Answer("", 401, (("WWW-Authenticate", 'Basic realm="r"'),))
-    return Answer(decide=lambda asked: Answer("<a href=/in>x</a>") if asked.fields.get("authorization") == wanted else refused)
+    return Answer(
+        decide=lambda asked: Answer("<a href=/in>x</a>") if asked.fields.get("authorization") == wanted else refused
+    )
 
 
 def digest(user: str, password: str) -> Answer:
@@ -221,12 +351,22 @@ def _md5(text: str) -> str:
 
 AUTHENTICATED = [
     Case("Basic", {"/": basic("me", "pw")}, "--user me --password pw", "index.html", asked="/ / /in", exit=8),
-    Case("Basic by wget's older names", {"/": basic("me", "pw")}, "--http-user me --http-password pw", "index.html", exit=8),
-    Case("Basic unasked", {"/": basic("me", "pw")}, "--user me --password pw --auth-no-challenge", asked="/ /in", exit=8),
+    Case(
+        "Basic by wget's older names",
+        {"/": basic("me", "pw")},
+        "--http-user me --http-password pw",
+        "index.html",
+        exit=8,
+    ),
+    Case(
+        "Basic unasked", {"/": basic("me", "pw")}, "--user me --password pw --auth-no-challenge", asked="/ /in", exit=8
+    ),
     Case("Digest", {"/": digest("me", "pw")}, "--user me --password pw", "index.html", asked="/ /"),
-    Case("a wrong password", {"/": basic("me", "pw")}, "--user me --password no", "", exit=6, said="is answered with 401"),
+    Case(
+        "a wrong password", {"/": basic("me", "pw")}, "--user me --password no", "", exit=6, said="is answered with 401"
+    ),
     Case("none", {"/": basic("me", "pw")}, "", "", exit=6),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", AUTHENTICATED, ids=str)
@@ -289,11 +429,18 @@ def test_cookies_of_files(tmp_path: Path) -> None:
 
 
 def test_a_proxy_is_asked_for_everything(tmp_path: Path) -> None:
-    site = {"http://site.invalid/": "<a href=/x>x</a>", "http://site.invalid/x": "x", "http://site.invalid/robots.txt": ""}
+    site = {
+        "http://site.invalid/": "<a href=/x>x</a>",
+        "http://site.invalid/x": "x",
+        "http://site.invalid/robots.txt": "",
+    }
     with serving(site) as server:
         outcome = crawl(server, tmp_path / "m", f"--proxy {server.base} http://site.invalid/", start="")
         assert outcome.code == 0
-        assert {name for name in outcome.files() if "robots" not in name} == {"~site.invalid/index.html", "~site.invalid/x"}
+        assert {name for name in outcome.files() if "robots" not in name} == {
+            "~site.invalid/index.html",
+            "~site.invalid/x",
+        }
 
 
 def test_a_proxy_of_the_environment_and_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

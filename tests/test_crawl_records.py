@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 
 import pytest
+from crawl_case import crawl
+from crawl_server import Answer, redirect, serving
 from warcio.archiveiterator import ArchiveIterator
 
 from adaptc.cli.main import run
-from crawl_case import crawl
-from crawl_server import Answer, redirect, serving
 
 PAGE = "<a href=a.html>a</a><a href=old>o</a><a href=gone>g</a><a href='{other}/'>x</a>"
 SITE = {
@@ -117,8 +117,15 @@ def test_the_log_tells_every_decision(tmp_path: Path) -> None:
             "{base}/a.html was fetched (200, text/html) and is 127.0.0.1:{port}/a.html; "
             "met first in {base}/, line 1 (a href), depth 1",
         ),
-        ("{base}/old", "{base}/old was fetched and redirects (302) to {base}/a.html; met first in {base}/, line 1 (a href), depth 1"),
-        ("{base}/gone", "{base}/gone was asked for and is answered with 404; met first in {base}/, line 1 (a href), depth 1"),
+        (
+            "{base}/old",
+            "{base}/old was fetched and redirects (302) to {base}/a.html; "
+            "met first in {base}/, line 1 (a href), depth 1",
+        ),
+        (
+            "{base}/gone",
+            "{base}/gone was asked for and is answered with 404; met first in {base}/, line 1 (a href), depth 1",
+        ),
         (
             "{other}/",
             "{other}/ was not fetched (span-hosts): leads to another host, localhost; "

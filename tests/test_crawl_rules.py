@@ -73,11 +73,18 @@ def test_filters_that_are_none(rule: str) -> None:
 @pytest.mark.parametrize(
     ("directory", "pattern", "expected"),
     [
-        ("/a/", "/a", True), ("/a/", "a/", True), ("/a/b/", "/a", True), ("/ab/", "/a", False), ("/a/", "/a/b", False),
-        ("/x/cgi/", "/*/cgi", True), ("/x/y/cgi/", "/*/cgi", False), ("/abc/d/", "/a?c", True), ("/", "/", True),
+        ("/a/", "/a", True),
+        ("/a/", "a/", True),
+        ("/a/b/", "/a", True),
+        ("/ab/", "/a", False),
+        ("/a/", "/a/b", False),
+        ("/x/cgi/", "/*/cgi", True),
+        ("/x/y/cgi/", "/*/cgi", False),
+        ("/abc/d/", "/a?c", True),
+        ("/", "/", True),
         ("/a/", "/", True),
     ],
-)  # fmt: skip
+)
 def test_directories(directory: str, pattern: str, expected: bool) -> None:
     assert in_directory(directory, pattern) is expected
 
@@ -85,18 +92,30 @@ def test_directories(directory: str, pattern: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "pattern", "ignore_case", "expected"),
     [
-        ("a.png", "png", False, True), ("a.png", ".png", False, True), ("a.PNG", "png", False, False),
-        ("a.PNG", "png", True, True), ("a.png", "a*", False, True), ("ba.png", "a*", False, False),
-        ("a.png", "[ab].png", False, True), ("a.png", "?.png", False, True), ("apng", "png", False, True),
+        ("a.png", "png", False, True),
+        ("a.png", ".png", False, True),
+        ("a.PNG", "png", False, False),
+        ("a.PNG", "png", True, True),
+        ("a.png", "a*", False, True),
+        ("ba.png", "a*", False, False),
+        ("a.png", "[ab].png", False, True),
+        ("a.png", "?.png", False, True),
+        ("apng", "png", False, True),
     ],
-)  # fmt: skip
+)
 def test_names_that_match(name: str, pattern: str, ignore_case: bool, expected: bool) -> None:
     assert matches_name(name, pattern, ignore_case) is expected
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("/a/a/a/", False), ("/a/a/a/a/a/", True), ("/a/b/a/b/a/b/a/b/", False), ("/a/b/a/b/a/b/a/b/a/b/", True), ("//////", False)],
+    [
+        ("/a/a/a/", False),
+        ("/a/a/a/a/a/", True),
+        ("/a/b/a/b/a/b/a/b/", False),
+        ("/a/b/a/b/a/b/a/b/a/b/", True),
+        ("//////", False),
+    ],
 )
 def test_repeats(path: str, expected: bool) -> None:
     assert has_repeats(path, 4) is expected
@@ -105,18 +124,31 @@ def test_repeats(path: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("typed", "url"),
     [
-        ("h.org", "http://h.org/"), ("h.org:81/x", "http://h.org:81/x"), ("HTTPS://H.org:443/a/../b#c", "https://h.org/b"),
-        ("http://u:p@h.org/", "http://h.org/"), ("localhost:8000", "http://localhost:8000/"), ("ftp://h.org/", None),
-        ("mailto:a@b", None), ("http://", None), ("//h.org/x", "http://h.org/x"), ("http://[::1]:81/x", "http://[::1]:81/x"),
+        ("h.org", "http://h.org/"),
+        ("h.org:81/x", "http://h.org:81/x"),
+        ("HTTPS://H.org:443/a/../b#c", "https://h.org/b"),
+        ("http://u:p@h.org/", "http://h.org/"),
+        ("localhost:8000", "http://localhost:8000/"),
+        ("ftp://h.org/", None),
+        ("mailto:a@b", None),
+        ("http://", None),
+        ("//h.org/x", "http://h.org/x"),
+        ("http://[::1]:81/x", "http://[::1]:81/x"),
     ],
-)  # fmt: skip
+)
 def test_urls_that_people_type(typed: str, url: str | None) -> None:
     assert start_url(typed) == url
 
 
 def test_parts() -> None:
     found = parts_of("https://[::1]:81/a/b?c?d")
-    assert (found.origin, found.host, found.directory, found.file, found.query) == ("https://[::1]:81", "[::1]", "/a/", "b", "c?d")
+    assert (found.origin, found.host, found.directory, found.file, found.query) == (
+        "https://[::1]:81",
+        "[::1]",
+        "/a/",
+        "b",
+        "c?d",
+    )
 
 
 def test_parameters() -> None:
@@ -134,7 +166,9 @@ def test_long_names_fit(name: str) -> None:
     assert len(numbered(made, 12).encode()) <= MAX_NAME
 
 
-@pytest.mark.parametrize("header", ["", "inline", "attachment; filename=", 'attachment; filename="/"', "filename*=UTF-8''..%2F"])
+@pytest.mark.parametrize(
+    "header", ["", "inline", "attachment; filename=", 'attachment; filename="/"', "filename*=UTF-8''..%2F"]
+)
 def test_names_of_servers_that_are_none(header: str) -> None:
     assert server_name(header, NameOptions()) is None
 
@@ -142,14 +176,21 @@ def test_names_of_servers_that_are_none(header: str) -> None:
 @pytest.mark.parametrize(
     ("status", "content", "path", "allowed"),
     [
-        (200, b"User-agent: *\nDisallow: /a", "/a", False), (200, b"User-agent: *\nDisallow: /a", "/b", True),
+        (200, b"User-agent: *\nDisallow: /a", "/a", False),
+        (200, b"User-agent: *\nDisallow: /a", "/b", True),
         (200, b"User-agent: *\nDisallow: /a%3cd.html", "/a%3Cd.html", False),
-        (200, b"User-agent: ADAPTC\nDisallow: /", "/", False), (200, b"\xff\xfe", "/", True),
-        (200, b"<html>not robots</html>", "/", True), (404, b"", "/", True), (401, b"", "/", True), (301, b"", "/", True),
-        (500, b"", "/", False), (503, b"", "/", False), (599, b"", "/", False),
+        (200, b"User-agent: ADAPTC\nDisallow: /", "/", False),
+        (200, b"\xff\xfe", "/", True),
+        (200, b"<html>not robots</html>", "/", True),
+        (404, b"", "/", True),
+        (401, b"", "/", True),
+        (301, b"", "/", True),
+        (500, b"", "/", False),
+        (503, b"", "/", False),
+        (599, b"", "/", False),
         (200, b"User-agent: *\nDisallow: /" + b" " * 600_000 + b"\nAllow: /", "/x", False),
     ],
-)  # fmt: skip
+)
 def test_robots(status: int, content: bytes, path: str, allowed: bool) -> None:
     assert robots_of(status, content).allows("http://h" + path) is allowed
 
@@ -187,7 +228,14 @@ def test_random_waits_are_half_to_one_and_a_half() -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [(None, None), ("5", 5.0), (" 7 ", 7.0), ("soon", None), ("Thu, 01 Jan 1970 00:01:40 GMT", 40.0), ("Thu, 01 Jan 1970 00:00:10 GMT", 0.0)],
+    [
+        (None, None),
+        ("5", 5.0),
+        (" 7 ", 7.0),
+        ("soon", None),
+        ("Thu, 01 Jan 1970 00:01:40 GMT", 40.0),
+        ("Thu, 01 Jan 1970 00:00:10 GMT", 0.0),
+    ],
 )
 def test_retry_after(value: str | None, seconds: float | None) -> None:
     assert retry_after(value, 60.0) == seconds
@@ -198,7 +246,9 @@ def test_waits_before_tries_grow_to_a_bound() -> None:
 
 
 def test_heads() -> None:
-    head = parse_head(b"HTTP/1.1 200 OK\r\nA: 1\r\n  folded\r\nnonsense\r\na:2\r\nContent-Type: Text/HTML;Charset=\"x\"\r\n\r\n")
+    head = parse_head(
+        b'HTTP/1.1 200 OK\r\nA: 1\r\n  folded\r\nnonsense\r\na:2\r\nContent-Type: Text/HTML;Charset="x"\r\n\r\n'
+    )
     assert head.status == 200
     assert head.all("a") == ["1 folded", "2"]
     assert (head.media_type, head.charset, head.length) == ("text/html", "x", None)

@@ -69,8 +69,9 @@ def _summary(result: CrawlResult) -> str:
     rate = result.files / result.seconds if result.seconds else 0.0
     again = "went on: " if result.resumed else ""
     return (
-        f"{again}{result.files:,} files, {written_bytes(result.received)} in {result.seconds:.1f} s ({rate:,.0f} a second); "
-        f"{result.failed:,} failed, {result.refused:,} links not followed. See {result.output}/.adaptc/crawl.jsonl"
+        f"{again}{result.files:,} files, {written_bytes(result.received)} in {result.seconds:.1f} s "
+        f"({rate:,.0f} a second); {result.failed:,} failed, {result.refused:,} links not followed. "
+        f"See {result.output}/.adaptc/crawl.jsonl"
     )
 
 
@@ -135,9 +136,7 @@ def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOption
             purge=given["purge"],
             delete_after=given["delete_after"],
         ),
-        RecordOptions(
-            given["warc_file"], given["warc_cdx"], given["warc_compression"], tuple(given["warc_header"])
-        ),
+        RecordOptions(given["warc_file"], given["warc_cdx"], given["warc_compression"], tuple(given["warc_header"])),
         robots=given["robots"],
         sitemaps=given["sitemaps"],
         spider=given["spider"],
@@ -199,10 +198,10 @@ def _network(given: dict[str, Any], urls: list[str]) -> Any:
     from adaptc.crawl.network import RETRIED, NetworkOptions
 
     same = (
-        "referer", "connections", "tries", "wait", "random_wait", "max_redirect", "auth_no_challenge", "netrc", "cookies",
-        "load_cookies", "save_cookies", "keep_session_cookies", "proxy", "use_proxy", "proxy_user", "proxy_password",
-        "check_certificate", "ca_certificate", "ca_directory", "certificate", "private_key", "bind_address", "keep_alive",
-        "ignore_length",
+        "referer", "connections", "tries", "wait", "random_wait", "max_redirect", "auth_no_challenge", "netrc",
+        "cookies", "load_cookies", "save_cookies", "keep_session_cookies", "proxy", "use_proxy", "proxy_user",
+        "proxy_password", "check_certificate", "ca_certificate", "ca_directory", "certificate", "private_key",
+        "bind_address", "keep_alive", "ignore_length",
     )  # fmt: skip
     options = NetworkOptions(**{name: given[name] for name in same})
     timeout = given["timeout"]

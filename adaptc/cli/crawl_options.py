@@ -50,7 +50,7 @@ class Names(_ParamType):
 
     name = "list"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> tuple[str, ...]:
         """Return the names."""
         return tuple(filter(None, (one.strip() for one in value.split(",")))) if isinstance(value, str) else value
 
@@ -159,7 +159,8 @@ GROUPS: dict[str, tuple[Row, ...]] = {
     "Manners": (
         _value("-w", "--wait", type=_TIME, metavar="TIME", default=0.0, help="Wait between requests to a host."),
         _flag("--random-wait", help="Wait 0.5 to 1.5 times that long."),
-        _value("--limit-rate", type=_SIZE, metavar="SIZE", default=0.0, help="Bytes a second, all connections together."),
+        _value("--limit-rate", type=_SIZE, metavar="SIZE", default=0.0,
+               help="Bytes a second, all connections together."),
         _value("--connections", "--max-threads", type=click.IntRange(1, 64), metavar="N", default=8, show_default=True,
                help="Connections to one host at once."),
         _value("-t", "--tries", type=_COUNT, metavar="N", default=3, show_default=True, help="Attempts; 0: no bound."),
@@ -214,7 +215,8 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _flag("--warc-cdx", help="Write its index, NAME.cdx."),
         _off("--no-warc-compression", "warc_compression", "NAME.warc, without gzip."),
         _value("--warc-header", type=str, metavar="LINE", multiple=True, help="A field of the warcinfo record."),
-        _value("--explain", type=str, metavar="URL", help="Say why the last crawl fetched a URL or not; fetch nothing."),
+        _value("--explain", type=str, metavar="URL",
+               help="Say why the last crawl fetched a URL or not; fetch nothing."),
     ),
     "Where": (
         _value("-o", "--output", "-P", "--directory-prefix", "output", type=_FOLDER, metavar="DIR", default="mirror",

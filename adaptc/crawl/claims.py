@@ -1,8 +1,8 @@
 """Which file belongs to which URL: every URL has one name, reserved before it is asked for.
 
-Names are claimed in the order in which a sequential crawl would meet the URLs, so that the same site gives the same names
-however many connections there are. A name that is taken gets a number (``a.1``), as wget and wget2 do; a name that is a
-directory cannot be a file, nor the other way round (``/a`` beside ``/a/b``), and gets a number too.
+Names are claimed in the order in which a sequential crawl would meet the URLs, so that the same site gives the same
+names however many connections there are. A name that is taken gets a number (``a.1``), as wget and wget2 do; a name
+that is a directory cannot be a file, nor the other way round (``/a`` beside ``/a/b``), and gets a number too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class Keys(Protocol):
 
 
 class Claims:
-    """Gives names out. ``folds_case`` compares them as case-insensitive file systems do (macOS also composes accents)."""
+    """Gives names out.
+
+    ``folds_case`` compares them as case-insensitive file systems do (macOS also composes accents).
+    """
 
     def __init__(self, keys: Keys, *, folds_case: bool) -> None:
         self._keys, self._folds_case = keys, folds_case

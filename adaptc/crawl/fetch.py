@@ -14,8 +14,8 @@ from adaptc.crawl.head import Head
 class Request:
     """What to ask for. ``key`` comes back with the response.
 
-    ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. Bodies too large for
-    memory go to the file ``spool``; with status 206 behind what is there.
+    ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. Bodies too large
+    for memory go to the file ``spool``; with status 206 behind what is there.
     """
 
     key: Any
@@ -31,9 +31,9 @@ class Response:
     """What came of a request.
 
     ``error`` is why there is no complete response, as wget's exit codes tell errors apart: ``network``, ``tls``,
-    ``protocol``; ``message`` says it in libcurl's words, and ``is_final`` that another try would end alike. ``refused`` is
-    what ``admit`` said. The body, as it came (with its content coding), is in memory, or in ``file`` where it is large;
-    ``sent`` is the request as it went out, where that is recorded.
+    ``protocol``; ``message`` says it in libcurl's words, and ``is_final`` that another try would end alike.
+    ``refused`` is what ``admit`` said. The body, as it came (with its content coding), is in memory, or in ``file``
+    where it is large; ``sent`` is the request as it went out, where that is recorded.
     """
 
     request: Request

@@ -2,8 +2,9 @@
 
 The language, from HTTrack's manual ("Filters: advanced"): a pattern is compared with the URL without its scheme,
 letter case ignored. ``*`` is any run of characters; ``*[file]`` has neither ``/`` nor ``?``, ``*[path]`` no ``?``,
-``*[param]`` nothing or a query, ``*[name]`` letters, digits, ``-`` and ``_``; ``*[a-z,_]`` are characters; ``*[]`` is the
-end. ``*[<10]``, ``*[>5]`` and ``*[>5<10]`` bound the size in KiB. ``mime:`` compares the media type instead.
+``*[param]`` nothing or a query, ``*[name]`` letters, digits, ``-`` and ``_``; ``*[a-z,_]`` are characters; ``*[]`` is
+the end. ``*[<10]``, ``*[>5]`` and ``*[>5<10]`` are ``*`` that bound the size in KiB. ``mime:`` compares the media
+type instead.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def _bounded(inside: str, bounds: dict[str, int], written: str) -> str:
     if not found or _SIZE.sub("", inside).strip():
         raise UsageError(f"filter {written!r}: {inside} is no bound of sizes, as in *[>5<10]")
     bounds.update((mark, int(number) * _KIB) for mark, number in found)
-    return ""
+    return ".*"
 
 
 def _listed(inside: str) -> list[str]:

@@ -40,7 +40,8 @@ CREATE TABLE urls (
   id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, depth INTEGER NOT NULL,
   parent_rank INTEGER NOT NULL, position INTEGER NOT NULL, rank INTEGER, parent INTEGER, requisite INTEGER NOT NULL,
   place TEXT, line INTEGER, run INTEGER NOT NULL,
-  name TEXT, status INTEGER, type TEXT, charset TEXT, size INTEGER, etag TEXT, modified TEXT, target INTEGER, disk INTEGER, kind TEXT,
+  name TEXT, status INTEGER, type TEXT, charset TEXT, size INTEGER, etag TEXT, modified TEXT, target INTEGER,
+  disk INTEGER, kind TEXT,
   rule TEXT, reason TEXT);
 CREATE INDEX urls_queue ON urls (state, depth, rank) WHERE state < 2;
 CREATE TABLE names (key TEXT PRIMARY KEY, is_file INTEGER) WITHOUT ROWID;
@@ -164,7 +165,8 @@ class Frontier:
             self.set_meta("finished", "no")
             # what an interrupted run of other URLs left; its files of the run before are still there
             self._db.execute(
-                "UPDATE urls SET state = CASE WHEN disk IS NULL THEN ? ELSE ? END, rule = ?, reason = ? WHERE state < ?",
+                "UPDATE urls SET state = CASE WHEN disk IS NULL THEN ? ELSE ? END, rule = ?, reason = ? "
+                "WHERE state < ?",
                 (State.REFUSED, State.STORED, "interrupted", "the crawl ended before its turn came", State.STORED),
             )
 

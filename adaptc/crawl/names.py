@@ -1,9 +1,9 @@
 """How a URL's file is called: wget's scheme (wget, url.c ``url_file_name``), with its faults taken out.
 
 A name is made of the URL alone. Segments are percent-decoded and then escaped again as far as the system needs it
-(``--restrict-file-names``), so that no name holds a slash, a NUL, ``.`` or ``..`` whatever a URL says. Where wget and we
-part: characters beyond ASCII stay whole (wget escapes bytes 128 to 159, which cuts UTF-8 in two), over-long names keep a
-digest of what was cut, and names that Windows reserves are escaped in the modes that are for it.
+(``--restrict-file-names``), so that no name holds a slash, a NUL, ``.`` or ``..`` whatever a URL says. Where wget and
+we part: characters beyond ASCII stay whole (wget escapes bytes 128 to 159, which cuts UTF-8 in two), over-long names
+keep a digest of what was cut, and names that Windows reserves are escaped in the modes that are for it.
 """
 
 from __future__ import annotations

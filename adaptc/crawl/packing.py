@@ -1,4 +1,4 @@
-"""The links of a file as the frontier keeps them: one blob a file, since a row for each would cost as much as fetching."""
+"""The links of a file as the frontier keeps them: one blob a file, since a row each would cost as much as fetching."""
 
 from __future__ import annotations
 

@@ -24,8 +24,9 @@ _WILDCARDS = "*?["
 class ScopeOptions:
     """What the user asked for, by wget's names.
 
-    ``max_filesize``, ``quota`` and ``max_pages`` are ``None`` where there is no bound; sizes are bytes. ``max_repeats`` is
-    how often one name may stand in a path in a row or in turns, ``max_url`` the characters of a URL: what traps exceed.
+    ``max_filesize``, ``quota`` and ``max_pages`` are ``None`` where there is no bound; sizes are bytes. ``max_repeats``
+    is how often one name may stand in a path in a row or in turns, ``max_url`` the characters of a URL: what traps
+    exceed.
     """
 
     level: int = INFINITE

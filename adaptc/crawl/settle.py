@@ -125,7 +125,9 @@ class Settler:
 
     def request(self, task: Task) -> Request:
         """Return the request of a task."""
-        request = Request(task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row))
+        request = Request(
+            task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row)
+        )
         request.admit = lambda head: self._admit(task, head)
         return request
 

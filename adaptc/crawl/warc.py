@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from io import BytesIO
-from pathlib import Path
 from typing import IO, Any
+from uuid import uuid4
 
 from adaptc.crawl.fetch import Response
 from adaptc.crawl.options import RecordOptions
@@ -47,15 +47,25 @@ class WarcFile:
         self._writer.write_record(made)
         self._index(response, made, body, start)
         if response.sent:
-            concurrent = {"WARC-Concurrent-To": made.rec_headers.get_header("WARC-Record-ID")}
+            concurrent = {
+                "WARC-Concurrent-To": made.rec_headers.get_header("WARC-Record-ID"),
+                "WARC-Payload-Digest": _digest(b""),
+            }
             self._writer.write_record(self._record(url, "request", response.sent, concurrent))
 
     def _record(self, url: str, kind: str, content: bytes, fields: dict[str, str]) -> Any:
-        headers = {**{name: value for name, value in fields.items() if value}, "WARC-Block-Digest": _digest(content)}
-        return self._writer.create_warc_record(
-            url, kind, payload=BytesIO(content), length=len(content), warc_content_type=_HTTP + kind,
-            warc_headers_dict=headers,
-        )  # fmt: skip
+        """Return a record of bytes of the wire. warcio's own constructor would parse and rewrite the header fields."""
+        from warcio.recordloader import ArcWarcRecord
+        from warcio.statusandheaders import StatusAndHeaders
+
+        own = {
+            "WARC-Type": kind, "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", "WARC-Target-URI": url,
+            "WARC-Date": self._writer.curr_warc_date(), "WARC-Block-Digest": _digest(content),
+        }  # fmt: skip
+        headers = StatusAndHeaders(
+            "", [(name, value) for name, value in {**own, **fields}.items() if value], "WARC/1.1"
+        )
+        return ArcWarcRecord("warc", kind, headers, BytesIO(content), None, _HTTP + kind, len(content))
 
     def _index(self, response: Response, made: Any, body: bytes, start: int) -> None:
         if self.cdx_path is None:

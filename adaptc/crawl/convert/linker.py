@@ -12,13 +12,13 @@ Names = Callable[[str], str | None]
 
 
 class Linker:
-    """Converts the links of the file ``name``, which was had from ``url``; ``base`` is what they are resolved against."""
+    """Converts the links of the file ``name``, had from ``url``; ``base`` is what they are resolved against."""
 
     def __init__(self, url: str, name: str, base: str, names: Names) -> None:
         self.url, self.name, self.base, self._names = url, name, base, names
 
     def __call__(self, written: str) -> str | None:
-        """Return what a reference becomes, ``None`` when it is to stay: it is right already, or nothing for a crawler."""
+        """Return what a reference becomes, ``None`` when it stays: it is right already, or nothing for a crawler."""
         absolute = join(self.base, written)
         if absolute is None or not absolute.startswith(("http:", "https:")):
             return None
