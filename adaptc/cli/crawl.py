@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.crawl_options import GROUPS, crawl_options
+from adaptc.cli.crawl_options import GroupedCommand, crawl_options
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text
@@ -35,7 +35,7 @@ _CODES = {
 _MODES = frozenset({"unix", "windows", "nocontrol", "ascii", "lowercase", "uppercase"})
 
 
-@command("crawl")
+@command("crawl", cls=GroupedCommand)
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @crawl_options
 def crawl(frame: Frame, urls: tuple[str, ...], **given: Any) -> ExitCode:
@@ -250,6 +250,3 @@ def _credentials(given: dict[str, Any], urls: list[str]) -> dict[str, tuple[str,
         if url is not None and (own is not None or given["user"] is not None):
             found[parts_of(url).host] = own or (given["user"], given["password"] or "")
     return found
-
-
-__all__ = ["GROUPS", "crawl", "options_of"]

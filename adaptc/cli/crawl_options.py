@@ -244,6 +244,26 @@ MISSING_FLAGS = (
 )  # fmt: skip
 
 
+class GroupedCommand(click.Command):
+    """A command whose ``--help`` shows the options of ``GROUPS`` under their headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those of no group last."""
+        left = [one for one in self.get_params(ctx) if isinstance(one, click.Option) and not one.hidden]
+        for heading, rows in GROUPS.items():
+            first = {flags[0] for flags, _ in rows}
+            _write_options(heading, [one for one in left if first & {*one.opts, *one.secondary_opts}], ctx, formatter)
+            left = [one for one in left if not first & {*one.opts, *one.secondary_opts}]
+        _write_options("Other options", left, ctx, formatter)
+
+
+def _write_options(
+    heading: str, options: list[click.Option], ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    with formatter.section(heading):
+        formatter.write_dl([record for one in options if (record := one.get_help_record(ctx)) is not None])
+
+
 def _refuse(_context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value not in (None, False):
         raise click.UsageError(f"{'/'.join(parameter.opts)} of wget is not implemented in adaptc crawl")
