@@ -35,7 +35,7 @@ def names(url: str) -> str | None:
 
 def converted(source: str | bytes, path: str = "/d/b.html") -> str | bytes:
     decoded = decode_page(source.encode() if isinstance(source, str) else source, None)
-    text = convert_page(decoded, HOST + path, SAVED[path], names)
+    text = convert_page(decoded, Linker(HOST + path, SAVED[path], HOST + path, names))
     if text is None:
         return source
     content = decoded.encoded(text)

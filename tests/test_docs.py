@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from adaptc.cli.crawl_missing import MISSING_FLAGS, MISSING_VALUES
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
 from adaptc.config import FIELDS, OPEN_TABLES, Config
@@ -197,3 +198,22 @@ def test_what_the_package_brings_along_is_found() -> None:
 def test_every_folder_of_sources_is_a_package() -> None:
     folders = {path.parent for path in (ROOT / "adaptc").rglob("*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def options_of_wget() -> str:
+    return text("docs/crawl.md").partition("## Options of wget")[2].partition("## What users of HTTrack")[0]
+
+
+def test_every_option_of_a_crawl_stands_in_its_table() -> None:
+    table = options_of_wget()
+    rows = re.findall(r"^\| (`-[^|]*) \|", table, re.MULTILINE)
+    options = re.findall(r"`(-[^`]+)`", "\n".join([*rows, table.partition("Beyond wget:")[2]]))
+    crawl = found_command("crawl")
+    of_every_command = flags(cli, hidden=False) | {"-o"}
+    assert set(options) - of_every_command == (flags(crawl, False) | flags(crawl, True)) - of_every_command
+
+
+def test_the_table_of_a_crawl_calls_missing_what_is_refused() -> None:
+    rows = re.findall(r"^\| (`-[^|]*) \| (missing)?", options_of_wget(), re.MULTILINE)
+    missing = {name for cell, word in rows if word for name in re.findall(r"`(-[^`]+)`", cell)}
+    assert missing == {*MISSING_VALUES, *MISSING_FLAGS}

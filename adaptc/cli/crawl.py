@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from adaptc.cli.crawl_options import GroupedCommand, crawl_options
+from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text
-from adaptc.diagnostics import UsageError, printable
-
-if TYPE_CHECKING:
-    from adaptc.crawl.crawl import CrawlResult
-    from adaptc.crawl.options import CrawlOptions
-
-# wget's table: of several errors the one with the lowest code is told.
-_CODES = {
-    "file": ExitCode.INTERNAL,
-    "network": ExitCode.BUSY,
-    "tls": ExitCode.TLS,
-    "auth": ExitCode.CREDENTIALS,
-    "protocol": ExitCode.PROTOCOL,
-    "server": ExitCode.SERVER,
-}
-_MODES = frozenset({"unix", "windows", "nocontrol", "ascii", "lowercase", "uppercase"})
+from adaptc.diagnostics import printable
 
 
 @command("crawl", cls=GroupedCommand)
@@ -45,59 +25,23 @@ def crawl(frame: Frame, urls: tuple[str, ...], **given: Any) -> ExitCode:
     """
     if given["explain"] is not None:
         return _explain(frame, given["output"], given["explain"])
-    options = options_of(urls, given)
+    from adaptc.cli.crawl_given import options_of
     from adaptc.crawl.crawl import CrawlBusy
     from adaptc.crawl.crawl import crawl as run
 
+    options = options_of(urls, given)
     try:
-        with _stoppable() as is_stopped:
-            result = run(options, is_stopped=is_stopped)
+        with stoppable() as is_stopped, watching_crawl(frame) as watch:
+            result = run(options, is_stopped=is_stopped, watch=watch)
     except CrawlBusy as busy:
         click.echo(f"adaptc: {busy}", err=True)
         return ExitCode.BUSY
     if frame.format == "json":
-        print_json(_record(result))
+        print_json(crawl_record(result) | {"diagnostics": [diagnostic_record(one) for one in result.diagnostics]})
     else:
         print_diagnostics(result.diagnostics, frame)
-        print_text(_summary(result), frame)
-    return min((_CODES[kind] for kind in result.failures), default=ExitCode.DONE)
-
-
-def _summary(result: CrawlResult) -> str:
-    from adaptc.emit.quantities import written_bytes
-
-    rate = result.files / result.seconds if result.seconds else 0.0
-    again = "went on: " if result.resumed else ""
-    return (
-        f"{again}{result.files:,} files, {written_bytes(result.received)} in {result.seconds:.1f} s "
-        f"({rate:,.0f} a second); {result.failed:,} failed, {result.refused:,} links not followed. "
-        f"See {result.output}/.adaptc/crawl.jsonl"
-    )
-
-
-def _record(result: CrawlResult) -> dict[str, Any]:
-    return {
-        "output": str(result.output),
-        "files": result.files,
-        "bytes": result.received,
-        "stored": result.stored,
-        "failed": result.failed,
-        "refused": result.refused,
-        "resumed": result.resumed,
-        "failures": sorted(result.failures),
-        "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
-    }
-
-
-@contextmanager
-def _stoppable() -> Iterator[Any]:
-    """Give a question that is answered yes after Ctrl-C: the crawl ends between two responses."""
-    asked = []
-    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGINT, before)
+        print_text(crawl_summary(result), frame)
+    return crawl_code(result)
 
 
 def _explain(frame: Frame, output: Path, url: str) -> ExitCode:
@@ -109,144 +53,3 @@ def _explain(frame: Frame, output: Path, url: str) -> ExitCode:
     else:
         print_text(printable(sentence), frame)
     return ExitCode.DONE
-
-
-# ---- from the command line to options
-
-
-def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOptions:
-    """Return what the command line asks for. Raises ``UsageError``."""
-    from adaptc.crawl.options import AgainOptions, CrawlOptions, RecordOptions
-
-    urls = [one for one in arguments if one[:1] not in ("+", "-")] + _listed(given["input_file"])
-    if not urls:
-        raise UsageError("name a URL to crawl")
-    rules = (*given["filter"], *(one for one in arguments if one[:1] in ("+", "-")))
-    return CrawlOptions(
-        tuple(urls),
-        given["output"],
-        _scope(given, rules),
-        _names(given),
-        _network(given, urls),
-        AgainOptions(
-            timestamping=given["timestamping"] or given["mirror"],
-            no_clobber=given["no_clobber"],
-            continue_partial=given["continue"],
-            use_server_timestamps=given["server_timestamps"],
-            purge=given["purge"],
-            delete_after=given["delete_after"],
-        ),
-        RecordOptions(given["warc_file"], given["warc_cdx"], given["warc_compression"], tuple(given["warc_header"])),
-        robots=given["robots"],
-        sitemaps=given["sitemaps"],
-        spider=given["spider"],
-        convert_links=given["convert_links"],
-        backup_converted=given["backup_converted"],
-    )
-
-
-def _listed(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    try:
-        lines = sys.stdin if str(path) == "-" else path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def _scope(given: dict[str, Any], rules: tuple[str, ...]) -> Any:
-    from adaptc.crawl.filters import parse_filter
-    from adaptc.crawl.scope import INFINITE, ScopeOptions
-
-    plain = (
-        "page_requisites", "no_parent", "span_hosts", "relative", "accept_regex", "reject_regex", "ignore_case",
-        "https_only", "max_pages", "max_repeats",
-    )  # fmt: skip
-    lists = ("domains", "exclude_domains", "include_directories", "exclude_directories", "accept", "reject")
-    level = (given["level"] or INFINITE) if given["recursive"] else 0
-    chosen: dict[str, Any] = {name: given[name] for name in plain} | {name: given[name] or () for name in lists}
-    return ScopeOptions(
-        **chosen,
-        level=INFINITE if given["mirror"] else level,
-        follow_tags=frozenset(map(str.lower, given["follow_tags"] or ())),
-        ignore_tags=frozenset(map(str.lower, given["ignore_tags"] or ())),
-        filters=tuple(map(parse_filter, rules)),
-        quota=int(given["quota"]) if given["quota"] else None,
-        max_filesize=int(given["max_filesize"]) if given["max_filesize"] else None,
-        max_url=given["max_url_length"],
-        strip_query=frozenset(given["strip_query"] or ()),
-    )
-
-
-def _names(given: dict[str, Any]) -> Any:
-    from adaptc.crawl.names import NameOptions
-
-    unknown = set(given["restrict_file_names"]) - _MODES
-    if unknown:
-        raise UsageError(f"--restrict-file-names: {', '.join(sorted(unknown))} is none of {', '.join(sorted(_MODES))}")
-    if "/" in given["default_page"] or given["default_page"] in ("", ".", ".."):
-        raise UsageError(f"--default-page {given['default_page']!r} is not the name of a file")
-    same = (
-        "adjust_extension", "cut_dirs", "host_directories", "directories", "protocol_directories", "default_page",
-        "content_disposition", "trust_server_names",
-    )  # fmt: skip
-    return NameOptions(restrict=frozenset(given["restrict_file_names"]), **{name: given[name] for name in same})
-
-
-def _network(given: dict[str, Any], urls: list[str]) -> Any:
-    from adaptc.crawl.network import RETRIED, NetworkOptions
-
-    same = (
-        "referer", "connections", "tries", "wait", "random_wait", "max_redirect", "auth_no_challenge", "netrc",
-        "cookies", "load_cookies", "save_cookies", "keep_session_cookies", "proxy", "use_proxy", "proxy_user",
-        "proxy_password", "check_certificate", "ca_certificate", "ca_directory", "certificate", "private_key",
-        "bind_address", "keep_alive", "ignore_length",
-    )  # fmt: skip
-    options = NetworkOptions(**{name: given[name] for name in same})
-    timeout = given["timeout"]
-    return replace(
-        options,
-        headers=tuple(_header(line) for line in given["header"]),
-        user_agent=options.user_agent if given["user_agent"] is None else given["user_agent"],
-        all_connections=max(options.all_connections, options.connections),
-        limit_rate=int(given["limit_rate"]),
-        retry_wait=given["waitretry"],
-        retry_refused=given["retry_connrefused"],
-        retry_on=RETRIED | frozenset(map(_status, given["retry_on_http_error"] or ())),
-        connect_timeout=_first(given["connect_timeout"], timeout, options.connect_timeout),
-        read_timeout=_first(given["read_timeout"], timeout, options.read_timeout),
-        auth=_credentials(given, urls),
-        family=4 if given["inet4_only"] else 6 if given["inet6_only"] else 0,
-        compression=given["compression"] == "auto",
-    )
-
-
-def _first(*values: float | None) -> float:
-    return next(value for value in values if value is not None)
-
-
-def _status(written: str) -> int:
-    if re.fullmatch(r"[1-5]\d\d", written) is None:
-        raise UsageError(f"--retry-on-http-error: {written} is not a status")
-    return int(written)
-
-
-def _header(line: str) -> str:
-    name, colon, _ = line.partition(":")
-    if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or "\n" in line or "\r" in line:
-        raise UsageError(f"--header {line!r} is not a field: Name: value")
-    return line
-
-
-def _credentials(given: dict[str, Any], urls: list[str]) -> dict[str, tuple[str, str]]:
-    """Return user and password by host: those in a URL, else those of the options, for the hosts of the URLs only."""
-    from adaptc.crawl.weburl import credentials_in, parts_of, start_url
-
-    found = {}
-    for typed in urls:
-        url = start_url(typed)
-        own = credentials_in(typed)
-        if url is not None and (own is not None or given["user"] is not None):
-            found[parts_of(url).host] = own or (given["user"], given["password"] or "")
-    return found

@@ -1,7 +1,6 @@
 """The options of ``adaptc crawl``: wget's names, and what wget has no name for.
 
-One table of groups, in the order of ``--help``. ``MISSING`` lists the options of wget that are not there: each is a
-usage error that says so, not an option that does nothing.
+One table of groups, in the order of ``--help``.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from adaptc.cli.crawl_missing import refuse_missing
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -150,7 +151,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("--default-page", type=str, metavar="NAME", default="index.html", show_default=True,
                help="The name of a directory's page."),
         _flag("--content-disposition", help="Names that the server gives."),
-        _flag("--trust-server-names", help="What was redirected is called after where it came from."),
+        _flag("--trust-server-names", help="What was redirected is called after the URL that it was redirected to."),
     ),
     "Links in the mirror": (
         _flag("-k", "--convert-links", help="Make links lead to the files, without touching other bytes."),
@@ -227,22 +228,6 @@ GROUPS: dict[str, tuple[Row, ...]] = {
 # What wget does without being told, and we too: accepted, since people write it.
 _ALREADY = ("-r", "--recursive", "-x", "--force-directories")
 
-# Options of wget that take a value, and those that take none, that are not there.
-MISSING_VALUES = (
-    "--ask-password", "--base", "-B", "--body-data", "--body-file", "--ciphers", "--crl-file",
-    "--dns-timeout", "--egd-file", "--ftp-password", "--ftp-user", "--hsts-file", "--local-encoding", "--method",
-    "-O", "--output-document", "--output-file", "-a", "--append-output", "--pinnedpubkey", "--post-data", "--post-file",
-    "--prefer-family", "--preferred-location", "--private-key-type", "--certificate-type", "--random-file",
-    "--rejected-log", "--remote-encoding", "--secure-protocol", "--start-pos", "--use-askpass", "--regex-type",
-    "--warc-dedup", "--warc-max-size", "--warc-tempdir", "--backups", "-e", "--execute",
-)  # fmt: skip
-MISSING_FLAGS = (
-    "-b", "--background", "--content-on-error", "--convert-file-only", "-F", "--force-html",
-    "--follow-ftp", "--no-cache", "--no-dns-cache", "--no-hsts", "--no-if-modified-since",
-    "--no-iri", "--no-warc-digests", "--no-warc-keep-log", "--retry-on-host-error",
-    "-S", "--server-response", "--save-headers", "--strict-comments", "--unlink", "--input-metalink",
-)  # fmt: skip
-
 
 class GroupedCommand(click.Command):
     """A command whose ``--help`` shows the options of ``GROUPS`` under their headings."""
@@ -264,25 +249,12 @@ def _write_options(
         formatter.write_dl([record for one in options if (record := one.get_help_record(ctx)) is not None])
 
 
-def _refuse(_context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    if value not in (None, False):
-        raise click.UsageError(f"{'/'.join(parameter.opts)} of wget is not implemented in adaptc crawl")
-
-
 def crawl_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add every option to a command."""
-    missing: dict[str, Any] = {"hidden": True, "expose_value": False, "callback": _refuse}
-    for name in reversed(MISSING_VALUES):
-        function = click.option(name, _identifier(name), **missing)(function)
-    for name in reversed(MISSING_FLAGS):
-        function = click.option(name, _identifier(name), is_flag=True, **missing)(function)
+    function = refuse_missing(function)
     already: dict[str, Any] = {"is_flag": True, "hidden": True, "expose_value": False}
     function = click.option(*_ALREADY, "already", **already)(function)
     for rows in reversed(GROUPS.values()):
         for flags, attributes in reversed(rows):
             function = click.option(*flags, **attributes)(function)
     return function
-
-
-def _identifier(name: str) -> str:
-    return "missing_" + name.strip("-").replace("-", "_").lower()

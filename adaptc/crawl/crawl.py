@@ -22,9 +22,12 @@ from adaptc.crawl.options import CrawlOptions, RecordOptions
 from adaptc.crawl.report import broken_links, gone_files
 from adaptc.crawl.scope import Scope
 from adaptc.crawl.settle import Archive, Settler
+from adaptc.crawl.table import write_table
 from adaptc.crawl.twins import merge_twins
 from adaptc.crawl.weburl import start_url
 from adaptc.diagnostics import Diagnostic, UsageError
+
+_WATCHED = 0.5
 
 
 class CrawlBusy(Exception):
@@ -51,17 +54,29 @@ class CrawlResult:
     diagnostics: tuple[Diagnostic, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How far a crawl is: files and bytes of this process, URLs that wait, seconds since it began."""
+
+    files: int
+    received: int
+    waiting: int
+    seconds: float
+
+
 def crawl(
     options: CrawlOptions,
     *,
     fetcher: Fetcher | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
+    watch: Callable[[Watched], None] | None = None,
 ) -> CrawlResult:
     """Mirror the site behind ``options.urls`` into ``options.output``.
 
     Raises ``UsageError``, ``CrawlBusy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
-    ``is_stopped`` says so; a crawl that ended early is gone on with by the next.
+    ``is_stopped`` says so; a crawl that ended early is gone on with by the next. ``watch`` is called now and then with
+    how far it is.
     """
     starts = tuple(_start(url) for url in options.urls)
     began = time.monotonic()
@@ -80,20 +95,38 @@ def crawl(
         stack.callback(network.close)
         engine = Engine(options, frontier, network, settler, claims)
         engine.is_stopped, engine.clock = is_stopped, clock
+        if watch is not None:
+            engine.on_settled = _watcher(watch, settler, frontier)
         engine.run()
         if settler.limit is not None:
             frontier.give_up(*settler.limit)
         merge_twins(frontier, mirror, claims, options.names.default_page)
-        converted = LinkConversion(options, frontier, mirror).run() if options.convert_links else ()
+        converts = options.convert_links or options.as_served
+        converted = LinkConversion(options, frontier, mirror).run() if converts else ()
         # a crawl that ended early did not look for everything
         gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
         diagnostics = (*converted, *broken_links(frontier), *gone)
+        write_table(frontier, mirror, options.names)
         frontier.end_run()
         return CrawlResult(
             options.output, settler.files, settler.stored_bytes, time.monotonic() - began,
             frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
             resumed, frontier.failure_rules(), diagnostics,
         )  # fmt: skip
+
+
+def _watcher(watch: Callable[[Watched], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:
+    """Return what tells how far a crawl is, at most every ``_WATCHED`` seconds: counting what waits takes time."""
+    began = told = time.monotonic()
+
+    def tell() -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _WATCHED:
+            told = now
+            watch(Watched(settler.files, settler.stored_bytes, frontier.waiting(), now - began))
+
+    return tell
 
 
 def _start(typed: str) -> str:

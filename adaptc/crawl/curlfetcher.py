@@ -189,6 +189,7 @@ class CurlFetcher:
         head = transfer.parsed()
         response = Response(transfer.request, head, b"".join(transfer.chunks), size=transfer.received)
         response.seconds = curl.getinfo(pycurl.TOTAL_TIME)
+        response.connected = curl.getinfo(pycurl.CONNECT_TIME)
         if transfer.file is not None:
             transfer.file.close()
             response.file = Path(transfer.file.name)

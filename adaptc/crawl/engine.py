@@ -51,6 +51,7 @@ class Engine:
         self.waiting = Waiting()
         self.clock: Callable[[], float] = time.monotonic
         self.is_stopped: Callable[[], bool] = lambda: False
+        self.on_settled: Callable[[], None] = lambda: None
         self._robots: dict[str, Robots | None] = {}  # None while it is asked for
         self._loaded = -1  # the rank up to which the level's rows are in ``waiting``
         self._is_drained = False
@@ -113,11 +114,12 @@ class Engine:
             self._arrived.extend(self._ended(0.0 if self._arrived else self._patience()))
             if self._arrived:
                 self._settle(self._arrived.popleft())
+                self.on_settled()
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)
         for response in responses:
-            self.pace.ended(response.request.key.host)
+            self.pace.ended(response.request.key.host, response.connected, response.head.closes)
         return responses
 
     def _fill(self) -> None:

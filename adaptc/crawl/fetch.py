@@ -33,7 +33,8 @@ class Response:
     ``error`` is why there is no complete response, as wget's exit codes tell errors apart: ``network``, ``tls``,
     ``protocol``; ``message`` says it in libcurl's words, and ``is_final`` that another try would end alike.
     ``refused`` is what ``admit`` said. The body, as it came (with its content coding), is in memory, or in ``file``
-    where it is large; ``sent`` is the request as it went out, where that is recorded.
+    where it is large; ``sent`` is the request as it went out, where that is recorded;
+    ``connected`` how many seconds the connection took, 0 for one that was open.
     """
 
     request: Request
@@ -48,12 +49,16 @@ class Response:
     sent: bytes = b""
     address: str = ""
     seconds: float = 0.0
+    connected: float = 0.0
 
 
 class Fetcher(Protocol):
     """Where responses come from: the network, or a simulation in benchmarks."""
 
-    active: int
+    @property
+    def active(self) -> int:
+        """How many requests are under way."""
+        ...
 
     def start(self, request: Request) -> None:
         """Begin a request."""

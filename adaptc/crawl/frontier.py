@@ -145,7 +145,7 @@ class Frontier:
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
-    def set_meta(self, key: str, value: str) -> None:
+    def set_meta(self, key: str, value: str | None) -> None:
         """Remember a fact about the crawl."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
@@ -240,6 +240,11 @@ class Frontier:
         marks = ",".join("?" * len(states))
         row = self._db.execute(f"SELECT COUNT(*) FROM urls WHERE run = ? AND state IN ({marks})", (self.run, *states))
         return int(row.fetchone()[0])
+
+    def waiting(self) -> int:
+        """Return how many URLs wait to be fetched."""
+        # the states are written out: only so does SQLite count in the index of waiting URLs
+        return int(self._db.execute("SELECT COUNT(*) FROM urls WHERE state < 2").fetchone()[0])
 
     def row(self, url: str) -> Row | None:
         """Return what is known of a URL."""

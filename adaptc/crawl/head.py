@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _CHARSET = re.compile(r";\s*charset\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", re.IGNORECASE)
@@ -15,14 +16,25 @@ class Head:
     status: int
     fields: tuple[tuple[str, str], ...] = field(default=())
     raw: bytes = b""
+    _first: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the fields: a dozen questions are asked of each response."""
+        object.__setattr__(self, "_first", dict(reversed(self.fields)))
 
     def get(self, name: str) -> str | None:
         """Return the first field of that name."""
-        return next((value for known, value in self.fields if known == name), None)
+        return self._first.get(name)
 
     def all(self, name: str) -> list[str]:
         """Return every field of that name."""
-        return [value for known, value in self.fields if known == name]
+        return [value for known, value in self.fields if known == name] if name in self._first else []
+
+    @property
+    def closes(self) -> bool:
+        """Whether the server keeps no connection (RFC 9112, section 9.3)."""
+        said = (self._first.get("connection") or "").lower()
+        return "close" in said or (self.raw.startswith(b"HTTP/1.0") and "keep-alive" not in said)
 
     @property
     def media_type(self) -> str:

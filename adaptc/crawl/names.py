@@ -56,6 +56,11 @@ def name_of(url: str, options: NameOptions) -> str:
     return "/".join(safe_step(step, options) for step in steps)
 
 
+def docroot_of(url: str, options: NameOptions) -> str:
+    """Return the directory of the mirror that stands for the root of a URL's host; ``""`` is the mirror itself."""
+    return "/".join(safe_step(step, options) for step in _host_steps(parts_of(url), options))
+
+
 def _host_steps(found: Parts, options: NameOptions) -> list[str]:
     if not options.directories:
         return []

@@ -34,7 +34,11 @@ class RecordOptions:
 
 @dataclass(frozen=True, slots=True)
 class CrawlOptions:
-    """A crawl: the URLs to begin with, where files go, and every option."""
+    """A crawl: the URLs to begin with, where files go, and every option.
+
+    ``as_served`` makes the mirror a docroot that may stand in the place of the server: only those links are converted
+    that would not find their file there, and an encoding that only a header field tells is written into the file.
+    """
 
     urls: tuple[str, ...]
     output: Path
@@ -47,4 +51,5 @@ class CrawlOptions:
     sitemaps: bool = True
     spider: bool = False
     convert_links: bool = False
+    as_served: bool = False
     backup_converted: bool = False

@@ -27,6 +27,7 @@ from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
 from adaptc.crawl.packing import pack, unpack
 from adaptc.crawl.partial import continues, part_of, range_fields, total, validator
 from adaptc.crawl.scope import Candidate, Refusal, Scope
+from adaptc.crawl.table import policy_key
 from adaptc.crawl.waiting import Task
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
 
@@ -384,6 +385,8 @@ class Settler:
 
     def _store(self, row: Row, response: Response, kept: _Kept, found: Discovered | None) -> None:
         head = response.head
+        if row.depth == 0 and kept.kind is Kind.PAGE:
+            self.frontier.set_meta(policy_key(parts_of(row.url).origin), head.get("content-security-policy"))
         state = State.CHECKED if kept.name is None else State.STORED
         with self.frontier:
             if found is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adaptc.crawl.convert.linker import Linker
+from adaptc.crawl.convert.encodings import declared_page, declared_sheet
+from adaptc.crawl.convert.linker import Linker, ServedLinker
 from adaptc.crawl.convert.page import convert_page
 from adaptc.crawl.discover.content import Kind
 from adaptc.crawl.discover.text import decode_page, decode_sheet
@@ -25,6 +26,7 @@ class LinkConversion:
 
     def __init__(self, options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> None:
         self.options, self.frontier, self.mirror = options, frontier, mirror
+        self._linker = ServedLinker if options.as_served else Linker
         self._names: dict[str, str | None] = {}
 
     def run(self) -> Iterator[Diagnostic]:
@@ -39,20 +41,26 @@ class LinkConversion:
         if not decoded.is_reversible:
             yield diagnose("links-unconverted", Location(name), encoding=decoded.encoding)
             return
+        if self.options.as_served and row.kind != Kind.SVG.value:
+            decoded = declared_sheet(decoded, source) if _is_sheet(row) else declared_page(decoded, source)
+        linker = self._linker(row.url, name, row.url, self._name_of)
         if _is_sheet(row):
-            linker = Linker(row.url, name, row.url, self._name_of)
-            text: str | None = rewrite_urls(decoded.text, lambda found: linker(found.url))
+            text = rewrite_urls(decoded.text, lambda found: linker(found.url))
         else:
-            text = convert_page(decoded, row.url, name, self._name_of)
-        content = decoded.encoded(text) if text is not None else source
+            text = convert_page(decoded, linker) or decoded.text
+        content = decoded.encoded(text)
         if content is None:
             yield diagnose("links-unconverted", Location(name), encoding=decoded.encoding)
-        elif content != source:
+        else:
             self._write(row, name, source, content)
 
     def _write(self, row: Row, name: str, source: bytes, content: bytes) -> None:
+        current = self.mirror.read(name)
+        if current == content:
+            return  # nothing to convert, or converted by a former crawl: the file keeps its time
         modified = http_time(row.modified) if self.options.again.use_server_timestamps else None
-        self.mirror.keep_original(row.id, source)
+        if current == source:
+            self.mirror.keep_original(row.id, source)
         if self.options.backup_converted:
             self.mirror.write(f"{name}.orig", source, modified)
         self.mirror.write(name, content, modified)

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from adaptc.crawl.convert.linker import Linker, Names
+from adaptc.crawl.convert.linker import Linker
 from adaptc.crawl.discover.page import in_encoding
 from adaptc.crawl.discover.text import Decoded
 from adaptc.css.references import CssReference, rewrite_urls
@@ -39,14 +39,14 @@ class _Splice(NamedTuple):
     written: str
 
 
-def convert_page(decoded: Decoded, url: str, name: str, names: Names) -> str | None:
+def convert_page(decoded: Decoded, linker: Linker) -> str | None:
     """Return the text of a page with its links converted, ``None`` when all of them stay as they are.
 
-    ``decoded`` keeps the newlines of the file; so does the result. ``<base href>`` is emptied: what is left relative
-    is relative to the file.
+    ``decoded`` keeps the newlines of the file; so does the result. ``linker`` is that of the page's own URL; it says
+    whether ``<base href>`` is emptied.
     """
     tree = parse(decoded.readable)
-    converter = _Page(decoded, tree, Linker(url, name, document_base(url, base_href(tree)), names))
+    converter = _Page(decoded, tree, linker.based(document_base(linker.url, base_href(tree))))
     splices = sorted(converter.splices())
     return _spliced(decoded.text, splices) if splices else None
 
@@ -71,7 +71,7 @@ class _Page:
 
     def splices(self) -> Iterator[_Splice]:
         base = base_element(self.tree)
-        if base is not None and base.attr("href"):
+        if base is not None and base.attr("href") and self.linker.empties_base:
             yield from self._replaced(base, "href", "")
         for element in referring_elements(self.tree):
             if element.tag == "style":
@@ -136,8 +136,7 @@ class _Page:
     def _srcdoc(self, value: str) -> str | None:
         inner = Decoded(value, "utf-8", b"", b"")
         tree = parse(value)
-        base = document_base(self.linker.base, base_href(tree))
-        linker = Linker(self.linker.url, self.linker.name, base, self.linker._names)
+        linker = self.linker.based(document_base(self.linker.base, base_href(tree)))
         splices = sorted(_Page(inner, tree, linker).splices())
         return _spliced(value, splices) if splices else None
 
