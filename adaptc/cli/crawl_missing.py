@@ -36,6 +36,7 @@ _INSTEAD = {
     "--save-headers": "--warc-file keeps them",
     "--server-response": "--warc-file keeps them",
     "-S": "--warc-file keeps them",
+    "--content-on-error": "--warc-file keeps them",
 }
 
 

@@ -231,9 +231,12 @@ class Settler:
     def _redirect(self, task: Task, location: str, status: int) -> None:
         row = task.row
         target = self._cleaned(resolved(row.url, location))
-        problem = self._bad_redirect(row, target)
-        if target is None or problem:
-            self._fail(row, "protocol", problem or f"redirects to {location}, which is no URL of the web", status)
+        problem = self._bad_redirect(row, target) if target is not None else ""
+        if target is None:
+            self._fail(row, "protocol", f"redirects to {location}, which is no URL of the web", status)
+            return
+        if problem:
+            self._fail(row, "server", problem, status)
             return
         refused = self._redirect_refusal(row, target)
         with self.frontier:
@@ -251,7 +254,7 @@ class Settler:
             return None
         return self.scope.refusal(Candidate(target, row.depth, bool(row.requisite)))
 
-    def _bad_redirect(self, row: Row, target: str | None) -> str:
+    def _bad_redirect(self, row: Row, target: str) -> str:
         """Return what is wrong with a redirect: too many of them, or a loop."""
         hops, one = 1, row
         while one.parent is not None:
@@ -350,8 +353,7 @@ class Settler:
             return "--spider"
         if self.options.again.delete_after:
             return "--delete-after"
-        file = parts_of(row.url).file
-        refused = self.scope.name_refusal(file) if file and row.place != "start" else None
+        refused = self.scope.name_refusal(parts_of(row.url).file or self.options.names.default_page)
         return f"needed for its links only; {refused.reason}" if refused is not None else None
 
     def _place(self, row: Row, response: Response, content: bytes | None) -> str:
@@ -442,15 +444,20 @@ class Settler:
         self.frontier.add(row.id, rank, [one for one in decided if one is not None])
 
     def _distinct(self, links: Iterable[Link]) -> Iterable[Link]:
-        """Return each URL once, as a requisite where it is one anywhere in the file."""
-        distinct: dict[str, Link] = {}
-        strips = self.options.scope.strip_query
+        """Return each URL once, as a requisite where it is one anywhere in the file.
+
+        Where elements or spellings count, each of those once.
+        """
+        distinct: dict[tuple[str, str, bool], Link] = {}
+        scope = self.options.scope
+        strips, by_tag = scope.strip_query, bool(scope.follow_tags or scope.ignore_tags)
         for link in links:
             if strips:
                 link = link._replace(url=without_parameters(link.url, strips))
-            known = distinct.setdefault(link.url, link)
+            key = (link.url, link.tag if by_tag else "", link.is_relative and scope.relative)
+            known = distinct.setdefault(key, link)
             if known is not link and _is_stronger(link, known):
-                distinct[link.url] = link
+                distinct[key] = link
         return distinct.values()
 
     def _decided(self, row: Row, link: Link, nofollow: bool) -> Found | None:
@@ -482,6 +489,8 @@ class Settler:
     def keep_robots(self, url: str, response: Response, content: bytes) -> None:
         """Keep a robots.txt as a file of the site (as wget does), unless it is asked for as a page, too."""
         if self.options.spider or self.options.again.delete_after:
+            return
+        if self.scope.name_refusal("robots.txt") is not None:
             return
         self.frontier.add(None, 0, [Found(url, 1, requisite=False, place="robots.txt")])
         row = self.frontier.row(url)
