@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.crawl.claims import Claims
-from adaptc.crawl.convert.mirror_links import LinkConversion
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.fetch import Fetcher
 from adaptc.crawl.frontier import Frontier, State
@@ -101,8 +100,7 @@ def crawl(
         if settler.limit is not None:
             frontier.give_up(*settler.limit)
         merge_twins(frontier, mirror, claims, options.names.default_page)
-        converts = options.convert_links or options.as_served
-        converted = LinkConversion(options, frontier, mirror).run() if converts else ()
+        converted = _converted(options, frontier, mirror)
         # a crawl that ended early did not look for everything
         gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
         diagnostics = (*converted, *broken_links(frontier), *gone)
@@ -113,6 +111,14 @@ def crawl(
             frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
             resumed, frontier.failure_rules(), diagnostics,
         )  # fmt: skip
+
+
+def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:
+    if not (options.convert_links or options.as_served):
+        return ()
+    from adaptc.crawl.convert.mirror_links import LinkConversion
+
+    return tuple(LinkConversion(options, frontier, mirror).run())
 
 
 def _watcher(watch: Callable[[Watched], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:

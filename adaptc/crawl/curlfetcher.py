@@ -45,9 +45,13 @@ _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the lea
 
 
 class _Transfer:
-    """A transfer under way: collects head and body as libcurl hands them over."""
+    """A transfer under way: collects head and body as libcurl hands them over.
 
-    __slots__ = ("challenged", "chunks", "file", "head", "lines", "received", "refused", "request", "sent")
+    ``lines`` are those of every head: libcurl may send several requests for one (100 Continue, 401 before a Digest,
+    CONNECT to a proxy), and hands over the body of the last.
+    """
+
+    __slots__ = ("chunks", "file", "head", "lines", "received", "refused", "request", "sent")
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -58,25 +62,20 @@ class _Transfer:
         self.received = 0
         self.refused: str | None = None
         self.sent: list[bytes] = []
-        self.challenged = False
-
-    def on_header(self, line: bytes) -> None:
-        # libcurl may send several requests for one: 100 Continue, 401 before a Digest, CONNECT to a proxy
-        if line.startswith(b"HTTP/") and self.lines and self.lines[-1] in (b"\r\n", b"\n"):
-            self._forget()
-        self.lines.append(line)
-
-    def _forget(self) -> None:
-        fields = b"".join(self.lines).lower()
-        self.challenged = b"www-authenticate: basic" in fields and b"www-authenticate: digest" not in fields
-        self.lines.clear()
-        self.chunks.clear()
-        self.head, self.received, self.refused = None, 0, None
 
     def parsed(self) -> Head:
+        """Return the last head."""
         if self.head is None:
-            self.head = parse_head(b"".join(self.lines))
+            first = max((n for n, line in enumerate(self.lines) if line.startswith(b"HTTP/")), default=0)
+            self.head = parse_head(b"".join(self.lines[first:]))
         return self.head
+
+    @property
+    def challenged(self) -> bool:
+        """Whether an earlier head asked for Basic, and not for Digest too."""
+        first = max((n for n, line in enumerate(self.lines) if line.startswith(b"HTTP/")), default=0)
+        fields = b"".join(self.lines[:first]).lower()
+        return b"www-authenticate: basic" in fields and b"www-authenticate: digest" not in fields
 
     def on_body(self, chunk: bytes) -> int | None:
         if self.head is None:
@@ -92,7 +91,7 @@ class _Transfer:
                 self._spill(self.request.spool)
         return None
 
-    def _spill(self, path: Path) -> None:
+    def _spill(self, path: str) -> None:
         """Go on in a file; the rest of one that was cut off goes behind what there is."""
         self.file = open(path, "ab" if self.parsed().status == 206 else "wb")  # noqa: SIM115
         self.file.write(b"".join(self.chunks))
@@ -195,7 +194,7 @@ class CurlFetcher:
             response.file = Path(transfer.file.name)
         if self.recording:
             response.sent, response.address = b"".join(transfer.sent[-1:]), curl.getinfo(pycurl.PRIMARY_IP)
-        if transfer.challenged and head.status < 400:
+        if self.options.auth and head.status < 400 and transfer.challenged:
             self._basic.add(parts_of(transfer.request.url).host)
         return response
 
@@ -220,7 +219,7 @@ class CurlFetcher:
         else:
             curl.setopt(pycurl.HTTPGET, 1)
         curl.setopt(pycurl.HTTPHEADER, [*self._own, *request.headers])
-        curl.setopt(pycurl.HEADERFUNCTION, transfer.on_header)
+        curl.setopt(pycurl.HEADERFUNCTION, transfer.lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, transfer.on_body)
         if self.recording:
             curl.setopt(pycurl.DEBUGFUNCTION, transfer.on_debug)

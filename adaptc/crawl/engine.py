@@ -24,6 +24,7 @@ from adaptc.crawl.waiting import Task, Waiting
 from adaptc.crawl.weburl import parts_of, resolved
 
 _WINDOW = 1000  # rows of the frontier that are held
+_TOGETHER = 16  # responses that are settled in one transaction: a killed crawl asks for no more than these again
 _PATIENCE = 1.0  # seconds between looks at the clock when nothing happens
 
 
@@ -110,11 +111,19 @@ class Engine:
             self._start()
             if not (self.fetcher.active or self.waiting or self._arrived):
                 return
-            # one at a time, so that the network never waits for more than one page to be parsed
-            self._arrived.extend(self._ended(0.0 if self._arrived else self._patience()))
-            if self._arrived:
-                self._settle(self._arrived.popleft())
-                self.on_settled()
+            self._arrived.extend(self._ended(self._patience()))
+            with self.frontier:
+                self._settle_arrived()
+
+    def _settle_arrived(self) -> None:
+        """Settle what came together in one transaction; the network never waits for more than one page to be parsed."""
+        for _ in range(_TOGETHER):
+            if not self._arrived:
+                return
+            self._settle(self._arrived.popleft())
+            self.on_settled()
+            self._start()
+            self._arrived.extend(self._ended(0.0))
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)
@@ -168,6 +177,8 @@ class Engine:
 
     def _patience(self) -> float:
         """Return how long to wait for the network: until something may start that may not now."""
+        if self._arrived:
+            return 0.0
         now = self.clock()
         soonest = now + _PATIENCE
         wake = self.waiting.next_wake()

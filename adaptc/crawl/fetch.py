@@ -23,7 +23,7 @@ class Request:
     method: str = "GET"
     headers: tuple[str, ...] = ()
     admit: Callable[[Head], str | None] = field(default=lambda _head: None)
-    spool: Path | None = None
+    spool: str | None = None
 
 
 @dataclass(slots=True)

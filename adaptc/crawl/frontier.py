@@ -120,6 +120,7 @@ class Frontier:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
+        self._depth = 0
         self._seen: dict[str, tuple[int, bool]] = {}
         self._urls: dict[int, str] = {}
         self._claimed_directories: set[str] = set()
@@ -127,18 +128,23 @@ class Frontier:
             self._db.executescript(_TABLES)
             self.set_meta("schema", str(SCHEMA))
         self.run = int(self.meta("run") or 0)
+        self._partial = {row[0] for row in self._db.execute("SELECT url FROM partial")}  # large files: few
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
     def __enter__(self) -> Frontier:
-        """Begin a transaction: one response and all that follows from it."""
-        self._db.execute("BEGIN")
+        """Begin a transaction, or go on in the one that is under way: a response and all that follows from it."""
+        if not self._depth:
+            self._db.execute("BEGIN")
+        self._depth += 1
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+        self._depth -= 1
+        if not self._depth:
+            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
 
     def meta(self, key: str) -> str | None:
         """Return a fact about the crawl."""
@@ -331,6 +337,11 @@ class Frontier:
     def remember_partial(self, number: int, validator: str | None) -> None:
         """Note under which validator the rest of a large file may be asked for, ``None`` when it may not."""
         self._db.execute("INSERT OR REPLACE INTO partial VALUES (?, ?)", (number, validator))
+        self._partial.add(number)
+
+    def is_partial(self, number: int) -> bool:
+        """Whether a file was begun that may be gone on with."""
+        return number in self._partial
 
     def partial(self, number: int) -> str | None:
         """Return the validator of a file that was begun."""

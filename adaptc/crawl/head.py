@@ -11,16 +11,22 @@ _CHARSET = re.compile(r";\s*charset\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A response without its body. Names of ``fields`` are in lower case; ``raw`` is what came over the wire."""
+    """A response without its body. Names of ``fields`` are in lower case; ``raw`` is what came over the wire.
+
+    ``media_type`` is in lower case, without parameters; empty when there is none.
+    """
 
     status: int
     fields: tuple[tuple[str, str], ...] = field(default=())
     raw: bytes = b""
+    media_type: str = field(init=False, repr=False, compare=False)
     _first: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Index the fields: a dozen questions are asked of each response."""
-        object.__setattr__(self, "_first", dict(reversed(self.fields)))
+        first = dict(reversed(self.fields))
+        object.__setattr__(self, "_first", first)
+        object.__setattr__(self, "media_type", first.get("content-type", "").partition(";")[0].strip().lower())
 
     def get(self, name: str) -> str | None:
         """Return the first field of that name."""
@@ -35,11 +41,6 @@ class Head:
         """Whether the server keeps no connection (RFC 9112, section 9.3)."""
         said = (self._first.get("connection") or "").lower()
         return "close" in said or (self.raw.startswith(b"HTTP/1.0") and "keep-alive" not in said)
-
-    @property
-    def media_type(self) -> str:
-        """The media type, in lower case, without parameters; empty when there is none."""
-        return (self.get("content-type") or "").partition(";")[0].strip().lower()
 
     @property
     def charset(self) -> str | None:

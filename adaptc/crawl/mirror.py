@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import email.utils
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from adaptc.diagnostics import UsageError
@@ -26,8 +27,8 @@ class Mirror:
         if root.exists() and not root.is_dir():
             raise UsageError(f"output {root} is not a directory")
         self.state = root / STATE
-        self.spool = self.state / "partial"
-        self.spool.mkdir(parents=True, exist_ok=True)
+        self.spool = str(self.state / "partial")
+        os.makedirs(self.spool, exist_ok=True)
         self.root = os.path.realpath(root)
         self._made: set[str] = set()
 
@@ -133,6 +134,7 @@ def _forget(path: str) -> None:
         return
 
 
+@lru_cache(maxsize=1024)  # the files of a site mostly have a few times
 def http_time(written: str | None) -> float | None:
     """Return a field's date (RFC 9110, section 5.6.7) in seconds since 1970, ``None`` when it is none."""
     if written is None:

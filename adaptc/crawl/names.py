@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from adaptc.crawl.weburl import Parts, parts_of
@@ -52,8 +53,15 @@ class NameOptions:
 def name_of(url: str, options: NameOptions) -> str:
     """Return the path, relative to the output, that the file of a normalised URL asks for."""
     found = parts_of(url)
-    steps = [*_host_steps(found, options), *_directory_steps(found, options), _file_step(found, options)]
-    return "/".join(safe_step(step, options) for step in steps)
+    return _directory_name(found._replace(path=found.directory, query=None), options) + safe_step(
+        _file_step(found, options), options
+    )
+
+
+@lru_cache(maxsize=4096)  # a directory has many files
+def _directory_name(found: Parts, options: NameOptions) -> str:
+    steps = [*_host_steps(found, options), *_directory_steps(found, options)]
+    return "".join(f"{safe_step(step, options)}/" for step in steps)
 
 
 def docroot_of(url: str, options: NameOptions) -> str:

@@ -7,7 +7,6 @@ program left (``--continue``) has no validator and is trusted, as wget does.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from adaptc.crawl.bodies import is_coded
 from adaptc.crawl.frontier import Row
@@ -16,9 +15,9 @@ from adaptc.crawl.head import Head
 _RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)\s*$", re.IGNORECASE)
 
 
-def part_of(spool: Path, row: Row) -> Path:
+def part_of(spool: str, row: Row) -> str:
     """Return where the part of a URL's file is, if there is one."""
-    return spool / f"{row.id}.part"
+    return f"{spool}/{row.id}.part"
 
 
 def validator(head: Head) -> str | None:

@@ -88,17 +88,19 @@ class Settler:
 
     def _range(self, task: Task) -> tuple[str, ...]:
         """Return the fields that ask for the rest of a file that was cut off, nothing where the whole is asked for."""
-        row, part = task.row, part_of(self.mirror.spool, task.row)
+        row = task.row
         if task.conditional or task.method != "GET":
             return ()
-        if part.exists():
+        part = Path(part_of(self.mirror.spool, row)) if self.frontier.is_partial(row.id) else None
+        if part is not None and part.exists():
             condition = self.frontier.partial(row.id)
             return range_fields(part.stat().st_size, condition) if condition else ()
         left = row.name if self.options.again.continue_partial and row.status is None else None
         if left is None or not self.mirror.size(left):
             return ()
-        part.write_bytes(self.mirror.read(left))
-        return range_fields(part.stat().st_size, None)
+        begun = self.mirror.read(left)
+        Path(part_of(self.mirror.spool, row)).write_bytes(begun)
+        return range_fields(len(begun), None)
 
     def from_disk(self, row: Row) -> bool:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
@@ -325,7 +327,7 @@ class Settler:
 
     def _complete(self, row: Row, response: Response) -> None:
         """Put the rest of a file behind its part. Raises ``Undecodable`` when they do not make a whole."""
-        part = part_of(self.mirror.spool, row)
+        part = Path(part_of(self.mirror.spool, row))
         if response.file is None:
             before = part.stat().st_size if part.exists() else 0
             if not continues(response.head, before):
@@ -353,6 +355,8 @@ class Settler:
             return "--spider"
         if self.options.again.delete_after:
             return "--delete-after"
+        if row.place == "start" and not self.options.scope.level:
+            return None
         refused = self.scope.name_refusal(parts_of(row.url).file or self.options.names.default_page)
         return f"needed for its links only; {refused.reason}" if refused is not None else None
 

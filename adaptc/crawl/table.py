@@ -28,11 +28,16 @@ def policy_key(origin: str) -> str:
 def write_table(frontier: Frontier, mirror: Mirror, options: NameOptions) -> None:
     """Write the table of every docroot that the mirror holds."""
     docroots: dict[str, dict[str, Any]] = {}
+    names: dict[str, str] = {}
     for row in frontier.rows(State.STORED):
         if row.name is None:
             continue
-        docroot = docroot_of(row.url, options)
-        entry = docroots.setdefault(docroot, _entry(row, frontier, options))
+        origin = parts_of(row.url).origin
+        if origin not in names:
+            names[origin] = docroot_of(row.url, options)
+            docroots.setdefault(names[origin], _entry(origin, frontier, options))
+        docroot = names[origin]
+        entry = docroots[docroot]
         told = _told_type(row, row.name)
         if told is not None:
             entry["types"][row.name.removeprefix(f"{docroot}/") if docroot else row.name] = told
@@ -40,8 +45,7 @@ def write_table(frontier: Frontier, mirror: Mirror, options: NameOptions) -> Non
     write_atomic(str(mirror.state / NAME), f"{content}\n".encode())
 
 
-def _entry(row: Row, frontier: Frontier, options: NameOptions) -> dict[str, Any]:
-    origin = parts_of(row.url).origin
+def _entry(origin: str, frontier: Frontier, options: NameOptions) -> dict[str, Any]:
     keeps_paths = options.directories and not options.cut_dirs
     return {"base_url": f"{origin}/" if keeps_paths else None, "csp": frontier.meta(policy_key(origin)), "types": {}}
 
