@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.analyse.popularity import Traffic
-from adaptc.config import Config, recipe_text, relevelled
+from adaptc.config import MIRRORS, Config, recipe_text, relevelled
 from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.digest import digest_parts
 from adaptc.emit.collect import Collector, stored_diagnostics
@@ -32,7 +32,7 @@ from adaptc.pipeline import KNOWN_PASSES
 from adaptc.rulebook import Level, choose_levels, load_levels
 from adaptc.version import VERSION
 
-__all__ = ["BuildResult", "OutputBusy", "Plan", "build", "configured_levels", "plan"]
+__all__ = ["BuildResult", "OutputBusy", "Plan", "build", "configured_levels", "plan", "refuse_strangers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,12 @@ def _engine(config: Config, progress: Progress) -> Builder:
         raise UsageError(f"docroot {config.docroot} is not a directory")
     if output == docroot or docroot in output.parents:
         raise UsageError(f"output {config.output} is inside the docroot {config.docroot}: choose another output")
-    if output in docroot.parents:
+    if output in docroot.parents and output / MIRRORS not in docroot.parents:
         raise UsageError(f"docroot {config.docroot} is inside the output {config.output}: choose another output")
     if output.exists() and not output.is_dir():
         raise UsageError(f"output {config.output} is not a directory")
     _refuse_cache_in_docroot(config, docroot)
-    _refuse_strangers(config, output)
+    refuse_strangers(config, output)
     return Builder(config, docroot, levels, progress)
 
 
@@ -136,8 +136,8 @@ def _refuse_cache_in_docroot(config: Config, docroot: Path) -> None:
         raise UsageError(f"cache {config.build.cache} is inside the docroot {config.docroot}: choose another cache")
 
 
-def _refuse_strangers(config: Config, output: Path) -> None:
-    """An output that holds files but was not made by ``adaptc`` may be something dear."""
+def refuse_strangers(config: Config, output: Path) -> None:
+    """Raise ``UsageError`` for an output that holds files but was not made by ``adaptc``: it may be something dear."""
     if output.is_dir() and not (output / ".adaptc").is_dir() and any(output.iterdir()):
         raise UsageError(f"output {config.output} is not empty and was not made by adaptc: choose another output")
 

@@ -501,12 +501,16 @@ def _merge(config: Config, source: TomlSource, base: Path) -> Config:
     return replace(config, **fields)
 
 
+# Below the output's private directory, which publishing leaves alone: what ``adaptc build URL`` has crawled.
+MIRRORS = ".adaptc/mirrors"
+
+
 def _refuse_overlap(config: Config) -> None:
     """Publishing prunes what has no source, so a docroot inside the output would be deleted."""
     if config.docroot is None:
         return
     docroot, output = config.docroot.resolve(), config.output.resolve()
-    if docroot.is_relative_to(output):
+    if docroot.is_relative_to(output) and not docroot.is_relative_to(output / MIRRORS):
         raise UsageError(f"output {config.output} holds the docroot {config.docroot}: choose another output")
 
 

@@ -107,6 +107,14 @@ KINDS: dict[str, Kind] = {
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-left": Kind(N, "is copied as it is: {reason}"),
+    # crawling
+    "broken-link": Kind(W, "{where} leads to {url}, which {reason}"),
+    "crawl-failed": Kind(E, "{url} {reason}{place}"),
+    "links-unconverted": Kind(
+        W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"
+    ),
+    "file-gone": Kind(W, "{file} stays from a former crawl; this one did not find {url}. --purge removes such files"),
+    "file-purged": Kind(N, "{file} was removed: it is of a former crawl, and this one did not find {url}"),
     # screenshots
     "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); the report has no screenshots"),
     "browser-failed": Kind(W, "{program} failed ({reason}); screenshots are missing in the report"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from adaptc.cli.crawl_missing import MISSING_FLAGS, MISSING_VALUES
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
 from adaptc.config import FIELDS, OPEN_TABLES, Config
@@ -114,7 +115,7 @@ def test_every_option_and_argument_stands_in_the_manual_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_manual_page_names_no_other_options(name: str) -> None:
-    written = set(re.findall(r"(?<!\w)--[a-z][a-z-]+", manual(f"adaptc-{name}")))
+    written = set(re.findall(r"(?<!\w)--[a-z][a-z0-9-]+", manual(f"adaptc-{name}")))
     assert written <= flags(found_command(name), hidden=False) | flags(found_command(name), hidden=True)
 
 
@@ -197,3 +198,22 @@ def test_what_the_package_brings_along_is_found() -> None:
 def test_every_folder_of_sources_is_a_package() -> None:
     folders = {path.parent for path in (ROOT / "adaptc").rglob("*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def options_of_wget() -> str:
+    return text("docs/crawl.md").partition("## Options of wget")[2].partition("## What users of HTTrack")[0]
+
+
+def test_every_option_of_a_crawl_stands_in_its_table() -> None:
+    table = options_of_wget()
+    rows = re.findall(r"^\| (`-[^|]*) \|", table, re.MULTILINE)
+    options = re.findall(r"`(-[^`]+)`", "\n".join([*rows, table.partition("Beyond wget:")[2]]))
+    crawl = found_command("crawl")
+    of_every_command = flags(cli, hidden=False) | {"-o"}
+    assert set(options) - of_every_command == (flags(crawl, False) | flags(crawl, True)) - of_every_command
+
+
+def test_the_table_of_a_crawl_calls_missing_what_is_refused() -> None:
+    rows = re.findall(r"^\| (`-[^|]*) \| (missing)?", options_of_wget(), re.MULTILINE)
+    missing = {name for cell, word in rows if word for name in re.findall(r"`(-[^`]+)`", cell)}
+    assert missing == {*MISSING_VALUES, *MISSING_FLAGS}

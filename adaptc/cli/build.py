@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.build_source import fetched, is_fetched, with_mirror
+from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
-from adaptc.diagnostics import printable
+from adaptc.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
     from adaptc.api import BuildResult, Plan
     from adaptc.config import Config
+    from adaptc.crawl.crawl import CrawlResult
     from adaptc.engine.reasons import Reason
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -34,7 +38,7 @@ class _Build(click.Command):
 
 
 @command("build", cls=_Build)
-@click.argument("docroot", required=False, type=_FOLDER)
+@click.argument("docroot", required=False, metavar="[DOCROOT]")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]")
 @click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again.")
 @click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
@@ -51,7 +55,7 @@ class _Build(click.Command):
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     frame: Frame,
-    docroot: Path | None,
+    docroot: str | None,
     output: Path | None,
     levels: tuple[str, ...],
     effort: str | None,
@@ -65,41 +69,75 @@ def build(
     """Build the levels of the site in DOCROOT.
 
     The trees go to opt/LEVEL/CODING/..., with opt/manifest.json for programs and opt/report.html for people.
-    Only what is new or stale is built; DOCROOT is never written to.
+    Only what is new or stale is built; DOCROOT is never written to. It may be the URL of a site, which is crawled
+    into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    config = frame.load(
-        {
-            "docroot": docroot,
-            "output": output,
-            "build.levels": levels or None,
-            "build.effort": effort,
-            "site.base_url": base_url,
-            "build.jobs": jobs,
-            "build.cache": cache,
-        }
-    )
-    return _dry_run(frame, config) if dry_run else _build(frame, config, screenshots or 0, explain)
+    asked = {
+        "output": output,
+        "build.levels": levels or None,
+        "build.effort": effort,
+        "site.base_url": base_url,
+        "build.jobs": jobs,
+        "build.cache": cache,
+    }
+    shown = _Shown(screenshots or 0, explain)
+    if is_fetched(docroot):
+        return _build_fetched(frame, str(docroot), asked, shown, dry_run)
+    config = with_mirror(frame.load({**asked, "docroot": Path(docroot) if docroot is not None else None}))
+    return _dry_run(frame, config) if dry_run else _build(frame, config, shown)
 
 
-def _build(frame: Frame, config: Config, screenshots: int, explain: bool) -> ExitCode:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a build shows beside its summary; ``crawl`` is what brought the site."""
+
+    screenshots: int
+    explain: bool
+    crawl: CrawlResult | None = None
+
+
+def _build_fetched(frame: Frame, source: str, asked: dict[str, Any], shown: _Shown, dry_run: bool) -> ExitCode:
+    from adaptc.api import refuse_strangers
+    from adaptc.crawl.crawl import CrawlBusy
+
+    config = frame.load(asked)
+    if dry_run:
+        raise UsageError(f"--dry-run writes nothing, so that {source} cannot be crawled: name a directory")
+    refuse_strangers(config, config.output)
+    try:
+        crawl = fetched(frame, source, config.output)
+    except CrawlBusy as busy:
+        click.echo(f"adaptc: {busy}", err=True)
+        return ExitCode.BUSY
+    if frame.format == "text":
+        print_text(crawl_summary(crawl), frame)
+    if not crawl.stored:
+        print_diagnostics(crawl.diagnostics, frame)
+        return crawl_code(crawl)
+    config = with_mirror(frame.load({**asked, "docroot": crawl.output}))
+    return _build(frame, config, replace(shown, crawl=crawl))
+
+
+def _build(frame: Frame, config: Config, shown: _Shown) -> ExitCode:
     from adaptc.api import OutputBusy
     from adaptc.api import build as run
     from adaptc.cli.progress import watching
 
     try:
         with watching(frame) as progress:
-            result = run(config, progress, screenshots)
+            result = run(config, progress, shown.screenshots)
     except OutputBusy as busy:
         click.echo(f"adaptc: {busy}", err=True)
         return ExitCode.BUSY
+    met = shown.crawl.diagnostics if shown.crawl is not None else ()
     if frame.format == "json":
-        print_json(_record(result))
-        return exit_code(result.diagnostics)
-    if explain:
+        print_json(_record(result, shown.crawl))
+        return exit_code((*met, *result.diagnostics))
+    if shown.explain:
         _explain(frame, result.built)
-    print_diagnostics(result.diagnostics, frame)
+    print_diagnostics((*met, *result.diagnostics), frame)
     _show(frame, result, config)
-    return exit_code(result.diagnostics)
+    return exit_code((*met, *result.diagnostics))
 
 
 def _show(frame: Frame, result: BuildResult, config: Config) -> None:
@@ -140,7 +178,7 @@ def _plan_record(planned: Plan) -> dict[str, Any]:
     return {"dry_run": True, "built": _reason_records(planned.reasons), "removed": planned.removed}
 
 
-def _record(result: BuildResult) -> dict[str, Any]:
+def _record(result: BuildResult, crawl: CrawlResult | None) -> dict[str, Any]:
     import dataclasses
 
     figures = dataclasses.asdict(dataclasses.replace(result.figures, pages=(), diagnostics=()))
@@ -151,5 +189,6 @@ def _record(result: BuildResult) -> dict[str, Any]:
         "built": _reason_records(result.built),
         "removed": result.removed,
         "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics", "screenshots")},
-        "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
+        "diagnostics": [diagnostic_record(one) for one in (*(crawl.diagnostics if crawl else ()), *result.diagnostics)],
+        **({"crawl": crawl_record(crawl)} if crawl is not None else {}),
     }

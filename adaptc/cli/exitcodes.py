@@ -13,7 +13,11 @@ class ExitCode(IntEnum):
     WITH_ERRORS = 1  # done, but something could not be built: there are diagnostics of severity error
     USAGE = 2  # wrong option, path or configuration: nothing was done
     INTERNAL = 3  # a bug, or the output cannot be written
-    BUSY = 4  # another build holds the output
+    BUSY = 4  # another build holds the output; crawl: a network failure (wget's code)
+    TLS = 5  # crawl: a certificate that is not trusted
+    CREDENTIALS = 6  # crawl: user and password are missing or wrong
+    PROTOCOL = 7  # crawl: what a server sent is not HTTP, or a redirect leads nowhere
+    SERVER = 8  # crawl: a server answered with an error, for example 404
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 

@@ -47,6 +47,7 @@ from adaptc.engine.view import Decisions
 from adaptc.engine.worker import build_batch, gather_batch
 from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
+from adaptc.load.mirror import types_of
 from adaptc.model import OWN_DIRECTORY, Resource
 from adaptc.passes.view import Effort, Settings
 from adaptc.pipeline import Plan, plan_level
@@ -147,7 +148,7 @@ class Builder:
     def load(self) -> Docroot:
         """Load the docroot."""
         selection = Selection(self.config.site.exclude, self.config.site.include_hidden)
-        return load_directory(DiskTree(self.docroot), selection)
+        return load_directory(DiskTree(self.docroot), selection, types_of(self.docroot))
 
     def _begun(self, state: State, *, remember: bool) -> Report:
         """Return the report of a build that begins: what there is, and what traffic leaves out."""

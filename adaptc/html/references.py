@@ -19,9 +19,9 @@ from adaptc.html.srcset import Candidate, parse_srcset, serialise_srcset
 from adaptc.model import EMBEDDED, Reference, Role
 
 __all__ = [
-    "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "Candidate", "Refresh", "base_element", "base_href",
-    "in_template", "link_role", "parse_refresh", "parse_srcset", "references", "script_role",
-    "serialise_srcset",
+    "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "Candidate", "Refresh", "attribute_references", "base_element",
+    "base_href", "in_template", "link_role", "parse_refresh", "parse_srcset", "references", "referring_elements",
+    "script_role", "serialise_srcset",
 ]  # fmt: skip
 
 # A place before it is numbered: role, URL, words, lines and columns beyond the tag.
@@ -101,6 +101,20 @@ def references(tree: Document) -> Iterator[Reference]:
     """
     for element in tree.select(_SELECTOR):
         yield from _of_element(element)
+
+
+def referring_elements(tree: Document) -> Iterator[Element]:
+    """Yield the elements that may hold a reference, in document order."""
+    yield from tree.select(_SELECTOR)
+
+
+def attribute_references(element: Element) -> Iterator[tuple[str, list[tuple[Role, str, str]]]]:
+    """Yield each attribute of an element that refers to something: its name, and role, URL and place of each URL."""
+    for name in element.attrs:
+        reader = _READERS.get(name)
+        found = list(reader(element, element.tag, name)) if reader is not None else []
+        if found:
+            yield name, found
 
 
 def embedded_references(tree: Document) -> Iterator[Reference]:

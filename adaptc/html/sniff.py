@@ -39,7 +39,7 @@ def sniff(content: bytes) -> Sniffed:
     early = declared_early(content)
     if early is not None:
         return Sniffed(early, declared=True, early=True)
-    late = _declared_by_meta(content) if b"charset" in content.lower() else None
+    late = _declared_by_meta(content)
     return Sniffed(late or FALLBACK, declared=late is not None, early=False)
 
 
@@ -68,6 +68,8 @@ def _marked(head: bytes) -> str | None:
 
 
 def _declared_by_meta(content: bytes) -> str | None:
+    if b"charset" not in content.lower():
+        return None
     document = turbohtml.parse(content, positions=False)
     encoding = (document.encoding or "").lower()
     # turbohtml calls the "replacement" encoding tentative, but only a declaration leads to it.

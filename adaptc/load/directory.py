@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from adaptc import media
@@ -50,13 +50,13 @@ class Docroot:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-def load_directory(tree: Tree, selection: Selection | None = None) -> Docroot:
-    """Walk ``tree`` and return what is published.
+def load_directory(tree: Tree, selection: Selection | None = None, types: Mapping[str, str] | None = None) -> Docroot:
+    """Walk ``tree`` and return what is published. ``types`` are media types by path that beat those of names.
 
     Symbolic links that stay inside are followed once: the files behind them become aliases. Links that leave, are
     broken or loop, special files and what cannot be read are left out with a diagnostic.
     """
-    found = _Walk(tree, (selection or Selection()).matcher())
+    found = _Walk(tree, (selection or Selection()).matcher(), types or {})
     found.run()
     resources = {path: found.docroot.resources[path] for path in sorted(found.docroot.resources)}
     found.docroot.resources = resources
@@ -65,8 +65,8 @@ def load_directory(tree: Tree, selection: Selection | None = None) -> Docroot:
 
 
 class _Walk:
-    def __init__(self, tree: Tree, excluded: re.Pattern[str]) -> None:
-        self.tree = tree
+    def __init__(self, tree: Tree, excluded: re.Pattern[str], types: Mapping[str, str]) -> None:
+        self.tree, self.types = tree, types
         self.excluded = excluded
         self.docroot = Docroot()
         # (path, where it is without links, the real directories that links were followed to); a list, since a
@@ -126,7 +126,7 @@ class _Walk:
             self.pending.append((place, real, (*links, real)))
 
     def _file(self, place: str, entry: Entry) -> None:
-        media_type = media.by_name(place)
+        media_type = self.types.get(place) or media.by_name(place)
         if media_type is None:
             try:
                 media_type = media.by_content(self.tree.read_start(entry.path, media.SNIFF_BYTES)) or media.BINARY

@@ -8,6 +8,7 @@ from adaptc.config import Config
 from adaptc.diagnostics import UsageError
 from adaptc.fs import DiskTree, Tree
 from adaptc.load.directory import Selection, load_directory
+from adaptc.load.mirror import types_of
 from adaptc.model import Resource
 from adaptc.site import Site, Source
 from adaptc.urls import SiteAddress
@@ -18,7 +19,7 @@ def load_site(config: Config) -> tuple[Tree, Site]:
     if config.docroot is None or not config.docroot.is_dir():
         raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
     tree = DiskTree(config.docroot)
-    loaded = load_directory(tree, Selection(config.site.exclude, config.site.include_hidden))
+    loaded = load_directory(tree, Selection(config.site.exclude, config.site.include_hidden), types_of(config.docroot))
     return tree, site_of(config, loaded.resources)
 
 

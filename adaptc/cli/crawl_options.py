@@ -1,0 +1,260 @@
+"""The options of ``adaptc crawl``: wget's names, and what wget has no name for.
+
+One table of groups, in the order of ``--help``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.crawl_missing import refuse_missing
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+# click 8.2 made the class generic, 8.1 cannot be subscribed
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType
+
+
+class Quantity(_ParamType):
+    """A number with a suffix of ``factors``."""
+
+    def __init__(self, name: str, factors: dict[str, int], words: dict[str, float]) -> None:
+        self.name, self.factors, self.words = name, factors, words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; refuse what is none."""
+        if not isinstance(value, str):
+            return float(value)
+        if value in self.words:
+            return self.words[value]
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", value.strip().lower())
+        if found is None or found[2] not in self.factors:
+            suffixes = ", ".join(filter(None, self.factors))
+            self.fail(f"{value!r} is not a {self.name}: a number, perhaps with one of {suffixes}", param, ctx)
+        return float(found[1]) * self.factors[found[2]]
+
+
+class Names(_ParamType):
+    """Names with commas between them."""
+
+    name = "list"
+
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the names."""
+        return tuple(filter(None, (one.strip() for one in value.split(",")))) if isinstance(value, str) else value
+
+
+class Level(_ParamType):
+    """A depth: a number, or ``inf``; 0 is ``inf`` too, as in wget."""
+
+    name = "depth"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the depth; 0 for no bound."""
+        if value in ("inf", "0", 0):
+            return 0
+        if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+            self.fail(f"{value!r} is neither a number nor inf", param, ctx)
+        return int(value)
+
+
+class Pattern(_ParamType):
+    """A regular expression."""
+
+    name = "regex"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> re.Pattern[str]:
+        """Compile it; refuse what is none."""
+        if isinstance(value, re.Pattern):
+            return value
+        try:
+            return re.compile(value)
+        except re.error as error:
+            self.fail(f"{value!r} is not a regular expression: {error}", param, ctx)
+
+
+_SIZE = Quantity("size", _FACTORS, {"inf": 0.0})
+_TIME = Quantity("time", _SECONDS, {})
+_LIST, _LEVEL, _REGEX = Names(), Level(), Pattern()
+_COUNT = click.IntRange(0)
+
+Row = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def _flag(*names: str, help: str) -> Row:
+    return names, {"is_flag": True, "help": help}
+
+
+def _off(name: str, target: str, help: str, *short: str) -> Row:
+    """An option that switches off what is on by default."""
+    return (*short, name, target), {"is_flag": True, "flag_value": False, "default": True, "help": help}
+
+
+def _value(*names: str, type: Any, metavar: str, help: str, **more: Any) -> Row:
+    return names, {"type": type, "metavar": metavar, "help": help, **more}
+
+
+GROUPS: dict[str, tuple[Row, ...]] = {
+    "Which links are followed": (
+        _value("-l", "--level", type=_LEVEL, metavar="N", help="How deep; inf and 0: no bound.  [default: inf]"),
+        _off("--no-recursive", "recursive", "Only the URLs themselves, and with -p their requisites."),
+        _flag("-p", "--page-requisites", help="Also what pages need, from beyond --level and --no-parent."),
+        _flag("-np", "--no-parent", help="Nothing above the directories of the URLs."),
+        _flag("-H", "--span-hosts", help="Other hosts, too."),
+        _value("-D", "--domains", type=_LIST, metavar="LIST", help="Only these domains (with -H)."),
+        _value("--exclude-domains", type=_LIST, metavar="LIST", help="Not these domains."),
+        _value("-I", "--include-directories", type=_LIST, metavar="LIST", help="Only these directories."),
+        _value("-X", "--exclude-directories", type=_LIST, metavar="LIST", help="Not these directories."),
+        _value("-A", "--accept", type=_LIST, metavar="LIST", help="Keep names with these suffixes or patterns."),
+        _value("-R", "--reject", type=_LIST, metavar="LIST", help="Keep no names with these suffixes or patterns."),
+        _value("--accept-regex", type=_REGEX, metavar="REGEX", help="Only URLs that match."),
+        _value("--reject-regex", type=_REGEX, metavar="REGEX", help="No URLs that match."),
+        _flag("--ignore-case", help="Letter case does not count in -A and -R."),
+        _value("--filter", type=str, metavar="RULE", multiple=True,
+               help="HTTrack's filters, as in +*.png or -*/ads/*; the last that matches wins. May be given again."),
+        _value("--follow-tags", type=_LIST, metavar="LIST", help="Only links in these elements."),
+        _value("-G", "--ignore-tags", type=_LIST, metavar="LIST", help="No links in these elements."),
+        _flag("-L", "--relative", help="Only links that are written without a host."),
+        _flag("--https-only", help="Only https."),
+        _value("-Q", "--quota", type=_SIZE, metavar="SIZE", help="Stop after so many bytes."),
+        _value("--max-filesize", type=_SIZE, metavar="SIZE", help="No larger files."),
+        _value("--max-pages", type=click.IntRange(1), metavar="N", help="Stop after N pages."),
+        _value("--max-url-length", type=click.IntRange(1), metavar="N", default=2000, show_default=True,
+               help="No longer URLs: traps make them."),
+        _value("--max-repeats", type=click.IntRange(1), metavar="N", default=4, show_default=True,
+               help="No paths that repeat their directories more often."),
+        _value("--strip-query", type=_LIST, metavar="LIST", help="Take these parameters out of queries."),
+        _off("--no-robots", "robots", "Ignore robots.txt, meta robots and nofollow."),
+        _off("--no-follow-sitemaps", "sitemaps", "Ignore the sitemaps that robots.txt names."),
+        _flag("--spider", help="Check links; keep nothing."),
+    ),
+    "How files are called": (
+        _flag("-E", "--adjust-extension", help="Append .html and .css where the type asks for it."),
+        _value("--restrict-file-names", type=_LIST, metavar="MODES", default="unix", show_default=True,
+               help="unix or windows, nocontrol, ascii, lowercase, uppercase."),
+        _value("--cut-dirs", type=_COUNT, metavar="N", default=0, help="Leave out N directories."),
+        _off("--no-host-directories", "host_directories", "No directory for each host.", "-nH"),
+        _off("--no-directories", "directories", "No directories at all.", "-nd"),
+        _flag("--protocol-directories", help="A directory for http and https."),
+        _value("--default-page", type=str, metavar="NAME", default="index.html", show_default=True,
+               help="The name of a directory's page."),
+        _flag("--content-disposition", help="Names that the server gives."),
+        _flag("--trust-server-names", help="What was redirected is called after the URL that it was redirected to."),
+    ),
+    "Links in the mirror": (
+        _flag("-k", "--convert-links", help="Make links lead to the files, without touching other bytes."),
+        _flag("-K", "--backup-converted", help="Keep FILE.orig of what was converted."),
+    ),
+    "Manners": (
+        _value("-w", "--wait", type=_TIME, metavar="TIME", default=0.0, help="Wait between requests to a host."),
+        _flag("--random-wait", help="Wait 0.5 to 1.5 times that long."),
+        _value("--limit-rate", type=_SIZE, metavar="SIZE", default=0.0,
+               help="Bytes a second, all connections together."),
+        _value("--connections", "--max-threads", type=click.IntRange(1, 64), metavar="N", default=8, show_default=True,
+               help="Connections to one host at once."),
+        _value("-t", "--tries", type=_COUNT, metavar="N", default=3, show_default=True, help="Attempts; 0: no bound."),
+        _value("--waitretry", type=_TIME, metavar="TIME", default=10.0, help="The longest wait before trying again."),
+        _flag("--retry-connrefused", help="Try again when a connection is refused."),
+        _value("--retry-on-http-error", type=_LIST, metavar="LIST", help="Statuses to try again, beside 429 and 503."),
+        _value("-T", "--timeout", type=_TIME, metavar="TIME", help="Both of the following."),
+        _value("--connect-timeout", type=_TIME, metavar="TIME", help="For a connection.  [default: 60]"),
+        _value("--read-timeout", type=_TIME, metavar="TIME", help="For a silent server.  [default: 900]"),
+        _value("--max-redirect", type=_COUNT, metavar="N", default=20, show_default=True, help="Redirects in a row."),
+    ),
+    "HTTP": (
+        _value("-U", "--user-agent", type=str, metavar="TEXT", help="Instead of adaptc and its version."),
+        _value("--referer", type=str, metavar="URL", help="Instead of the page with the link."),
+        _value("--header", type=str, metavar="LINE", multiple=True, help="Add or replace a field. May be given again."),
+        _value("--user", "--http-user", type=str, metavar="NAME", help="For the hosts of the URLs (Basic and Digest)."),
+        _value("--password", "--http-password", type=str, metavar="TEXT", help="The password of --user."),
+        _flag("--auth-no-challenge", help="Send Basic credentials without being asked."),
+        _off("--no-netrc", "netrc", "Do not read ~/.netrc."),
+        _off("--no-cookies", "cookies", "Take and send no cookies."),
+        _value("--load-cookies", type=_FILE, metavar="FILE", help="Cookies to begin with (Netscape's format)."),
+        _value("--save-cookies", type=_FILE, metavar="FILE", help="Write the cookies there at the end."),
+        _flag("--keep-session-cookies", help="Write those of the session, too."),
+        _value("--proxy", type=str, metavar="URL", help="Instead of http_proxy and https_proxy."),
+        _off("--no-proxy", "use_proxy", "Use no proxy."),
+        _value("--proxy-user", type=str, metavar="NAME", help="For the proxy."),
+        _value("--proxy-password", type=str, metavar="TEXT", help="The password of --proxy-user."),
+        _off("--no-check-certificate", "check_certificate", "Accept any certificate."),
+        _value("--ca-certificate", type=_FILE, metavar="FILE", help="Authorities to trust."),
+        _value("--ca-directory", type=_FOLDER, metavar="DIR", help="A directory of authorities."),
+        _value("--certificate", type=_FILE, metavar="FILE", help="The client's certificate (PEM)."),
+        _value("--private-key", type=_FILE, metavar="FILE", help="Its key (PEM)."),
+        _flag("-4", "--inet4-only", help="Only IPv4."),
+        _flag("-6", "--inet6-only", help="Only IPv6."),
+        _value("--bind-address", type=str, metavar="ADDRESS", help="The own address."),
+        (("--compression",), {"type": click.Choice(["auto", "none"]), "default": "auto", "show_default": True,
+                              "help": "Offer gzip, deflate, br and zstd, or nothing."}),
+        _off("--no-http-keep-alive", "keep_alive", "A connection for each request."),
+        _flag("--ignore-length", help="Content-Length does not count."),
+    ),
+    "Again": (
+        _flag("-N", "--timestamping", help="Ask only for what changed."),
+        _flag("-nc", "--no-clobber", help="Keep files that are there, without asking."),
+        _flag("-c", "--continue", help="Go on with files that another program left incomplete."),
+        _flag("-m", "--mirror", help="The same as -N -l inf."),
+        _off("--no-use-server-timestamps", "server_timestamps", "Files get the time of the crawl."),
+        _flag("--purge", help="Remove files whose URLs are gone."),
+        _flag("--delete-after", help="Keep no files."),
+    ),
+    "Records": (
+        _value("--warc-file", type=_FILE, metavar="NAME", help="Write requests and responses to NAME.warc.gz."),
+        _flag("--warc-cdx", help="Write its index, NAME.cdx."),
+        _off("--no-warc-compression", "warc_compression", "NAME.warc, without gzip."),
+        _value("--warc-header", type=str, metavar="LINE", multiple=True, help="A field of the warcinfo record."),
+        _value("--explain", type=str, metavar="URL",
+               help="Say why the last crawl fetched a URL or not; fetch nothing."),
+    ),
+    "Where": (
+        _value("-o", "--output", "-P", "--directory-prefix", "output", type=_FOLDER, metavar="DIR", default="mirror",
+               show_default=True, help="Where the mirror goes."),
+        _value("-i", "--input-file", type=_FILE, metavar="FILE", help="Read URLs from FILE, one a line."),
+    ),
+}  # fmt: skip
+# What wget does without being told, and we too: accepted, since people write it.
+_ALREADY = ("-r", "--recursive", "-x", "--force-directories")
+
+
+class GroupedCommand(click.Command):
+    """A command whose ``--help`` shows the options of ``GROUPS`` under their headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those of no group last."""
+        left = [one for one in self.get_params(ctx) if isinstance(one, click.Option) and not one.hidden]
+        for heading, rows in GROUPS.items():
+            first = {flags[0] for flags, _ in rows}
+            _write_options(heading, [one for one in left if first & {*one.opts, *one.secondary_opts}], ctx, formatter)
+            left = [one for one in left if not first & {*one.opts, *one.secondary_opts}]
+        _write_options("Other options", left, ctx, formatter)
+
+
+def _write_options(
+    heading: str, options: list[click.Option], ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    with formatter.section(heading):
+        formatter.write_dl([record for one in options if (record := one.get_help_record(ctx)) is not None])
+
+
+def crawl_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add every option to a command."""
+    function = refuse_missing(function)
+    already: dict[str, Any] = {"is_flag": True, "hidden": True, "expose_value": False}
+    function = click.option(*_ALREADY, "already", **already)(function)
+    for rows in reversed(GROUPS.values()):
+        for flags, attributes in reversed(rows):
+            function = click.option(*flags, **attributes)(function)
+    return function

@@ -1,0 +1,87 @@
+"""A crawl under a command: Ctrl-C ends it between two responses, a line on the terminal says how far it is."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame
+
+if TYPE_CHECKING:
+    from adaptc.crawl.crawl import CrawlResult, Watched
+
+# wget's table: of several errors the one with the lowest code is told.
+_CODES = {
+    "file": ExitCode.INTERNAL,
+    "network": ExitCode.BUSY,
+    "tls": ExitCode.TLS,
+    "auth": ExitCode.CREDENTIALS,
+    "protocol": ExitCode.PROTOCOL,
+    "server": ExitCode.SERVER,
+}
+
+
+def crawl_code(result: CrawlResult) -> ExitCode:
+    """Return the exit code of a crawl."""
+    return min((_CODES[kind] for kind in result.failures), default=ExitCode.DONE)
+
+
+def crawl_summary(result: CrawlResult) -> str:
+    """Return a crawl in a sentence."""
+    from adaptc.emit.quantities import written_bytes
+
+    rate = result.files / result.seconds if result.seconds else 0.0
+    again = "went on: " if result.resumed else ""
+    return (
+        f"{again}{result.files:,} files, {written_bytes(result.received)} in {result.seconds:.1f} s "
+        f"({rate:,.0f} a second); {result.failed:,} failed, {result.refused:,} links not followed. "
+        f"See {result.output}/.adaptc/crawl.jsonl"
+    )
+
+
+def crawl_record(result: CrawlResult) -> dict[str, Any]:
+    """Return a crawl for programs, without its diagnostics."""
+    return {
+        "output": str(result.output),
+        "files": result.files,
+        "bytes": result.received,
+        "stored": result.stored,
+        "failed": result.failed,
+        "refused": result.refused,
+        "resumed": result.resumed,
+        "failures": sorted(result.failures),
+    }
+
+
+@contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Give a question that is answered yes after Ctrl-C."""
+    asked: list[bool] = []
+    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def watching_crawl(frame: Frame) -> Iterator[Callable[[Watched], None] | None]:
+    """Give what shows how far a crawl is when standard error is a terminal, else ``None``."""
+    if frame.quiet or frame.format == "json" or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, no_color=frame.color == "never").status("crawling") as status:
+        yield lambda now: status.update(_line(now))
+
+
+def _line(now: Watched) -> str:
+    from adaptc.emit.quantities import written_bytes
+
+    rate = now.files / now.seconds if now.seconds else 0.0
+    return f"{now.files:,} files, {written_bytes(now.received)}, {rate:,.0f} a second; {now.waiting:,} URLs wait"

@@ -1,0 +1,91 @@
+"""Content codings of responses undone (RFC 9110, section 8.4.1)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+from adaptc import codings
+from adaptc.codings import CodingError
+from adaptc.crawl.head import Head
+
+LARGEST = 1 << 28  # bytes of a decoded body: what a bomb may take of memory
+
+
+class Undecodable(Exception):
+    """A body is not what its ``Content-Encoding`` says."""
+
+
+def decode_body(body: bytes, head: Head, url: str) -> bytes:
+    """Return the content of a response. Raises ``Undecodable``.
+
+    A coding nobody asked for is an error; an archive that a server calls gzip-coded stays what it is (as in wget).
+    """
+    for token in reversed(_tokens(head)):
+        if token == "gzip" and _is_archive(head, url):
+            continue
+        decode = _DECODERS.get(token)
+        if decode is None:
+            raise Undecodable(f"Content-Encoding {token} was not asked for")
+        try:
+            body = decode(body) if body else body
+        except (CodingError, zlib.error) as error:
+            raise Undecodable(f"the body is not {token}: {error}") from None
+    return body
+
+
+def dechunked(body: bytes) -> bytes:
+    """Undo ``Transfer-Encoding: chunked`` (RFC 9112, section 7.1), where bodies are kept as they came. Raises."""
+    content, position = bytearray(), 0
+    while True:
+        end = body.find(b"\n", position)
+        try:
+            size = int(body[position:end].partition(b";")[0], 16)
+        except ValueError:
+            raise Undecodable("a chunk has no size") from None
+        if end < 0 or len(body) < end + 1 + size:
+            raise Undecodable("the chunks are cut off")
+        if not size:
+            return bytes(content)
+        content += body[end + 1 : end + 1 + size]
+        position = body.find(b"\n", end + 1 + size) + 1
+
+
+def is_chunked(head: Head) -> bool:
+    """Whether the body came in chunks."""
+    return any("chunked" in value.lower() for value in head.all("transfer-encoding"))
+
+
+def is_coded(head: Head) -> bool:
+    """Whether a body has a content coding at all."""
+    return bool(_tokens(head))
+
+
+def _tokens(head: Head) -> list[str]:
+    written = ",".join(head.all("content-encoding")).lower()
+    found = [token.strip().removeprefix("x-") for token in written.split(",")]
+    return [token for token in found if token and token != "identity"]
+
+
+def _is_archive(head: Head, url: str) -> bool:
+    """Whether the gzip is the file itself: ``x.tar.gz``, which many servers send as coded."""
+    gzipped = ("application/gzip", "application/x-gzip", "application/x-tgz", "application/x-compressed")
+    path = url.partition("?")[0].lower()
+    return path.endswith((".gz", ".tgz", ".svgz")) and head.media_type in (*gzipped, "application/x-tar")
+
+
+def _inflate(body: bytes) -> bytes:
+    """Undo ``deflate``: zlib's format (RFC 1950), or the bare stream that some servers send."""
+    wrapped = (body[0] & 0x0F) == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+    decoder = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
+    content = decoder.decompress(body, LARGEST)
+    if not decoder.eof:
+        raise CodingError("the stream is cut off")
+    return content
+
+
+def _by(coding: codings.Coding) -> Callable[[bytes], bytes]:
+    return lambda body: codings.decode(body, coding, LARGEST)
+
+
+_DECODERS = {"gzip": _by("gz"), "br": _by("br"), "zstd": _by("zst"), "deflate": _inflate}

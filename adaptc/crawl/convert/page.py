@@ -1,0 +1,183 @@
+"""Links of a page converted: the spans of attribute values and of URLs in style elements are replaced."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from adaptc.crawl.convert.linker import Linker
+from adaptc.crawl.discover.page import in_encoding
+from adaptc.crawl.discover.text import Decoded
+from adaptc.css.references import CssReference, rewrite_urls
+from adaptc.html.document import parse
+from adaptc.html.references import (
+    LAZY_SRCSETS,
+    attribute_references,
+    base_element,
+    base_href,
+    parse_refresh,
+    parse_srcset,
+    referring_elements,
+    serialise_srcset,
+)
+from adaptc.urls import document_base
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+_SRCSETS = LAZY_SRCSETS | {"srcset", "imagesrcset"}
+# name, "=", and the quote where there is one; what is between is the value
+_ATTRIBUTE = re.compile(r"[^\t\n\f\r />][^\t\n\f\r />=]*(?:[\t\n\f\r ]*=[\t\n\f\r ]*([\"']?))?")
+_NEEDS_QUOTES = re.compile(r"[\t\n\f\r \"'=<>`]|/$|^$")
+
+
+class _Splice(NamedTuple):
+    start: int
+    end: int
+    written: str
+
+
+def convert_page(decoded: Decoded, linker: Linker) -> str | None:
+    """Return the text of a page with its links converted, ``None`` when all of them stay as they are.
+
+    ``decoded`` keeps the newlines of the file; so does the result. ``linker`` is that of the page's own URL; it says
+    whether ``<base href>`` is emptied.
+    """
+    tree = parse(decoded.readable)
+    converter = _Page(decoded, tree, linker.based(document_base(linker.url, base_href(tree))))
+    splices = sorted(converter.splices())
+    return _spliced(decoded.text, splices) if splices else None
+
+
+def _spliced(text: str, splices: list[_Splice]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for one in splices:
+        pieces += (text[done : one.start], one.written)
+        done = one.end
+    return "".join([*pieces, text[done:]])
+
+
+class _Page:
+    def __init__(self, decoded: Decoded, tree: Document, linker: Linker) -> None:
+        self.text, self.encoding, self.tree, self.linker = decoded.text, decoded.encoding, tree, linker
+        # offsets of the parser count a CRLF as one: where they stand, in its counting
+        self._pairs = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.text))]
+
+    def _raw(self, offset: int) -> int:
+        return offset + bisect_left(self._pairs, offset)
+
+    def splices(self) -> Iterator[_Splice]:
+        base = base_element(self.tree)
+        if base is not None and base.attr("href") and self.linker.empties_base:
+            yield from self._replaced(base, "href", "")
+        for element in referring_elements(self.tree):
+            if element.tag == "style":
+                yield from self._style(element)
+            for attribute, found in attribute_references(element):
+                value = self._value(element, attribute, found[0][2])
+                if value is not None:
+                    yield from self._replaced(element, attribute, value)
+
+    def _link(self, written: str) -> str | None:
+        if not written.isascii() and not self.encoding.startswith("utf-"):
+            written = in_encoding(written, self.encoding)
+        return self.linker(written)
+
+    def _css(self, reference: CssReference) -> str | None:
+        return self._link(reference.url)
+
+    # ---- values
+
+    def _value(self, element: Element, attribute: str, where: str) -> str | None:
+        """Return the attribute's new value, ``None`` when it stays."""
+        value = element.attr(attribute) or ""
+        new = self._converter(attribute, where, value)(value)
+        return None if new == value else new
+
+    def _converter(self, attribute: str, where: str, value: str) -> Callable[[str], str | None]:
+        if attribute in _SRCSETS:
+            return self._srcset
+        if attribute == "srcdoc":
+            return self._srcdoc
+        if where == "meta refresh":
+            return self._refresh
+        if attribute == "style" or where.endswith(" style"):
+            return lambda text: rewrite_urls(text, self._css, declarations=True)
+        if "(" in value and _is_css(attribute, value):
+            return lambda text: self._presentation(attribute, text)
+        return self._link
+
+    def _presentation(self, attribute: str, value: str) -> str:
+        prefix = f"{attribute}:"
+        return rewrite_urls(prefix + value, self._css, declarations=True)[len(prefix) :]
+
+    def _refresh(self, content: str) -> str | None:
+        refresh = parse_refresh(content)
+        new = self._link(refresh.url) if refresh is not None and refresh.url is not None else None
+        return None if new is None or refresh is None else content[: refresh.start] + new + content[refresh.end :]
+
+    def _srcset(self, value: str) -> str | None:
+        """Replace the URLs of the candidates where they stand; write the list anew when that reads otherwise."""
+        candidates = parse_srcset(value)
+        wanted = [type(one)(self._link(one.url) or one.url, one.descriptors) for one in candidates]
+        if wanted == candidates:
+            return None
+        pieces, done = [], 0
+        for old, new in zip(candidates, wanted, strict=True):
+            start = value.find(old.url, done)
+            pieces += [value[done:start], new.url]
+            done = start + len(old.url)
+        new_value = "".join([*pieces, value[done:]])
+        return new_value if parse_srcset(new_value) == wanted else serialise_srcset(wanted)
+
+    def _srcdoc(self, value: str) -> str | None:
+        inner = Decoded(value, "utf-8", b"", b"")
+        tree = parse(value)
+        linker = self.linker.based(document_base(self.linker.base, base_href(tree)))
+        splices = sorted(_Page(inner, tree, linker).splices())
+        return _spliced(value, splices) if splices else None
+
+    # ---- places
+
+    def _replaced(self, element: Element, attribute: str, value: str) -> Iterator[_Splice]:
+        location = element.source_location
+        span = location.attrs.get(attribute) if location is not None else None
+        if span is None:
+            return
+        start, end = self._raw(span.start_offset), self._raw(span.end_offset)
+        found = _ATTRIBUTE.match(self.text, start, end)
+        if found is None or found.end() == start or "=" not in found[0][1:]:
+            return
+        quote = found[1] or ""
+        closing = end - len(quote)
+        if quote:
+            yield _Splice(found.end(), closing, _escaped(value, quote))
+        else:
+            needs = _NEEDS_QUOTES.search(value) is not None
+            yield _Splice(found.end(), end, f'"{_escaped(value, chr(34))}"' if needs else _escaped(value, ""))
+
+    def _style(self, element: Element) -> Iterator[_Splice]:
+        location = element.source_location
+        if location is None:
+            return
+        start = self._raw(location.start_tag.end_offset)
+        end = self._raw(location.end_tag.start_offset) if location.end_tag is not None else len(self.text)
+        css = self.text[start:end]
+        if "&" in css and element.namespace.name != "HTML":
+            return  # character references count in an SVG's style: what stands there is not the style sheet
+        new = rewrite_urls(css, self._css)
+        if new != css:
+            yield _Splice(start, end, new)
+
+
+def _is_css(attribute: str, value: str) -> bool:
+    """Whether a value is a declaration's: a presentation attribute of SVG, or ``url(...)`` for a lazy background."""
+    return value.lstrip()[:4].lower() == "url(" or not attribute.startswith("data-")
+
+
+def _escaped(value: str, quote: str) -> str:
+    value = value.replace("&", "&amp;")
+    return value.replace(quote, f"&#{ord(quote)};") if quote else value

@@ -1,0 +1,186 @@
+"""The Python interface of the crawler: ``crawl(options) -> CrawlResult``."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.crawl.claims import Claims
+from adaptc.crawl.engine import Engine
+from adaptc.crawl.fetch import Fetcher
+from adaptc.crawl.frontier import Frontier, State
+from adaptc.crawl.journal import Journal
+from adaptc.crawl.mirror import Mirror
+from adaptc.crawl.options import CrawlOptions, RecordOptions
+from adaptc.crawl.report import broken_links, gone_files
+from adaptc.crawl.scope import Scope
+from adaptc.crawl.settle import Archive, Settler
+from adaptc.crawl.table import write_table
+from adaptc.crawl.twins import merge_twins
+from adaptc.crawl.weburl import start_url
+from adaptc.diagnostics import Diagnostic, UsageError
+
+_WATCHED = 0.5
+
+
+class CrawlBusy(Exception):
+    """Another crawl writes to the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlResult:
+    """What a crawl did.
+
+    ``files`` and ``received`` (bytes of bodies) are of this process; the counts are those of the whole run, what an
+    interrupted one had done included. ``failures`` are the classes of errors: network, tls, auth, protocol, server.
+    """
+
+    output: Path
+    files: int
+    received: int
+    seconds: float
+    stored: int
+    failed: int
+    refused: int
+    resumed: bool
+    failures: frozenset[str]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How far a crawl is: files and bytes of this process, URLs that wait, seconds since it began."""
+
+    files: int
+    received: int
+    waiting: int
+    seconds: float
+
+
+def crawl(
+    options: CrawlOptions,
+    *,
+    fetcher: Fetcher | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
+    watch: Callable[[Watched], None] | None = None,
+) -> CrawlResult:
+    """Mirror the site behind ``options.urls`` into ``options.output``.
+
+    Raises ``UsageError``, ``CrawlBusy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
+    ``is_stopped`` says so; a crawl that ended early is gone on with by the next. ``watch`` is called now and then with
+    how far it is.
+    """
+    starts = tuple(_start(url) for url in options.urls)
+    began = time.monotonic()
+    mirror = Mirror(options.output)
+    with ExitStack() as stack:
+        stack.enter_context(_lock(mirror.state / "lock", options.output))
+        frontier = Frontier(mirror.state / "crawl.sqlite")
+        stack.callback(frontier.close)
+        resumed = _begin(frontier, starts)
+        journal = Journal(mirror.state / "crawl.jsonl", anew=not resumed)
+        stack.callback(journal.close)
+        claims = Claims(frontier, folds_case=options.names.folds_case or mirror.folds_case())
+        archive = _archive(options.records, stack)
+        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, archive)
+        network = fetcher or _curl(options)
+        stack.callback(network.close)
+        engine = Engine(options, frontier, network, settler, claims)
+        engine.is_stopped, engine.clock = is_stopped, clock
+        if watch is not None:
+            engine.on_settled = _watcher(watch, settler, frontier)
+        engine.run()
+        if settler.limit is not None:
+            frontier.give_up(*settler.limit)
+        merge_twins(frontier, mirror, claims, options.names.default_page)
+        converted = _converted(options, frontier, mirror)
+        # a crawl that ended early did not look for everything
+        gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
+        diagnostics = (*converted, *broken_links(frontier), *gone)
+        write_table(frontier, mirror, options.names)
+        frontier.end_run()
+        return CrawlResult(
+            options.output, settler.files, settler.stored_bytes, time.monotonic() - began,
+            frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
+            resumed, frontier.failure_rules(), diagnostics,
+        )  # fmt: skip
+
+
+def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:
+    if not (options.convert_links or options.as_served):
+        return ()
+    from adaptc.crawl.convert.mirror_links import LinkConversion
+
+    return tuple(LinkConversion(options, frontier, mirror).run())
+
+
+def _watcher(watch: Callable[[Watched], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:
+    """Return what tells how far a crawl is, at most every ``_WATCHED`` seconds: counting what waits takes time."""
+    began = told = time.monotonic()
+
+    def tell() -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _WATCHED:
+            told = now
+            watch(Watched(settler.files, settler.stored_bytes, frontier.waiting(), now - began))
+
+    return tell
+
+
+def _start(typed: str) -> str:
+    url = start_url(typed)
+    if url is None:
+        raise UsageError(f"{typed!r} is not a URL of the web (http or https)")
+    return url
+
+
+def _begin(frontier: Frontier, starts: tuple[str, ...]) -> bool:
+    """Begin a run, or go on with one that was interrupted and was asked for with the same URLs; return which."""
+    asked = json.dumps(starts)
+    if frontier.is_unfinished and frontier.meta("starts") == asked:
+        return True
+    frontier.begin_run()
+    with frontier:
+        frontier.set_meta("starts", asked)
+        for position, url in enumerate(starts):
+            frontier.add_start(url, position)
+    frontier.next_level()
+    return False
+
+
+def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
+    if options.warc is None:
+        return None
+    from adaptc.crawl.warc import WarcFile
+
+    archive = WarcFile(options)
+    stack.callback(archive.close)
+    return archive
+
+
+def _curl(options: CrawlOptions) -> Fetcher:
+    from adaptc.crawl.curlfetcher import CurlFetcher
+
+    return CurlFetcher(options.network, recording=options.records.warc is not None)
+
+
+@contextmanager
+def _lock(path: Path, output: Path) -> Iterator[None]:
+    """Hold the lock file ``path``; the kernel frees it however this process ends. Raises ``CrawlBusy``."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CrawlBusy(f"another crawl is writing to {output}") from None
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,109 @@
+"""What every libcurl handle of a crawl has in common: timeouts, proxies, certificates, cookies, header fields."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from pathlib import Path
+
+import pycurl
+
+from adaptc.crawl.network import NetworkOptions
+from adaptc.diagnostics import UsageError
+
+_ENCODINGS = "gzip, deflate, br, zstd"  # what ``decode`` undoes, and no other
+_FAMILIES = {0: pycurl.IPRESOLVE_WHATEVER, 4: pycurl.IPRESOLVE_V4, 6: pycurl.IPRESOLVE_V6}
+_NETSCAPE = "# Netscape HTTP Cookie File\n"
+
+
+def set_up(curl: pycurl.Curl, options: NetworkOptions) -> None:
+    """Set the options that hold for every request."""
+    curl.setopt(pycurl.NOSIGNAL, 1)
+    curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
+    curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+    curl.setopt(pycurl.PATH_AS_IS, 1)  # the URL is serialised already; signatures may hold its exact spelling
+    curl.setopt(pycurl.USERAGENT, options.user_agent)
+    curl.setopt(pycurl.IPRESOLVE, _FAMILIES[options.family])
+    curl.setopt(pycurl.NETRC, pycurl.NETRC_OPTIONAL if options.netrc else pycurl.NETRC_IGNORED)
+    curl.setopt(pycurl.IGNORE_CONTENT_LENGTH, 1 if options.ignore_length else 0)
+    if options.ignore_length or not options.keep_alive:
+        curl.setopt(pycurl.FORBID_REUSE, 1)
+    if options.bind_address is not None:
+        curl.setopt(pycurl.INTERFACE, f"host!{options.bind_address}")
+    if options.cookies:
+        curl.setopt(pycurl.COOKIEFILE, "")
+    _set_times(curl, options)
+    _set_proxy(curl, options)
+    _set_certificates(curl, options)
+
+
+def _set_times(curl: pycurl.Curl, options: NetworkOptions) -> None:
+    curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(options.connect_timeout * 1000))
+    if options.read_timeout:
+        curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
+        curl.setopt(pycurl.LOW_SPEED_TIME, max(1, round(options.read_timeout)))
+
+
+def _set_proxy(curl: pycurl.Curl, options: NetworkOptions) -> None:
+    """Use the proxy of the options, or those of the environment (``http_proxy``, ``no_proxy``), or none."""
+    if not options.use_proxy:
+        curl.setopt(pycurl.PROXY, "")
+        return
+    if options.proxy is not None:
+        curl.setopt(pycurl.PROXY, options.proxy)
+    if options.no_proxy is not None:
+        curl.setopt(pycurl.NOPROXY, options.no_proxy)
+    if options.proxy_user is not None:
+        curl.setopt(pycurl.PROXYUSERNAME, options.proxy_user)
+        curl.setopt(pycurl.PROXYPASSWORD, options.proxy_password or "")
+
+
+def _set_certificates(curl: pycurl.Curl, options: NetworkOptions) -> None:
+    if not options.check_certificate:
+        curl.setopt(pycurl.SSL_VERIFYPEER, 0)
+        curl.setopt(pycurl.SSL_VERIFYHOST, 0)
+    # the libcurl of the wheels does not know where this system keeps its authorities; Python's ssl does
+    system = ssl.get_default_verify_paths()
+    authorities = options.ca_certificate or system.cafile
+    directory = options.ca_directory or system.capath
+    if authorities is not None:
+        curl.setopt(pycurl.CAINFO, str(authorities))
+    if directory is not None:
+        curl.setopt(pycurl.CAPATH, str(directory))
+    if options.certificate is not None:
+        curl.setopt(pycurl.SSLCERT, str(options.certificate))
+    if options.private_key is not None:
+        curl.setopt(pycurl.SSLKEY, str(options.private_key))
+
+
+def own_headers(options: NetworkOptions) -> list[str]:
+    """Return the header lines of every request; one of the user's replaces ours, one without a value removes it."""
+    lines = ["Accept: */*", "Expect:"]
+    lines.append(f"Accept-Encoding: {_ENCODINGS}" if options.compression else "Accept-Encoding: identity")
+    if options.ignore_length:
+        lines.append("Connection: close")  # what no length ends, the end of the connection must
+    named = {line.partition(":")[0].strip().lower() for line in options.headers}
+    ours = [line for line in lines if line.partition(":")[0].lower() not in named]
+    return [*ours, *options.headers]
+
+
+def add_cookies(curl: pycurl.Curl, options: NetworkOptions) -> None:
+    """Read the cookies of ``--load-cookies``, a file in Netscape's format. Raises ``UsageError``."""
+    if options.load_cookies is None:
+        return
+    for line in _lines(options.load_cookies):
+        if line and (not line.startswith("#") or line.startswith("#HttpOnly_")):
+            curl.setopt(pycurl.COOKIELIST, line)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+
+
+def cookie_lines(cookies: Iterable[str], options: NetworkOptions) -> str:
+    """Return a Netscape file of cookies; those of the session (expiry 0) only where they are asked for."""
+    kept = [line for line in cookies if options.keep_session_cookies or line.split("\t")[4] != "0"]
+    return _NETSCAPE + "".join(f"{line}\n" for line in sorted(kept))

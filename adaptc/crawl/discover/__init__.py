@@ -1,0 +1,1 @@
+"""What a file leads to: pages, style sheets, SVG, sitemaps, feeds, manifests, header fields."""

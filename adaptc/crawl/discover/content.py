@@ -1,0 +1,120 @@
+"""What kind of file a response is, and what it leads to."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from adaptc import media
+from adaptc.crawl.discover.feeds import (
+    SITEMAP,
+    feed_links,
+    local_name,
+    manifest_links,
+    parse_xml,
+    sitemap_links,
+    sitemap_tree_links,
+)
+from adaptc.crawl.discover.fields import field_links, forbids_following
+from adaptc.crawl.discover.link import Discovered, Link, links_of
+from adaptc.crawl.discover.page import page_links
+from adaptc.crawl.discover.text import decode_sheet
+from adaptc.crawl.head import Head
+
+
+class Kind(Enum):
+    """Files that hold links."""
+
+    PAGE = "page"
+    SHEET = "sheet"
+    SVG = "svg"
+    XML = "xml"  # a sitemap or a feed, as its root element says
+    SITEMAP = "sitemap"
+    MANIFEST = "manifest"
+    OTHER = "other"
+
+
+_BY_TYPE = {
+    media.HTML: Kind.PAGE, media.XHTML: Kind.PAGE, media.CSS: Kind.SHEET, media.SVG: Kind.SVG,
+    "application/manifest+json": Kind.MANIFEST, "text/xml": Kind.XML, "application/xml": Kind.XML,
+    "application/rss+xml": Kind.XML, "application/atom+xml": Kind.XML, "application/rdf+xml": Kind.XML,
+}  # fmt: skip
+# Types that servers give where they know none: the content speaks instead (as browsers sniff, but for text/plain).
+_UNSAID = frozenset({"", "application/octet-stream", "unknown/unknown", "application/unknown", "*/*"})
+_SHEETS = ("link rel=stylesheet", "link rel=alternate stylesheet", "xml-stylesheet")
+
+
+def kind_of(media_type: str, place: str, head: bytes) -> Kind:
+    """Return what a response is by its type, by what asked for it, and by its first bytes."""
+    if place == SITEMAP:
+        return Kind.SITEMAP
+    known = _BY_TYPE.get(media_type)
+    if known is not None:
+        return known
+    if media_type in _UNSAID:
+        sniffed = media.by_content(head[: media.SNIFF_BYTES])
+        if sniffed in _BY_TYPE:
+            return _BY_TYPE[sniffed]
+    if place.startswith(_SHEETS) or place.endswith("@import"):
+        return Kind.SHEET
+    return Kind.MANIFEST if place == "link rel=manifest" else Kind.OTHER
+
+
+def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovered:
+    """Return the links of a response in their order: those of its fields first."""
+    found = _of_content(kind, content, url, head.charset)
+    fields: list[Link] = field_links(head, url)
+    found.links[:0] = fields
+    found.nofollow = found.nofollow or forbids_following(head)
+    return found
+
+
+def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Discovered:
+    if kind is Kind.PAGE:
+        return page_links(content, url, charset)
+    if kind is Kind.SHEET:
+        return _sheet_links(content, url, charset)
+    if kind is Kind.SVG:
+        return _svg_links(content, url)
+    if kind is Kind.XML:
+        return _xml_links(content, url)
+    if kind is Kind.SITEMAP:
+        return sitemap_links(content, url)
+    return manifest_links(content, url) if kind is Kind.MANIFEST else Discovered(url)
+
+
+def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
+    from adaptc.css.references import css_references
+    from adaptc.model import Reference
+
+    text = decode_sheet(content, charset, "utf-8").readable
+    found = css_references(text)
+    places = (
+        Reference(one.role, one.url, f"css {_SPELLED.get(one.role.value, 'url()')}", one.line, 1) for one in found
+    )
+    return Discovered(url, links_of(url, places))
+
+
+_SPELLED = {"import": "@import"}
+
+
+def _svg_links(content: bytes, url: str) -> Discovered:
+    from adaptc.svg.references import svg_references
+
+    return Discovered(url, links_of(url, svg_references(content)))
+
+
+_FEEDS = frozenset({"rss", "feed", "RDF"})
+_SITEMAPS = frozenset({"urlset", "sitemapindex"})
+
+
+def _xml_links(content: bytes, url: str) -> Discovered:
+    """Return the links of an XML file by its root element; XML of any other kind leads nowhere."""
+    root = parse_xml(content)
+    name = local_name(root.tag) if root is not None else ""
+    if name in _FEEDS:
+        return feed_links(root, url)
+    if name in _SITEMAPS:
+        return sitemap_tree_links(root, url)
+    if name == "svg":
+        return _svg_links(content, url)
+    return page_links(content, url, None) if name == "html" else Discovered(url)

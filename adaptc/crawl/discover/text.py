@@ -1,0 +1,66 @@
+"""The text of pages and sheets whose bytes may be broken, so that it can be had back byte by byte.
+
+``adaptc.html`` refuses pages that do not survive decoding and encoding. A crawler has to read them all the same: broken
+UTF-8 is decoded with one surrogate a byte (PEP 383), which gives the same bytes again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from adaptc.html import codec
+from adaptc.html.sniff import byte_order_mark, canonical, sniff
+
+_BY_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xfe\xff": "utf-16be", b"\xff\xfe": "utf-16le"}
+_SURROGATES = dict.fromkeys(range(56448, 56576), "�")
+
+
+class Decoded(NamedTuple):
+    """A file's text with the newlines that it has; ``body`` is what it was decoded from, without the mark."""
+
+    text: str
+    encoding: str
+    bom: bytes
+    body: bytes
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether ``encoded`` gives the file's bytes again."""
+        return self.encoding == "utf-8" or codec.encode(self.text, self.encoding) == self.body
+
+    @property
+    def readable(self) -> str:
+        """The text as a browser reads it: one U+FFFD for each byte that is none of the encoding."""
+        return self.text if self.encoding != "utf-8" or self.text.isascii() else self.text.translate(_SURROGATES)
+
+    def encoded(self, text: str) -> bytes | None:
+        """Return ``text`` in the file's encoding, ``None`` where it has no place there."""
+        if self.encoding == "utf-8":
+            return self.bom + text.encode("utf-8", "surrogateescape")
+        content = codec.encode(text, self.encoding)
+        return None if content is None else self.bom + content
+
+
+def decode_page(content: bytes, transport: str | None) -> Decoded:
+    """Decode a page: byte order mark, charset of the transport, what the page says, windows-1252."""
+    bom = byte_order_mark(content)
+    name = _BY_MARK.get(bom) or (canonical(transport) if transport else None) or sniff(content).encoding
+    return _decoded(content[len(bom) :], name, bom)
+
+
+def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decoded:
+    """Decode a style sheet: mark, transport, ``@charset``, the ``encoding`` of who refers to it (CSS Syntax, 3.2)."""
+    from adaptc.css import decode
+
+    bom = byte_order_mark(content)
+    named = _BY_MARK.get(bom) or (canonical(transport) if transport else None)
+    return _decoded(content[len(bom) :], named or decode.decode_sheet(content[:1024], encoding).encoding, bom)
+
+
+def _decoded(body: bytes, name: str, bom: bytes) -> Decoded:
+    if name == "utf-8":
+        return Decoded(body.decode("utf-8", "surrogateescape"), name, bom, body)
+    text = codec.decode(body, name)
+    if text is None:
+        return Decoded(body.decode("latin-1"), name, bom, body)
+    return Decoded(text, name, bom, body)

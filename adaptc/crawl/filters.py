@@ -1,0 +1,141 @@
+"""HTTrack's filters: ``+*.png -*/ads/* +mime:image/* -*.zip*[>500]``. The last rule that matches wins.
+
+The language, from HTTrack's manual ("Filters: advanced"): a pattern is compared with the URL without its scheme,
+letter case ignored. ``*`` is any run of characters; ``*[file]`` has neither ``/`` nor ``?``, ``*[path]`` no ``?``,
+``*[param]`` nothing or a query, ``*[name]`` letters, digits, ``-`` and ``_``; ``*[a-z,_]`` are characters; ``*[]`` is
+the end. ``*[<10]``, ``*[>5]`` and ``*[>5<10]`` are ``*`` that bound the size in KiB. ``mime:`` compares the media
+type instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from adaptc.diagnostics import UsageError
+
+_KIB = 1024
+
+
+class Ruling(Enum):
+    """What the filters say. ``OPEN``: a rule needs the type or the size, which only the response tells."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    SILENT = "silent"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One rule. ``low`` and ``high`` bound the size in bytes, both exclusive, where they are not ``None``."""
+
+    written: str
+    accepts: bool
+    pattern: re.Pattern[str]
+    on_type: bool = False
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def needs_response(self) -> bool:
+        """Whether the rule cannot be answered by the URL alone."""
+        return self.on_type or self.low is not None or self.high is not None
+
+
+_CLASSES = {
+    "file": r"[^/?]*",
+    "name": r"[A-Za-z0-9_-]*",
+    "path": r"[^?]*",
+    "param": r"(?:\?.*)?",
+    "": r"\Z",
+}
+_TOKEN = re.compile(r"\*(?:\[((?:\\.|[^\]\\])*)\])?|(.)", re.DOTALL)
+_SIZE = re.compile(r"([<>])\s*(\d+)")
+
+
+def parse_filter(written: str) -> Filter:
+    """Parse one rule. Raises ``UsageError`` when it does not begin with ``+`` or ``-``, or says nothing."""
+    sign, pattern = written[:1], written[1:]
+    if sign not in ("+", "-") or not pattern:
+        raise UsageError(f"filter {written!r} must be + or - and a pattern, as in +*.png")
+    on_type = pattern.startswith("mime:")
+    bounds: dict[str, int] = {}
+    regex = "".join(_translated(part, bounds, written) for part in _TOKEN.finditer(_bare(pattern)))
+    compiled = re.compile(regex, re.IGNORECASE | re.DOTALL)
+    return Filter(written, sign == "+", compiled, on_type, bounds.get(">"), bounds.get("<"))
+
+
+def judge(filters: Sequence[Filter], url: str, media_type: str | None = None, size: int | None = None) -> Ruling:
+    """Return what ``filters`` say of ``url``; without type and size where the response is still to come.
+
+    A size that the response does not tell counts as matching no bound.
+    """
+    is_known = media_type is not None
+    subject = url.partition("://")[2]
+    for one in reversed(filters):
+        if one.needs_response and not is_known:
+            if one.on_type or one.pattern.fullmatch(subject):
+                return Ruling.OPEN
+        elif _matches(one, subject, media_type or "", size):
+            return Ruling.ACCEPT if one.accepts else Ruling.REJECT
+    return Ruling.SILENT
+
+
+def last_match(filters: Sequence[Filter], url: str) -> str:
+    """Return the rule that decided on a URL, as written, for a sentence."""
+    subject = url.partition("://")[2]
+    found = (one.written for one in reversed(filters) if not one.needs_response and one.pattern.fullmatch(subject))
+    return next(found, "")
+
+
+def _matches(one: Filter, subject: str, media_type: str, size: int | None) -> bool:
+    if not one.pattern.fullmatch(media_type if one.on_type else subject):
+        return False
+    if one.low is None and one.high is None:
+        return True
+    if size is None:
+        return False
+    return (one.low is None or size > one.low) and (one.high is None or size < one.high)
+
+
+def _bare(pattern: str) -> str:
+    pattern = pattern.removeprefix("mime:")
+    return re.sub(r"\A(?:\*\[[^\]]*\])?https?://", "", pattern)
+
+
+def _translated(token: re.Match[str], bounds: dict[str, int], written: str) -> str:
+    if token[2] is not None:
+        return re.escape(token[2])
+    inside = token[1]
+    if inside is None:
+        return ".*"
+    if inside in _CLASSES:
+        return _CLASSES[inside]
+    if inside[0] in "<>":
+        return _bounded(inside, bounds, written)
+    return f"[{''.join(_range(part, written) for part in _listed(inside))}]*"
+
+
+def _bounded(inside: str, bounds: dict[str, int], written: str) -> str:
+    found = _SIZE.findall(inside)
+    if not found or _SIZE.sub("", inside).strip():
+        raise UsageError(f"filter {written!r}: {inside} is no bound of sizes, as in *[>5<10]")
+    bounds.update((mark, int(number) * _KIB) for mark, number in found)
+    return ".*"
+
+
+def _listed(inside: str) -> list[str]:
+    r"""Split ``a-z,\,,_`` at its commas; an escaped character stands for itself."""
+    return [part for part in re.findall(r"(?:\\.|[^,\\])+", inside) if part]
+
+
+def _range(part: str, written: str) -> str:
+    part = re.sub(r"\\(.)", r"\1", part) if not re.fullmatch(r".-.", part, re.DOTALL) else part
+    if len(part) == 1:
+        return re.escape(part)
+    if re.fullmatch(r".-.", part, re.DOTALL) and part[0] <= part[2]:
+        return f"{re.escape(part[0])}-{re.escape(part[2])}"
+    raise UsageError(f"filter {written!r}: *[{part}] is neither a class of HTTrack nor a range of characters")

@@ -1,0 +1,373 @@
+"""Every URL that was met, on disk (SQLite): what to fetch next, what came of it, and what is called how.
+
+Memory does not grow with the site: a batch of rows is held, and a bounded memory of URLs seen lately. Each response is
+one transaction, so a crawl that is killed goes on with nothing fetched twice but what was under way. In WAL mode a
+commit takes 36 us and needs no sync; after a power cut the last commits may be gone, never half of one.
+
+URLs are fetched level by level, in the order of a sequential breadth-first crawl: a URL's rank is that of the page that
+led to it first, then its place there. Depth is therefore that of the shortest path, and names do not depend on timing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SCHEMA = 1
+_SEEN = 200_000  # URLs remembered in memory: about 30 MB
+_PARENTS = 1_000  # URLs remembered by id
+
+
+class State(IntEnum):
+    """What is known of a URL."""
+
+    FOUND = 0  # waits for its level
+    QUEUED = 1  # of the level that is being fetched
+    STORED = 2  # its file is complete
+    REDIRECTED = 3  # leads to another URL (column ``target``)
+    FAILED = 4  # was wanted and could not be had
+    REFUSED = 5  # is out of scope, or forbidden
+    CHECKED = 6  # is there; not kept (``--spider``, or deleted after loading)
+    GONE = 7  # a former crawl stored it and this one did not meet it, or met an error
+
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE urls (
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, depth INTEGER NOT NULL,
+  parent_rank INTEGER NOT NULL, position INTEGER NOT NULL, rank INTEGER, parent INTEGER, requisite INTEGER NOT NULL,
+  place TEXT, line INTEGER, run INTEGER NOT NULL,
+  name TEXT, status INTEGER, type TEXT, charset TEXT, size INTEGER, etag TEXT, modified TEXT, target INTEGER,
+  disk INTEGER, kind TEXT,
+  rule TEXT, reason TEXT);
+CREATE INDEX urls_queue ON urls (state, depth, rank) WHERE state < 2;
+CREATE TABLE names (key TEXT PRIMARY KEY, is_file INTEGER) WITHOUT ROWID;
+CREATE TABLE links (url INTEGER PRIMARY KEY, base TEXT, links BLOB);
+CREATE TABLE partial (url INTEGER PRIMARY KEY, validator TEXT);
+CREATE TABLE robots (origin TEXT PRIMARY KEY, status INTEGER, rules BLOB, run INTEGER) WITHOUT ROWID;
+"""
+
+
+class Row(NamedTuple):
+    """A URL and what is known of it. Sizes are bytes; ``modified`` is the Last-Modified field as it came."""
+
+    id: int
+    url: str
+    state: int
+    depth: int
+    rank: int | None
+    parent: int | None
+    requisite: int
+    place: str | None
+    line: int | None
+    name: str | None
+    status: int | None
+    type: str | None
+    charset: str | None
+    size: int | None
+    etag: str | None
+    modified: str | None
+    target: int | None
+    disk: int | None
+    kind: str | None
+    rule: str | None
+    reason: str | None
+
+
+_COLUMNS = ",".join(Row._fields)
+_ROW = f"SELECT {_COLUMNS} FROM urls"
+# A URL of a former run is entered anew, but keeps its name and validators. One that was refused may be wanted from
+# another place; one that waits belongs to the page that a sequential crawl would have met first.
+_UPSERT = f"""
+INSERT INTO urls (url, state, depth, parent_rank, position, parent, requisite, place, line, run, rule, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (url) DO UPDATE SET
+  state = excluded.state, depth = excluded.depth, parent_rank = excluded.parent_rank, position = excluded.position,
+  parent = excluded.parent, requisite = excluded.requisite, place = excluded.place, line = excluded.line,
+  run = excluded.run, rule = excluded.rule, reason = excluded.reason, rank = NULL, target = NULL
+WHERE urls.run < excluded.run
+   OR (excluded.state = {State.FOUND} AND (urls.state = {State.REFUSED} OR (urls.state = {State.FOUND}
+       AND excluded.depth <= urls.depth
+       AND (excluded.parent_rank, excluded.position) < (urls.parent_rank, urls.position))))
+"""
+_RANK = f"""
+UPDATE urls SET state = {State.QUEUED}, rank = ranked.rank
+FROM (SELECT id, ? + row_number() OVER (ORDER BY parent_rank, position) AS rank
+      FROM urls WHERE state = {State.FOUND} AND depth = ?) AS ranked
+WHERE urls.id = ranked.id
+"""
+
+
+class Found(NamedTuple):
+    """A link that was met and decided on. ``place`` is as ``Reference.where``; a refused one says why."""
+
+    url: str
+    depth: int
+    requisite: bool
+    place: str = ""
+    line: int = 0
+    rule: str = ""
+    reason: str = ""
+
+
+class Frontier:
+    """The state of a crawl in the file ``path`` (``:memory:`` for tests)."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._depth = 0
+        self._seen: dict[str, tuple[int, bool]] = {}
+        self._urls: dict[int, str] = {}
+        self._claimed_directories: set[str] = set()
+        if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            self._db.executescript(_TABLES)
+            self.set_meta("schema", str(SCHEMA))
+        self.run = int(self.meta("run") or 0)
+        self._partial = {row[0] for row in self._db.execute("SELECT url FROM partial")}  # large files: few
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Frontier:
+        """Begin a transaction, or go on in the one that is under way: a response and all that follows from it."""
+        if not self._depth:
+            self._db.execute("BEGIN")
+        self._depth += 1
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+
+    def meta(self, key: str) -> str | None:
+        """Return a fact about the crawl."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Remember a fact about the crawl."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    # ---- runs
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the last run was interrupted."""
+        return self.meta("finished") == "no"
+
+    def begin_run(self) -> None:
+        """Begin a crawl anew; what the last one stored stays known, as do its names."""
+        self.run += 1
+        self._seen.clear()
+        with self:
+            self.set_meta("run", str(self.run))
+            self.set_meta("finished", "no")
+            # what an interrupted run of other URLs left; its files of the run before are still there
+            self._db.execute(
+                "UPDATE urls SET state = CASE WHEN disk IS NULL THEN ? ELSE ? END, rule = ?, reason = ? "
+                "WHERE state < ?",
+                (State.REFUSED, State.STORED, "interrupted", "the crawl ended before its turn came", State.STORED),
+            )
+
+    def end_run(self) -> None:
+        """Note that everything was fetched."""
+        self.set_meta("finished", "yes")
+
+    def give_up(self, rule: str, reason: str) -> None:
+        """Refuse every URL that still waits."""
+        self._db.execute(
+            f"UPDATE urls SET state = {State.REFUSED}, rule = ?, reason = ? WHERE state < {State.STORED}",
+            (rule, reason),
+        )
+
+    def failure_rules(self) -> frozenset[str]:
+        """Return the classes of failures of this run."""
+        rows = self._db.execute(f"SELECT DISTINCT rule FROM urls WHERE state = {State.FAILED} AND run = ?", (self.run,))
+        return frozenset(row[0] for row in rows)
+
+    # ---- finding
+
+    def add_start(self, url: str, position: int) -> None:
+        """Enter a URL that the user named, at depth 0."""
+        self._insert(Found(url, 0, requisite=False, place="start"), State.FOUND, None, 0, position)
+
+    def add(self, parent: int | None, parent_rank: int, found: Iterable[Found]) -> None:
+        """Enter the links of a page in their order; what is known already from an earlier place stays."""
+        for position, link in enumerate(found):
+            state = State.REFUSED if link.rule else State.FOUND
+            self._insert(link, state, parent, parent_rank, position)
+            if len(self._seen) >= _SEEN:
+                self._seen.clear()
+            # a refused link may be accepted at another place: as a requisite, or without nofollow
+            if state is State.FOUND:
+                self._seen[link.url] = (parent_rank, link.requisite)
+
+    def knows(self, url: str, parent_rank: int, requisite: bool) -> bool:
+        """Whether a URL is known to wait, or to be done, from an earlier page; a "no" may be wrong, a "yes" never."""
+        before = self._seen.get(url)
+        return before is not None and before[0] <= parent_rank and (before[1] or not requisite)
+
+    def _insert(self, link: Found, state: State, parent: int | None, parent_rank: int, position: int) -> None:
+        self._db.execute(_UPSERT, (
+            link.url, state, link.depth, parent_rank, position, parent, link.requisite, link.place, link.line, self.run,
+            link.rule or None, link.reason or None,
+        ))  # fmt: skip
+
+    # ---- fetching
+
+    def next_level(self) -> int | None:
+        """Queue the shallowest URLs that wait, ranked; return their depth, ``None`` when there are none."""
+        depth = self._db.execute(f"SELECT MIN(depth) FROM urls WHERE state = {State.FOUND}").fetchone()[0]
+        if depth is None:
+            return None
+        with self:
+            first = int(self.meta("ranked") or 0)
+            self._db.execute(_RANK, (first, depth))
+            self.set_meta("ranked", str(first + self._db.execute("SELECT changes()").fetchone()[0]))
+        return int(depth)
+
+    def queued(self, after: int, limit: int) -> list[Row]:
+        """Return up to ``limit`` queued rows behind rank ``after``, in the order of their ranks."""
+        # the state is written out: only so does SQLite use the index of waiting URLs
+        rows = self._db.execute(
+            f"{_ROW} WHERE state = {State.QUEUED} AND rank > ? ORDER BY depth, rank LIMIT ?", (after, limit)
+        )
+        return [Row(*row) for row in rows]
+
+    def count(self, *states: State) -> int:
+        """Return how many URLs of this run are in one of ``states``."""
+        marks = ",".join("?" * len(states))
+        row = self._db.execute(f"SELECT COUNT(*) FROM urls WHERE run = ? AND state IN ({marks})", (self.run, *states))
+        return int(row.fetchone()[0])
+
+    def waiting(self) -> int:
+        """Return how many URLs wait to be fetched."""
+        # the states are written out: only so does SQLite count in the index of waiting URLs
+        return int(self._db.execute("SELECT COUNT(*) FROM urls WHERE state < 2").fetchone()[0])
+
+    def row(self, url: str) -> Row | None:
+        """Return what is known of a URL."""
+        row = self._db.execute(f"{_ROW} WHERE url = ?", (url,)).fetchone()
+        return Row(*row) if row else None
+
+    def by_id(self, number: int) -> Row | None:
+        """Return the row of an id."""
+        row = self._db.execute(f"{_ROW} WHERE id = ?", (number,)).fetchone()
+        return Row(*row) if row else None
+
+    def url_of(self, number: int) -> str:
+        """Return the URL of an id."""
+        url = self._urls.get(number)
+        if url is None:
+            url = self._db.execute("SELECT url FROM urls WHERE id = ?", (number,)).fetchone()[0]
+            if len(self._urls) >= _PARENTS:
+                self._urls.clear()
+            self._urls[number] = url
+        return str(url)
+
+    def rows(self, *states: State, of_this_run: bool = True) -> Iterator[Row]:
+        """Yield rows in one of ``states`` in the order of their URLs' ids, a page of rows at a time."""
+        marks, last = ",".join("?" * len(states)), -1
+        runs = "AND run = ?" if of_this_run else "AND run < ?"
+        while True:
+            rows = self._db.execute(
+                f"{_ROW} WHERE id > ? AND state IN ({marks}) {runs} ORDER BY id LIMIT 500", (last, *states, self.run)
+            ).fetchall()
+            if not rows:
+                return
+            yield from (Row(*row) for row in rows)
+            last = rows[-1][0]
+
+    def update(self, number: int, state: State, **values: Any) -> None:
+        """Set the state of a URL and other columns."""
+        columns = "".join(f", {name} = ?" for name in values)
+        self._db.execute(f"UPDATE urls SET state = ?{columns} WHERE id = ?", (state, *values.values(), number))
+
+    def redirect(self, row: Row, url: str, refusal: tuple[str, str] | None) -> int:
+        """Enter what ``row`` was redirected to, in the same level; return its id."""
+        with_rank = Found(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
+        state = State.REFUSED if refusal else State.FOUND
+        self._insert(with_rank, state, row.id, row.rank or 0, 0)
+        found = self.row(url)
+        assert found is not None
+        return found.id
+
+    # ---- names
+
+    def is_file(self, key: str) -> bool:
+        """Whether a URL has claimed this name."""
+        return self._db.execute("SELECT 1 FROM names WHERE key = ? AND is_file", (key,)).fetchone() is not None
+
+    def claim_key(self, key: str) -> bool:
+        """Claim a name's key for a file; return whether it was free: neither a file's nor a directory's."""
+        if not self._db.execute("INSERT OR IGNORE INTO names VALUES (?, 1)", (key,)).rowcount:
+            return False
+        directory = key.rpartition("/")[0]
+        while directory and directory not in self._claimed_directories:
+            self._db.execute("INSERT OR IGNORE INTO names VALUES (?, 0)", (directory,))
+            if len(self._claimed_directories) > _SEEN:
+                self._claimed_directories.clear()
+            self._claimed_directories.add(directory)
+            directory = directory.rpartition("/")[0]
+        return True
+
+    def release_key(self, key: str) -> None:
+        """Let a claimed name go."""
+        self._db.execute("DELETE FROM names WHERE key = ? AND is_file", (key,))
+
+    def set_names(self, names: Iterable[tuple[str, int]]) -> None:
+        """Give names to URLs: pairs of name and id."""
+        self._db.executemany("UPDATE urls SET name = ? WHERE id = ?", names)
+
+    def forget(self, number: int) -> None:
+        """Forget that a URL was stored, and its name."""
+        self._db.execute(
+            "UPDATE urls SET state = ?, name = NULL, etag = NULL, modified = NULL WHERE id = ?", (State.GONE, number)
+        )
+
+    # ---- files that may be cut off
+
+    def remember_partial(self, number: int, validator: str | None) -> None:
+        """Note under which validator the rest of a large file may be asked for, ``None`` when it may not."""
+        self._db.execute("INSERT OR REPLACE INTO partial VALUES (?, ?)", (number, validator))
+        self._partial.add(number)
+
+    def is_partial(self, number: int) -> bool:
+        """Whether a file was begun that may be gone on with."""
+        return number in self._partial
+
+    def partial(self, number: int) -> str | None:
+        """Return the validator of a file that was begun."""
+        row = self._db.execute("SELECT validator FROM partial WHERE url = ?", (number,)).fetchone()
+        return row[0] if row else None
+
+    # ---- links of a file
+
+    def remember_links(self, number: int, base: str, links: bytes) -> None:
+        """Keep what a file leads to, for reports and for the crawl after a 304."""
+        self._db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (number, base, links))
+
+    def links(self, number: int) -> tuple[str, bytes] | None:
+        """Return base URL and links of a file."""
+        row = self._db.execute("SELECT base, links FROM links WHERE url = ?", (number,)).fetchone()
+        return (row[0], row[1]) if row else None
+
+    # ---- robots.txt
+
+    def robots(self, origin: str) -> tuple[int, bytes] | None:
+        """Return status and content of an origin's robots.txt, if this run has read it."""
+        row = self._db.execute(
+            "SELECT status, rules FROM robots WHERE origin = ? AND run = ?", (origin, self.run)
+        ).fetchone()
+        return (row[0], row[1]) if row else None
+
+    def remember_robots(self, origin: str, status: int, rules: bytes) -> None:
+        """Keep an origin's robots.txt for this run."""
+        self._db.execute("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", (origin, status, rules, self.run))

@@ -1,0 +1,150 @@
+"""The directory that a crawl writes: files appear by rename, complete or not at all, and never outside of it."""
+
+from __future__ import annotations
+
+import calendar
+import email.utils
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from adaptc.diagnostics import UsageError
+from adaptc.fs import TEMPORARY, write_atomic
+
+STATE = ".adaptc"  # hidden, so that a build of the mirror does not take it for a part of the site
+_REMEMBERED = 20_000
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Outside(Exception):
+    """A directory of the mirror is a symbolic link that leads out of it."""
+
+
+class Mirror:
+    """The output directory. ``root`` is made when it is missing."""
+
+    def __init__(self, root: Path) -> None:
+        if root.exists() and not root.is_dir():
+            raise UsageError(f"output {root} is not a directory")
+        self.state = root / STATE
+        self.spool = str(self.state / "partial")
+        os.makedirs(self.spool, exist_ok=True)
+        self.root = os.path.realpath(root)
+        self._made: set[str] = set()
+
+    def path(self, name: str) -> str:
+        """Return the absolute path of a name."""
+        return f"{self.root}/{name}"
+
+    def size(self, name: str) -> int | None:
+        """Return the size of a file in bytes, ``None`` when there is none."""
+        try:
+            return os.stat(self.path(name)).st_size
+        except OSError:
+            return None
+
+    def modified(self, name: str) -> float | None:
+        """Return a file's time of change, ``None`` when there is no file."""
+        try:
+            return os.stat(self.path(name)).st_mtime
+        except OSError:
+            return None
+
+    def read(self, name: str) -> bytes:
+        """Return a file's content. Raises ``OSError``."""
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def write(self, name: str, content: bytes, modified: float | None) -> None:
+        """Write a file. Raises ``OSError`` and ``Outside``."""
+        target = self.path(name)
+        directory = self._directory(name)
+        # one writer under the lock: what a killed crawl left under this name is overwritten
+        temporary = f"{directory}/{TEMPORARY}new"
+        try:
+            descriptor = os.open(temporary, _CREATE, 0o644)
+            with open(descriptor, "wb", buffering=0) as file:
+                file.write(content)
+            self._finish(temporary, target, modified)
+        except BaseException:
+            _forget(temporary)
+            raise
+
+    def take(self, name: str, source: Path, modified: float | None) -> None:
+        """Move a complete file of the spool to its name. Raises ``OSError`` and ``Outside``."""
+        self._directory(name)
+        os.chmod(source, 0o644)
+        self._finish(str(source), self.path(name), modified)
+
+    def _finish(self, temporary: str, target: str, modified: float | None) -> None:
+        if modified is not None:
+            os.utime(temporary, (modified, modified))
+        os.replace(temporary, target)
+
+    # ---- the bytes that came, of files whose links were converted
+
+    def original(self, number: int, name: str) -> bytes:
+        """Return what came for a URL: its original where its file was converted, else the file. Raises ``OSError``."""
+        try:
+            return (self._originals / str(number)).read_bytes()
+        except FileNotFoundError:
+            return self.read(name)
+
+    def keep_original(self, number: int, content: bytes) -> None:
+        """Keep what came for a URL before its file is converted. Raises ``OSError``."""
+        self._originals.mkdir(exist_ok=True)
+        write_atomic(str(self._originals / str(number)), content)
+
+    def forget_original(self, number: int) -> None:
+        """Forget what came for a URL, before something else takes its place."""
+        _forget(str(self._originals / str(number)))
+
+    @property
+    def _originals(self) -> Path:
+        return self.state / "originals"
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        _forget(self.path(name))
+
+    def _directory(self, name: str) -> str:
+        """Make the directory of a name and return it; one that leads elsewhere is refused."""
+        directory = self.path(name).rpartition("/")[0]
+        if directory in self._made:
+            return directory
+        os.makedirs(directory, exist_ok=True)
+        if not (os.path.realpath(directory) + "/").startswith(self.root + "/"):
+            raise Outside(f"{directory} leads out of {self.root}")
+        if len(self._made) >= _REMEMBERED:
+            self._made.clear()
+        self._made.add(directory)
+        return directory
+
+    def folds_case(self) -> bool:
+        """Whether the file system takes names for one that differ in letter case only."""
+        probe = self.state / "Case"
+        probe.touch()
+        return (self.state / "cASE").exists()
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+@lru_cache(maxsize=1024)  # the files of a site mostly have a few times
+def http_time(written: str | None) -> float | None:
+    """Return a field's date (RFC 9110, section 5.6.7) in seconds since 1970, ``None`` when it is none."""
+    if written is None:
+        return None
+    try:
+        return float(calendar.timegm(email.utils.parsedate_to_datetime(written).utctimetuple()))
+    except (ValueError, OverflowError):
+        return None
+
+
+def http_date(seconds: float) -> str:
+    """Return a time as HTTP writes it."""
+    return email.utils.formatdate(seconds, usegmt=True)

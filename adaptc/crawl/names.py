@@ -1,0 +1,206 @@
+"""How a URL's file is called: wget's scheme (wget, url.c ``url_file_name``), with its faults taken out.
+
+A name is made of the URL alone. Segments are percent-decoded and then escaped again as far as the system needs it
+(``--restrict-file-names``), so that no name holds a slash, a NUL, ``.`` or ``..`` whatever a URL says. Where wget and
+we part: characters beyond ASCII stay whole (wget escapes bytes 128 to 159, which cuts UTF-8 in two), over-long names
+keep a digest of what was cut, and names that Windows reserves are escaped in the modes that are for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote_to_bytes
+
+from adaptc.crawl.weburl import Parts, parts_of
+
+MAX_NAME = 255  # bytes of one file name on the file systems in use (NAME_MAX)
+_TAIL = 12  # hexadecimal digits of the digest that keeps cut names apart: 48 bits
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_ALWAYS = re.compile(r"[/\\\x00]")
+_WINDOWS = re.compile(r'[\\|/:?"*<>]')
+_OURS = ".adaptc"  # the directory of the crawl's own state, which no URL may name
+
+
+@dataclass(frozen=True, slots=True)
+class NameOptions:
+    """What the user asked for, by wget's names. ``restrict`` holds words of ``--restrict-file-names``."""
+
+    default_page: str = "index.html"
+    adjust_extension: bool = False
+    restrict: frozenset[str] = frozenset({"unix"})
+    cut_dirs: int = 0
+    host_directories: bool = True
+    directories: bool = True
+    protocol_directories: bool = False
+    content_disposition: bool = False
+    trust_server_names: bool = False
+
+    @property
+    def is_windows(self) -> bool:
+        """Whether names must fit Windows."""
+        return "windows" in self.restrict
+
+    @property
+    def folds_case(self) -> bool:
+        """Whether names that differ in letter case only count as one."""
+        return self.is_windows or bool(self.restrict & {"lowercase", "uppercase"})
+
+
+def name_of(url: str, options: NameOptions) -> str:
+    """Return the path, relative to the output, that the file of a normalised URL asks for."""
+    found = parts_of(url)
+    return _directory_name(found._replace(path=found.directory, query=None), options) + safe_step(
+        _file_step(found, options), options
+    )
+
+
+@lru_cache(maxsize=4096)  # a directory has many files
+def _directory_name(found: Parts, options: NameOptions) -> str:
+    steps = [*_host_steps(found, options), *_directory_steps(found, options)]
+    return "".join(f"{safe_step(step, options)}/" for step in steps)
+
+
+def docroot_of(url: str, options: NameOptions) -> str:
+    """Return the directory of the mirror that stands for the root of a URL's host; ``""`` is the mirror itself."""
+    return "/".join(safe_step(step, options) for step in _host_steps(parts_of(url), options))
+
+
+def _host_steps(found: Parts, options: NameOptions) -> list[str]:
+    if not options.directories:
+        return []
+    steps = [found.scheme] if options.protocol_directories else []
+    if options.host_directories:
+        site = found.site
+        steps.append(site.replace(":", "+") if options.is_windows else site)
+    return steps
+
+
+def _directory_steps(found: Parts, options: NameOptions) -> list[str]:
+    if not options.directories:
+        return []
+    steps = [_decoded(step) for step in found.directory.split("/") if step]
+    return steps[options.cut_dirs :]
+
+
+def _file_step(found: Parts, options: NameOptions) -> str:
+    name = _decoded(found.file) or options.default_page
+    if found.query is None:
+        return name
+    return f"{name}{'@' if options.is_windows else '?'}{_decoded(found.query)}"
+
+
+def _decoded(text: str) -> str:
+    """Percent-decode; bytes that are no UTF-8 stay encoded."""
+    if "%" not in text:
+        return text
+    content = unquote_to_bytes(text)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("utf-8", "surrogateescape")
+
+
+def server_name(header: str, options: NameOptions) -> str | None:
+    """Return the safe base name that a ``Content-Disposition`` field gives (RFC 6266), ``None`` when it has none.
+
+    Directories in it do not count: only what follows the last slash or backslash is a name.
+    """
+    written = _disposition_name(header)
+    base = re.split(r"[/\\]", written)[-1].strip() if written else ""
+    return safe_step(base, options) if base.strip(".") else None
+
+
+_EXTENDED = re.compile(r"filename\*\s*=\s*([\w!#$&+^`{}~-]+)'[^']*'([^;\s]+)", re.IGNORECASE)
+_PLAIN = re.compile(r"filename\s*=\s*(?:\"((?:\\.|[^\"\\])*)\"|([^;\s]+))", re.IGNORECASE)
+
+
+def _disposition_name(header: str) -> str:
+    extended = _EXTENDED.search(header)
+    if extended is not None and extended[1].lower() in ("utf-8", "iso-8859-1"):
+        return unquote_to_bytes(extended[2]).decode(extended[1], "replace")
+    plain = _PLAIN.search(header)
+    if plain is None:
+        return ""
+    return re.sub(r"\\([\"\\])", r"\1", plain[1]) if plain[1] is not None else plain[2]
+
+
+_PAGE = re.compile(r"\.(?:s?html?|xhtml?|xht)$", re.IGNORECASE)
+_SHEET = re.compile(r"\.css$", re.IGNORECASE)
+_ADJUSTED = {
+    "text/html": (_PAGE, ".html"),
+    "application/xhtml+xml": (_PAGE, ".html"),
+    "text/css": (_SHEET, ".css"),
+}
+
+
+def adjusted(name: str, media_type: str, options: NameOptions) -> str:
+    """Return a name with the extension that its type needs (``--adjust-extension``)."""
+    pattern, extension = _ADJUSTED.get(media_type, (None, ""))
+    if not options.adjust_extension or pattern is None or pattern.search(name):
+        return name
+    directory, slash, base = name.rpartition("/")
+    return directory + slash + _shortened(base + extension)
+
+
+def safe_step(step: str, options: NameOptions) -> str:
+    """Return one segment of a path as the file system may have it: never empty, ``.``, ``..`` or ours."""
+    step = _recased(_ALWAYS.sub(_escape, step), options)
+    if "nocontrol" not in options.restrict:
+        step = _CONTROL.sub(_escape, step)
+    if options.is_windows:
+        step = _for_windows(step)
+    if "ascii" in options.restrict:
+        step = "".join(c if c.isascii() else _escaped_bytes(c) for c in step)
+    step = _escape_undecodable(step)
+    if step in (".", "..") or step.lower().startswith(_OURS):
+        step = "%2E" + step[1:]
+    return _shortened(step) or "%00"
+
+
+def _recased(step: str, options: NameOptions) -> str:
+    if "lowercase" in options.restrict:
+        return step.lower()
+    return step.upper() if "uppercase" in options.restrict else step
+
+
+def _for_windows(step: str) -> str:
+    step = _WINDOWS.sub(_escape, step)
+    if step.partition(".")[0].lower() in _RESERVED:
+        step = f"%{ord(step[0]):02X}{step[1:]}"
+    return step[:-1] + f"%{ord(step[-1]):02X}" if step.endswith((".", " ")) else step
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _escaped_bytes(match[0])
+
+
+def _escaped_bytes(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
+
+
+def _escape_undecodable(step: str) -> str:
+    if step.isascii():
+        return step
+    return "".join(_escaped_bytes(c) if 0xD800 <= ord(c) <= 0xDFFF else c for c in step)
+
+
+def _shortened(step: str) -> str:
+    """Cut a name to ``MAX_NAME`` bytes; a digest of the whole keeps it distinct, its extension is kept."""
+    encoded = step.encode()
+    if len(encoded) <= MAX_NAME:
+        return step
+    stem, dot, extension = step.rpartition(".")
+    extension = dot + extension if stem and len(extension) <= 8 else ""
+    tail = f"~{hashlib.sha256(encoded).hexdigest()[:_TAIL]}{extension}"
+    return encoded[: MAX_NAME - len(tail.encode())].decode("utf-8", "ignore") + tail
+
+
+def numbered(step: str, number: int) -> str:
+    """Return the ``number``-th other name for a segment that is taken: ``index.html.1``, as wget and wget2 write it."""
+    suffix = f".{number}"
+    encoded = step.encode()
+    return encoded[: MAX_NAME - len(suffix)].decode("utf-8", "ignore") + suffix

@@ -1,0 +1,119 @@
+"""When a host may be asked again: ``--wait``, ``--random-wait``, Crawl-delay, connections, back-off.
+
+Pure: the time is an argument. ``--wait`` is between the starts of two requests to one host, however many connections
+there are; with it, or a Crawl-delay, requests to a host do not overlap.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import random
+from dataclasses import dataclass
+
+LONGEST_RETRY_AFTER = 3600.0  # seconds; a server that asks for more is not waited for
+# The first SYN that a full queue of connections drops is sent again after a second (RFC 6298): who waits that long
+# met a server with a short queue. Python's http.server queues five: eight at once took 2.3 s where four took 0.3.
+_DROPPED = 0.9
+_PROMPT = 32  # connections in a row that were not dropped, after which one more is tried
+_SPACING = 0.001  # seconds between two connections to a server that keeps none, so that it can accept one by one
+
+
+@dataclass(slots=True)
+class Host:
+    """One host: requests under way, when the next may start, and how long it wants to be left between two.
+
+    ``most`` is how many requests at once its queue takes; ``prompt`` counts connections since one was dropped.
+    """
+
+    active: int = 0
+    ready_at: float = 0.0
+    delay: float = 0.0
+    most: int = 1
+    prompt: int = 0
+    spacing: float = 0.0
+
+
+class Pace:
+    """The pace of a crawl. ``seed`` makes ``--random-wait`` repeatable in tests."""
+
+    def __init__(self, wait: float, random_wait: bool, connections: int, total: int, seed: int | None = None) -> None:
+        self.wait, self.random_wait = wait, random_wait
+        self.connections, self.total = connections, total
+        self.active = 0
+        self._hosts: dict[str, Host] = {}
+        self._random = random.Random(seed)
+
+    def host(self, name: str) -> Host:
+        """Return what is known of a host."""
+        found = self._hosts.get(name)
+        if found is None:
+            found = self._hosts[name] = Host(delay=self.wait, most=self.connections)
+        return found
+
+    def slow_down(self, name: str, delay: float) -> None:
+        """Leave at least ``delay`` seconds between requests to a host (Crawl-delay)."""
+        host = self.host(name)
+        host.delay = max(host.delay, delay)
+
+    def may_start(self, name: str, now: float) -> bool:
+        """Whether a request to the host may start now."""
+        host = self.host(name)
+        most = 1 if host.delay else host.most
+        return self.active < self.total and host.active < most and host.ready_at <= now
+
+    def ready_in(self, name: str, now: float) -> float:
+        """Return the seconds until the host may be asked, as far as time alone decides."""
+        return max(0.0, self.host(name).ready_at - now)
+
+    def started(self, name: str, now: float) -> None:
+        """Note that a request to the host started."""
+        host = self.host(name)
+        host.active += 1
+        self.active += 1
+        host.ready_at = max(host.ready_at, now + self._gap(host))
+
+    def _gap(self, host: Host) -> float:
+        """Return the seconds to the next request: 0.5 to 1.5 times the wait where it is random (as in wget)."""
+        if not host.delay:
+            return host.spacing
+        return host.delay * self._random.uniform(0.5, 1.5) if self.random_wait else host.delay
+
+    def ended(self, name: str, connected: float = 0.0, closes: bool = False) -> None:
+        """Note that a request to the host ended.
+
+        ``connected`` is how many seconds the connection took, 0 for one that was open; ``closes`` that it was not kept.
+        """
+        host = self.host(name)
+        host.active -= 1
+        self.active -= 1
+        host.spacing = _SPACING if closes else 0.0
+        if connected >= _DROPPED:
+            host.most, host.prompt = max(1, host.most // 2), 0
+        elif connected and host.most < self.connections:
+            host.prompt += 1
+            if host.prompt >= _PROMPT:
+                host.most, host.prompt = host.most + 1, 0
+
+    def back_off(self, name: str, until: float) -> None:
+        """Leave the host alone until then."""
+        host = self.host(name)
+        host.ready_at = max(host.ready_at, until)
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Return the seconds that a ``Retry-After`` field asks for (RFC 9110, section 10.2.3); ``now`` is wall time."""
+    if value is None:
+        return None
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        date = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, date.timestamp() - now)
+
+
+def retry_wait(tried: int, longest: float) -> float:
+    """Return the seconds before the next attempt: 1, 2, 3 ... up to ``--waitretry`` (wget's linear back-off)."""
+    return min(float(tried), longest)

@@ -1,0 +1,255 @@
+"""Which links are followed: wget's options, HTTrack's filters, and bounds against traps.
+
+Every rule is asked before a request is made, but for those on the type and the size, which only the response tells.
+A decision carries its reason: ``--explain`` and the log print it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adaptc.crawl.filters import Filter, Ruling, judge, last_match
+from adaptc.crawl.weburl import Parts, parts_of
+
+INFINITE = 1 << 30
+_HTML_SUFFIXES = ("html", "htm", "shtml", "xhtml")
+_WILDCARDS = "*?["
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeOptions:
+    """What the user asked for, by wget's names.
+
+    ``max_filesize``, ``quota`` and ``max_pages`` are ``None`` where there is no bound; sizes are bytes. ``max_repeats``
+    is how often one name may stand in a path in a row or in turns, ``max_url`` the characters of a URL: what traps
+    exceed.
+    """
+
+    level: int = INFINITE
+    page_requisites: bool = False
+    no_parent: bool = False
+    span_hosts: bool = False
+    relative: bool = False
+    domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+    include_directories: tuple[str, ...] = ()
+    exclude_directories: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    accept_regex: re.Pattern[str] | None = None
+    reject_regex: re.Pattern[str] | None = None
+    ignore_case: bool = False
+    follow_tags: frozenset[str] = frozenset()
+    ignore_tags: frozenset[str] = frozenset()
+    https_only: bool = False
+    filters: tuple[Filter, ...] = ()
+    max_filesize: int | None = None
+    quota: int | None = None
+    max_pages: int | None = None
+    max_url: int = 2000
+    max_repeats: int = 4
+    strip_query: frozenset[str] = field(default=frozenset())
+
+
+class Candidate(NamedTuple):
+    """A link to decide on. ``depth`` is that of what it leads to; ``tag`` the element it stands in, ``""`` if none.
+
+    ``is_relative`` says that it was written without a scheme and host.
+    """
+
+    url: str
+    depth: int
+    requisite: bool
+    tag: str = ""
+    is_relative: bool = True
+    nofollow: str = ""
+
+
+class Refusal(NamedTuple):
+    """Why a link is not followed. ``rule`` is the option or the standard, stable between versions."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A URL that the user named: its host is in scope, its directory bounds ``--no-parent``."""
+
+    host: str
+    directory: str
+
+
+class Scope:
+    """The rules of one crawl. ``starts`` are the URLs that the user named."""
+
+    def __init__(self, options: ScopeOptions, starts: tuple[str, ...]) -> None:
+        self.options = options
+        self.starts = tuple({Start(one.host, one.directory) for one in map(parts_of, starts)})
+        self.hosts = frozenset(start.host for start in self.starts)
+
+    def welcome(self, url: str) -> None:
+        """Take the host of ``url`` into scope: a start URL was redirected there."""
+        found = parts_of(url)
+        self.starts = (*self.starts, Start(found.host, found.directory))
+        self.hosts |= {found.host}
+
+    def refusal(self, link: Candidate) -> Refusal | None:
+        """Return why ``link`` is not followed, ``None`` when it is. Nothing but the options decides here."""
+        refused = self._tag(link) or self._depth(link)
+        if refused is not None:
+            return refused
+        ruling = judge(self.options.filters, link.url) if self.options.filters else Ruling.SILENT
+        if ruling is Ruling.REJECT:
+            return Refusal("filter", f"filter {last_match(self.options.filters, link.url)} rejects it")
+        return self._trap(link) if ruling is Ruling.ACCEPT else self._by_url(link)
+
+    def response_refusal(self, url: str, media_type: str, size: int | None) -> Refusal | None:
+        """Return why a response is not wanted, once its head is there."""
+        if self.options.filters and judge(self.options.filters, url, media_type, size) is Ruling.REJECT:
+            return Refusal("filter", f"a filter rejects it by its type or size ({media_type}, {size} bytes)")
+        limit = self.options.max_filesize
+        if limit is not None and size is not None and size > limit:
+            return Refusal("max-filesize", f"is larger than --max-filesize ({size} of {limit} bytes)")
+        return None
+
+    # ---- rules on the link
+
+    def _tag(self, link: Candidate) -> Refusal | None:
+        options = self.options
+        if link.tag and link.tag in options.ignore_tags:
+            return Refusal("ignore-tags", f"--ignore-tags names <{link.tag}>")
+        if link.tag and options.follow_tags and link.tag not in options.follow_tags:
+            return Refusal("follow-tags", f"--follow-tags does not name <{link.tag}>")
+        if options.relative and not link.is_relative:
+            return Refusal("relative", "--relative: it is written as an absolute URL")
+        if link.nofollow and not link.requisite:
+            return Refusal("nofollow", link.nofollow)
+        return None
+
+    def _depth(self, link: Candidate) -> Refusal | None:
+        options = self.options
+        if link.depth <= options.level or (options.page_requisites and link.requisite):
+            return None
+        return Refusal("level", f"is deeper than --level {options.level}")
+
+    # ---- rules on the URL
+
+    def _by_url(self, link: Candidate) -> Refusal | None:
+        found = parts_of(link.url)
+        return (
+            self._scheme(found)
+            or self._host(found)
+            or self._directory(found, link)
+            or self._name(found, link)
+            or self._regex(link.url)
+            or self._trap(link)
+        )
+
+    def _scheme(self, found: Parts) -> Refusal | None:
+        if self.options.https_only and found.scheme != "https":
+            return Refusal("https-only", "--https-only: it is http")
+        return None
+
+    def _host(self, found: Parts) -> Refusal | None:
+        options = self.options
+        if any(_in_domain(found.host, domain) for domain in options.exclude_domains):
+            return Refusal("exclude-domains", f"--exclude-domains names {found.host}")
+        if options.domains and not any(_in_domain(found.host, domain) for domain in options.domains):
+            return Refusal("domains", f"--domains does not name {found.host}")
+        if not options.span_hosts and found.host not in self.hosts:
+            return Refusal("span-hosts", f"leads to another host, {found.host}")
+        return None
+
+    def _directory(self, found: Parts, link: Candidate) -> Refusal | None:
+        options = self.options
+        if options.no_parent and not (options.page_requisites and link.requisite) and self._is_above(found):
+            return Refusal("no-parent", "--no-parent: it is not below the directory of a start URL")
+        directory = found.directory
+        if options.include_directories and not any(in_directory(directory, one) for one in options.include_directories):
+            return Refusal("include-directories", f"--include-directories does not name {directory}")
+        if any(in_directory(directory, one) for one in options.exclude_directories):
+            return Refusal("exclude-directories", f"--exclude-directories names {directory}")
+        return None
+
+    def _is_above(self, found: Parts) -> bool:
+        same_host = [start for start in self.starts if start.host == found.host]
+        return bool(same_host) and not any(found.path.startswith(start.directory) for start in same_host)
+
+    def _name(self, found: Parts, link: Candidate) -> Refusal | None:
+        if not found.file or (has_html_suffix(found.file) and self._leads_on(link)):
+            return None
+        return self.name_refusal(found.file)
+
+    def _leads_on(self, link: Candidate) -> bool:
+        """Whether a page is needed for its links though its name is not asked for (wget, recur.c)."""
+        return link.depth < self.options.level or self.options.page_requisites
+
+    def name_refusal(self, name: str) -> Refusal | None:
+        """Return why a file of this name is not kept, by ``--accept`` and ``--reject``."""
+        fold = self.options.ignore_case
+        if self.options.accept and not any(matches_name(name, one, fold) for one in self.options.accept):
+            return Refusal("accept", f"--accept does not name {name}")
+        if any(matches_name(name, one, fold) for one in self.options.reject):
+            return Refusal("reject", f"--reject names {name}")
+        return None
+
+    def _regex(self, url: str) -> Refusal | None:
+        options = self.options
+        if options.accept_regex is not None and not options.accept_regex.search(url):
+            return Refusal("accept-regex", "does not match --accept-regex")
+        if options.reject_regex is not None and options.reject_regex.search(url):
+            return Refusal("reject-regex", "matches --reject-regex")
+        return None
+
+    def _trap(self, link: Candidate) -> Refusal | None:
+        options = self.options
+        if len(link.url) > options.max_url:
+            return Refusal("max-url-length", f"is {len(link.url)} characters long, --max-url-length {options.max_url}")
+        if has_repeats(parts_of(link.url).path, options.max_repeats):
+            return Refusal("max-repeats", f"repeats its directories more than {options.max_repeats} times: a trap")
+        return None
+
+
+def _in_domain(host: str, domain: str) -> bool:
+    domain = domain.lower().strip(".")
+    return host == domain or host.endswith("." + domain)
+
+
+def in_directory(directory: str, pattern: str) -> bool:
+    """Whether ``directory`` (with slashes at both ends) is the one that ``pattern`` names, or below it."""
+    pattern = "/" + pattern.strip("/")
+    if any(mark in pattern for mark in _WILDCARDS):
+        steps, wanted = directory.strip("/").split("/"), pattern.strip("/").split("/")
+        return len(steps) >= len(wanted) and all(map(fnmatch.fnmatchcase, steps, wanted))
+    return (directory + "/").startswith(posixpath.join(pattern, ""))
+
+
+def matches_name(name: str, pattern: str, ignore_case: bool) -> bool:
+    """Whether a file name ends in ``pattern``, or matches it where it has wildcards (wget, utils.c ``in_acclist``)."""
+    if ignore_case:
+        name, pattern = name.lower(), pattern.lower()
+    if any(mark in pattern for mark in _WILDCARDS):
+        return fnmatch.fnmatchcase(name, pattern)
+    return name.endswith(pattern)
+
+
+def has_html_suffix(name: str) -> bool:
+    """Whether the name of a file says HTML (wget, utils.c ``has_html_suffix_p``)."""
+    return name.rpartition(".")[2].lower() in _HTML_SUFFIXES
+
+
+def has_repeats(path: str, limit: int) -> bool:
+    """Whether a name, or a pair of names, stands in a path more than ``limit`` times one after the other."""
+    steps = path.split("/")
+    for size in (1, 2, 3):
+        run = 0
+        for position in range(size, len(steps)):
+            run = run + 1 if steps[position] and steps[position] == steps[position - size] else 0
+            if run >= limit * size:
+                return True
+    return False

@@ -1,0 +1,35 @@
+"""One page under two URLs: ``/a/`` and ``/a/index.html`` are asked for both, and mostly are the same."""
+
+from __future__ import annotations
+
+from adaptc.crawl.claims import Claims
+from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.mirror import Mirror
+
+
+def merge_twins(frontier: Frontier, mirror: Mirror, claims: Claims, default_page: str) -> None:
+    """Keep one file for a directory and its default page where their bytes are equal; links to both lead to it."""
+    ending = f"/{default_page}"
+    pages = [row.id for row in frontier.rows(State.STORED) if row.url.endswith(ending)]
+    for number in pages:
+        page = frontier.by_id(number)
+        directory = frontier.row(page.url.removesuffix(default_page)) if page is not None else None
+        if page is not None and directory is not None and directory.state == State.STORED:
+            kept, twin = (page, directory) if _has_name(page, default_page) else (directory, page)
+            _merge(frontier, mirror, claims, kept, twin)
+
+
+def _has_name(row: Row, default_page: str) -> bool:
+    return row.name is not None and (row.name == default_page or row.name.endswith(f"/{default_page}"))
+
+
+def _merge(frontier: Frontier, mirror: Mirror, claims: Claims, kept: Row, twin: Row) -> None:
+    if kept.name is None or twin.name is None or mirror.size(kept.name) != mirror.size(twin.name):
+        return
+    if mirror.original(kept.id, kept.name) != mirror.original(twin.id, twin.name):
+        return
+    with frontier:
+        claims.release(twin.name)
+        frontier.update(twin.id, State.REDIRECTED, target=kept.id, name=None, reason=f"the same as {kept.url}")
+    mirror.remove(twin.name)
+    mirror.forget_original(twin.id)

@@ -1,0 +1,111 @@
+"""WARC 1.1 files (ISO 28500:2017) of what went over the wire, and their CDX index; written with warcio."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from io import BytesIO
+from typing import IO, Any
+from uuid import uuid4
+
+from adaptc.crawl.fetch import Response
+from adaptc.crawl.options import RecordOptions
+from adaptc.diagnostics import UsageError
+from adaptc.version import VERSION
+
+_CDX_HEAD = " CDX N b a m s k r M S V g\n"
+_HTTP = "application/http; msgtype="
+
+
+class WarcFile:
+    """Writes requests and responses as they come. ``close`` must be called; the index is sorted there."""
+
+    def __init__(self, options: RecordOptions) -> None:
+        from warcio.warcwriter import WARCWriter
+
+        assert options.warc is not None
+        self.path = options.warc.with_name(options.warc.name + (".warc.gz" if options.warc_compression else ".warc"))
+        self.cdx_path = options.warc.with_name(options.warc.name + ".cdx") if options.warc_cdx else None
+        try:
+            self._file: IO[bytes] = open(self.path, "ab")  # noqa: SIM115
+        except OSError as error:
+            raise UsageError(f"--warc-file {self.path}: {error.strerror}") from None
+        self._writer: Any = WARCWriter(self._file, gzip=options.warc_compression, warc_version="WARC/1.1")
+        self._lines: list[str] = []
+        fields = {"software": f"adaptc/{VERSION}", "format": "WARC File Format 1.1"}
+        fields |= dict(_field(line) for line in options.warc_headers)
+        self._writer.write_record(self._writer.create_warcinfo_record(self.path.name, fields))
+
+    def record(self, response: Response) -> None:
+        """Record a request and its response."""
+        body = response.body if response.file is None else response.file.read_bytes()
+        url, raw = response.request.url, response.head.raw
+        made = self._record(url, "response", raw + body, {
+            "WARC-IP-Address": response.address, "WARC-Payload-Digest": _digest(body),
+        })  # fmt: skip
+        start = self._file.tell()
+        self._writer.write_record(made)
+        self._index(response, made, body, start)
+        if response.sent:
+            concurrent = {
+                "WARC-Concurrent-To": made.rec_headers.get_header("WARC-Record-ID"),
+                "WARC-Payload-Digest": _digest(b""),
+            }
+            self._writer.write_record(self._record(url, "request", response.sent, concurrent))
+
+    def _record(self, url: str, kind: str, content: bytes, fields: dict[str, str]) -> Any:
+        """Return a record of bytes of the wire. warcio's own constructor would parse and rewrite the header fields."""
+        from warcio.recordloader import ArcWarcRecord
+        from warcio.statusandheaders import StatusAndHeaders
+
+        own = {
+            "WARC-Type": kind, "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", "WARC-Target-URI": url,
+            "WARC-Date": self._writer.curr_warc_date(), "WARC-Block-Digest": _digest(content),
+        }  # fmt: skip
+        headers = StatusAndHeaders(
+            "", [(name, value) for name, value in {**own, **fields}.items() if value], "WARC/1.1"
+        )
+        return ArcWarcRecord("warc", kind, headers, BytesIO(content), None, _HTTP + kind, len(content))
+
+    def _index(self, response: Response, made: Any, body: bytes, start: int) -> None:
+        if self.cdx_path is None:
+            return
+        date = "".join(filter(str.isdigit, made.rec_headers.get_header("WARC-Date")))[:14]
+        head, url = response.head, response.request.url
+        digest = _digest(body).partition(":")[2]
+        location = head.get("location") or "-"
+        self._lines.append(
+            f"{_surt(url)} {date} {url} {head.media_type or '-'} {head.status} {digest} {location} - "
+            f"{self._file.tell() - start} {start} {self.path.name}\n"
+        )
+
+    def close(self) -> None:
+        """Complete the files."""
+        self._file.close()
+        if self.cdx_path is None:
+            return
+        is_new = not self.cdx_path.exists()
+        with open(self.cdx_path, "a", encoding="utf-8") as index:
+            index.write((_CDX_HEAD if is_new else "") + "".join(sorted(self._lines)))
+
+
+def _field(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon:
+        raise UsageError(f"--warc-header {line!r} is not a field: Name: value")
+    return name.strip(), value.strip()
+
+
+def _digest(content: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(content, usedforsecurity=False).digest()).decode()
+
+
+def _surt(url: str) -> str:
+    """Return the key that indexes sort by: ``org,example)/path`` (Sort-friendly URI Reordering Transform)."""
+    from adaptc.crawl.weburl import parts_of
+
+    found = parts_of(url)
+    port = "" if found.port in (80, 443) else f":{found.port}"
+    host = found.host if found.host.replace(".", "").isdigit() else ",".join(reversed(found.host.split(".")))
+    query = "" if found.query is None else f"?{found.query}"
+    return f"{host}{port}){found.path}{query}".lower()

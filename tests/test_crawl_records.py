@@ -1,0 +1,165 @@
+"""What a crawl writes down: WARC files and their index, the log, the reason of each decision."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+from crawl_case import crawl
+from crawl_server import Answer, redirect, serving
+from warcio.archiveiterator import ArchiveIterator
+
+from adaptc.cli.main import run
+
+PAGE = "<a href=a.html>a</a><a href=old>o</a><a href=gone>g</a><a href='{other}/'>x</a>"
+SITE = {
+    "/": Answer(PAGE, chunked=True, fields=(("X-Odd", "  kept  "),)),
+    "/a.html": Answer(gzip.compress(b"hello"), fields=(("Content-Encoding", "gzip"),)),
+    "/old": redirect("/a.html"),
+}
+
+
+def records(path: Path) -> list[dict[str, object]]:
+    with open(path, "rb") as file:
+        return [
+            {
+                "type": one.rec_type,
+                "url": one.rec_headers.get_header("WARC-Target-URI"),
+                "version": one.rec_headers.protocol,
+                "headers": one.rec_headers,
+                "status": one.http_headers.get_statuscode() if one.rec_type == "response" else None,
+                "raw": one.raw_stream.read() if one.rec_type == "warcinfo" else None,
+                "content": one.content_stream().read() if one.rec_type == "response" else None,
+            }
+            for one in ArchiveIterator(file)
+        ]
+
+
+def test_a_warc_holds_every_exchange(tmp_path: Path) -> None:
+    with serving(SITE) as server:
+        outcome = crawl(server, tmp_path / "m", f"--warc-file {tmp_path}/w --warc-header operator:me")
+        found = records(tmp_path / "w.warc.gz")
+        assert outcome.path("index.html").read_text() == server.fill(PAGE)
+        assert outcome.path("a.html").read_text() == "hello"
+        responses = {str(one["url"]): one for one in found if one["type"] == "response"}
+        requests = [one for one in found if one["type"] == "request"]
+        assert set(responses) == {server.base + path for path in ("/", "/a.html", "/old", "/gone")}
+        assert len(requests) == len(responses)
+        assert responses[server.base + "/"]["content"] == server.fill(PAGE).encode()
+        assert responses[server.base + "/a.html"]["content"] == b"hello"
+        assert responses[server.base + "/old"]["status"] == "302"
+    assert {one["version"] for one in found} == {"WARC/1.1"}
+    assert b"operator: me" in bytes(found[0]["raw"])  # type: ignore[call-overload]
+
+
+def test_a_warc_holds_the_bytes_of_the_wire(tmp_path: Path) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m", f"--warc-file {tmp_path}/w --no-warc-compression")
+    content = (tmp_path / "w.warc").read_bytes()
+    assert b"X-Odd:   kept  \r\n" in content
+    assert b"3\r\n<a \r\n" in content  # the first chunk, with its size
+
+
+def test_digests_are_those_of_the_records(tmp_path: Path) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m", f"--warc-file {tmp_path}/w")
+    with open(tmp_path / "w.warc.gz", "rb") as file:
+        for one in ArchiveIterator(file, no_record_parse=True):
+            if one.rec_type in ("request", "response"):
+                block = one.raw_stream.read()
+                digest = base64.b32encode(hashlib.sha1(block, usedforsecurity=False).digest()).decode()
+                assert one.rec_headers.get_header("WARC-Block-Digest") == f"sha1:{digest}"
+
+
+def test_the_index_leads_to_the_records(tmp_path: Path) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m", f"--warc-file {tmp_path}/w --warc-cdx")
+    lines = (tmp_path / "w.cdx").read_text().splitlines()
+    assert lines[0] == " CDX N b a m s k r M S V g"
+    assert lines[1:] == sorted(lines[1:])
+    archive = (tmp_path / "w.warc.gz").read_bytes()
+    for line in lines[1:]:
+        _, _, url, _, status, _, _, _, size, offset, name = line.split(" ")
+        record = next(iter(ArchiveIterator(io.BytesIO(archive[int(offset) : int(offset) + int(size)]))))
+        assert (record.rec_headers.get_header("WARC-Target-URI"), record.http_headers.get_statuscode()) == (url, status)
+        assert name == "w.warc.gz"
+
+
+def test_a_warc_file_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving({"/": "x"}) as server:
+        assert crawl(server, tmp_path / "m", f"--warc-file {tmp_path}/none/w").code == 2
+    assert "--warc-file" in capsys.readouterr().err
+
+
+def test_the_log_tells_every_decision(tmp_path: Path) -> None:
+    with serving(SITE) as server:
+        log = crawl(server, tmp_path / "m").log()
+        said = {str(line["url"]).replace(server.base, ""): line for line in log}
+        assert said["/"]["decision"] == "stored"
+        assert said["/a.html"]["referrer"] == server.base + "/"
+        assert {"status", "type", "bytes", "seconds", "file"} <= set(said["/a.html"])
+        assert (said["/old"]["decision"], said["/old"]["location"]) == ("redirected", server.base + "/a.html")
+        assert (said["/gone"]["decision"], said["/gone"]["status"]) == ("failed", 404)
+        assert said[server.other + "/"]["rule"] == "span-hosts"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("{base}/", "{base}/ was fetched (200, text/html) and is 127.0.0.1:{port}/index.html; it was named as a start"),
+        (
+            "{base}/a.html#top",
+            "{base}/a.html was fetched (200, text/html) and is 127.0.0.1:{port}/a.html; "
+            "met first in {base}/, line 1 (a href), depth 1",
+        ),
+        (
+            "{base}/old",
+            "{base}/old was fetched and redirects (302) to {base}/a.html; "
+            "met first in {base}/, line 1 (a href), depth 1",
+        ),
+        (
+            "{base}/gone",
+            "{base}/gone was asked for and is answered with 404; met first in {base}/, line 1 (a href), depth 1",
+        ),
+        (
+            "{other}/",
+            "{other}/ was not fetched (span-hosts): leads to another host, localhost; "
+            "met first in {base}/, line 1 (a href), depth 1",
+        ),
+        ("{base}/never", "{base}/never was never met: no page, sitemap or redirect of the crawl leads to it"),
+    ],
+)
+def test_explain(path: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m")
+        capsys.readouterr()
+        assert run(["crawl", "--explain", server.fill(path), "-o", str(tmp_path / "m")]) == 0
+        assert capsys.readouterr().out == server.fill(said) + "\n"
+
+
+def test_explain_without_a_crawl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["crawl", "--explain", "http://h/", "-o", str(tmp_path)]) == 2
+    assert "holds no crawl" in capsys.readouterr().err
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m", "--format json")
+        record = json.loads(capsys.readouterr().out)
+        assert {key: record[key] for key in ("files", "stored", "failed", "refused", "resumed", "failures")} == {
+            "files": 2, "stored": 2, "failed": 1, "refused": 1, "resumed": False, "failures": ["server"],
+        }  # fmt: skip
+        assert record["diagnostics"][0]["id"] == "broken-link"
+        assert (record["diagnostics"][0]["path"], record["diagnostics"][0]["line"]) == (server.base + "/", 1)
+
+
+def test_urls_of_a_file(tmp_path: Path) -> None:
+    with serving({"/a": "a", "/b": "b"}) as server:
+        (tmp_path / "urls").write_text(f"# two\n{server.base}/a\n\n  {server.base}/b\n")
+        outcome = crawl(server, tmp_path / "m", f"-i {tmp_path}/urls", start="")
+    assert outcome.files() == {"a", "b"}
