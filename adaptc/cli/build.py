@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,15 +11,13 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.site_options import overrides, site_options
 from adaptc.diagnostics import printable
 
 if TYPE_CHECKING:
     from adaptc.api import BuildResult, Plan
     from adaptc.config import Config
     from adaptc.engine.reasons import Reason
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
 
@@ -34,13 +31,7 @@ class _Build(click.Command):
 
 
 @command("build", cls=_Build)
-@click.argument("docroot", required=False, type=_FOLDER)
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]")
-@click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again.")
-@click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
-@click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published.")
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
-@click.option("--cache", type=_FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs.")
+@site_options
 @click.option(
     "--screenshots",
     type=click.IntRange(1, MOST_SCREENSHOTS),
@@ -51,33 +42,17 @@ class _Build(click.Command):
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     frame: Frame,
-    docroot: Path | None,
-    output: Path | None,
-    levels: tuple[str, ...],
-    effort: str | None,
-    base_url: str | None,
-    jobs: int | None,
-    cache: Path | None,
     screenshots: int | None,
     explain: bool,
     dry_run: bool,
+    **site: Any,
 ) -> ExitCode:
     """Build the levels of the site in DOCROOT.
 
     The trees go to opt/LEVEL/CODING/..., with opt/manifest.json for programs and opt/report.html for people.
     Only what is new or stale is built; DOCROOT is never written to.
     """
-    config = frame.load(
-        {
-            "docroot": docroot,
-            "output": output,
-            "build.levels": levels or None,
-            "build.effort": effort,
-            "site.base_url": base_url,
-            "build.jobs": jobs,
-            "build.cache": cache,
-        }
-    )
+    config = frame.load(overrides(site))
     return _dry_run(frame, config) if dry_run else _build(frame, config, screenshots or 0, explain)
 
 

@@ -58,7 +58,7 @@ _COMMIT_EVERY = 256
 # Times of files move in steps of 10 ms at most (a kernel with HZ=100)
 _TICK_NS = 20_000_000
 
-_EVERYTHING = Decisions({}, frozenset())
+EVERYTHING = Decisions({}, frozenset())
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class Builder:
         selection = Selection(self.config.site.exclude, self.config.site.include_hidden)
         return load_directory(DiskTree(self.docroot), selection)
 
-    def _begun(self, state: State, *, remember: bool) -> Report:
+    def begun(self, state: State, *, remember: bool) -> Report:
         """Return the report of a build that begins: what there is, and what traffic leaves out."""
         loaded = self.load()
         traffic, said = measure_traffic(self.config, state, loaded.resources, self.progress, remember=remember)
@@ -162,16 +162,16 @@ class Builder:
 
     def plan(self, state: State) -> Report:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        report = self._begun(state, remember=False)
+        report = self.begun(state, remember=False)
         before = state.resources()
         touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
-        changes = _changes(report.resources, contents, before)
+        changes = what_changed(report.resources, contents, before)
         reasons = stale_units(state, changes, self.recipes, report.resources, report.restriction)
         if self._trees_differ(state):
             reasons.update(self._missing_outputs(state, reasons, report))
-        report.reasons = _ordered(reasons, self.levels)
-        report.removed = len(self._unwanted(state, report))
+        report.reasons = ordered(reasons, self.levels)
+        report.removed = len(self.unwanted(state, report))
         return report
 
     # ---- building
@@ -179,7 +179,7 @@ class Builder:
     def run(self, state: State) -> Report:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        report = self._begun(state, remember=True)
+        report = self.begun(state, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
         unknown = self._trees_differ(state)
@@ -208,22 +208,22 @@ class Builder:
         state.begin()
         read = self._gather(state, report, before, touched, workers, started)
         resources = report.resources
-        changes = _changes(resources, read, before)
+        changes = what_changed(resources, read, before)
         for path in before.keys() - resources.keys():
             state.forget_source(path)
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in resources.items())
-        decisions, turned = self._decide(state, sources)
+        decisions, turned = self.decide(state, sources)
         changes = dataclasses.replace(changes, decisions=frozenset(turned))
         reasons = stale_units(state, changes, self.recipes, resources, report.restriction)
         if unknown:
             self._withdraw_strangers(state)
             reasons.update(self._missing_outputs(state, reasons, report))
-        report.reasons = _ordered(reasons, self.levels)
-        extras = self._extras(state, (*self._unwanted(state, report), *report.reasons))
+        report.reasons = ordered(reasons, self.levels)
+        extras = self._extras(state, (*self.unwanted(state, report), *report.reasons))
         report.removed = self._withdraw(state, report)
         self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
-        snapshot = self._snapshot("build", sources, decisions)
+        snapshot = self._written("build", self.snapshot(sources, decisions))
         done = self._run_units(state, report, sources, snapshot, workers)
         self._withdraw_extras(state, extras)
         self._note_complete(state, report, done)
@@ -252,7 +252,7 @@ class Builder:
         """
         sizes = [(path, report.resources[path].size) for path in self._to_read(state, report, touched)]
         known = ((one, before[path][1] if path in before else "") for path, one in report.resources.items())
-        snapshot = self._snapshot("read", as_sources(known), _EVERYTHING)
+        snapshot = self._written("read", self.snapshot(as_sources(known), EVERYTHING))
         self.progress.begin("reading", len(sizes), sum(size for _, size in sizes))
         digests: dict[str, str] = {}
         for path, facts in workers.run(gather_batch, snapshot, sizes):
@@ -262,7 +262,7 @@ class Builder:
                 report.unread.append(diagnose("unreadable-file", Location(path), reason=facts))
                 continue
             digests[path] = facts.digest
-            state.set_source(_racily_clean(resource, started), facts.digest)
+            state.set_source(racily_clean(resource, started), facts.digest)
             state.set_facts(path, facts)
         self.progress.end()
         for said in report.unread:
@@ -278,8 +278,9 @@ class Builder:
             wanted.update((path, None) for path in state.affected_by_targets(affected) if path in report.resources)
         return wanted
 
-    def _snapshot(self, name: str, sources: dict[str, Source], decisions: Decisions) -> str:
-        snapshot = Snapshot(
+    def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
+        """Return what those who read or build the files ``sources`` need to know."""
+        return Snapshot(
             self.docroot,
             self.output,
             self.cache,
@@ -295,13 +296,15 @@ class Builder:
             self._complete(),
             self.decorations.rules if self.decorations else None,
         )
+
+    def _written(self, name: str, snapshot: Snapshot) -> str:
         path = self.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
         snapshot.write(path)
         return os.fspath(path)
 
     # ---- 3 deciding
 
-    def _decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
+    def decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
         # an image may shrink to half before it becomes a data URI
         limits = self.decorations.rules.limits if self.decorations else None
         decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
@@ -341,13 +344,13 @@ class Builder:
     def _is_wanted(self, unit: Unit, report: Report) -> bool:
         return unit[0] in self.recipes and unit[1] in report.resources and not report.restriction.forbids(unit)
 
-    def _unwanted(self, state: State, report: Report) -> list[Unit]:
+    def unwanted(self, state: State, report: Report) -> list[Unit]:
         """Return built units whose source or level is gone, or whose page is not popular any more."""
         return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
 
     def _withdraw(self, state: State, report: Report) -> int:
         """Take out of the trees what is untrue or not wanted any more; return how many units went for good."""
-        gone = self._unwanted(state, report)
+        gone = self.unwanted(state, report)
         stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
@@ -428,7 +431,7 @@ class Builder:
         state.commit()
 
 
-def _changes(
+def what_changed(
     resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
 ) -> Changes:
     """Return what is not as it was; ``read`` are the digests of files that were read."""
@@ -438,7 +441,7 @@ def _changes(
     return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
 
 
-def _racily_clean(resource: Resource, started: int) -> Resource:
+def racily_clean(resource: Resource, started: int) -> Resource:
     """Return the resource as it is to be remembered.
 
     A file that was written just before it was looked at may be written again within one tick of the file system's
@@ -455,7 +458,7 @@ def _phase(source: Source) -> int:
     return 1 if source.media_type == media.HTML else 0
 
 
-def _ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
     """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
     rank = {level.name: number for number, level in enumerate(levels)}
     return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}

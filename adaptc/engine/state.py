@@ -98,6 +98,12 @@ class State:
         """Close the file."""
         self.db.close()
 
+    def copied(self) -> State:
+        """Return a copy in memory, for a build on paper."""
+        copy = State(Path(_MEMORY))
+        self.db.backup(copy.db)
+        return copy
+
     def begin(self) -> None:
         """Begin a transaction."""
         self.db.execute("BEGIN IMMEDIATE")
@@ -137,6 +143,10 @@ class State:
         alias = None if resource.alias_of is None else os.fsencode(resource.alias_of)
         row = (os.fsencode(resource.path), resource.size, resource.mtime_ns, resource.inode, resource.media_type, alias)
         self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest))
+
+    def doubt_source(self, path: str) -> None:
+        """Forget the time of a source, so that the next build reads it."""
+        self.db.execute("UPDATE sources SET mtime_ns = -1 WHERE path = ?", (os.fsencode(path),))
 
     def forget_source(self, path: str) -> None:
         """Remove a source and its facts."""

@@ -42,10 +42,11 @@ def _workshop(snapshot: str) -> Workshop:
 def gather_batch(snapshot: str, paths: tuple[str, ...]) -> list[tuple[str, Facts | str]]:
     """Return (path, facts) for each source, or (path, reason) where it cannot be read."""
     workshop = _workshop(snapshot)
-    return [(path, _gathered(workshop, path)) for path in paths]
+    return [(path, gathered(workshop, path)) for path in paths]
 
 
-def _gathered(workshop: Workshop, path: str) -> Facts | str:
+def gathered(workshop: Workshop, path: str) -> Facts | str:
+    """Return the facts of a source, or why it cannot be read."""
     try:
         return _facts(workshop, path)
     except ChangedWhileRead:
