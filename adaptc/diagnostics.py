@@ -139,7 +139,9 @@ KINDS: dict[str, Kind] = {
     "tree-foreign": Kind(E, "is foreign: {because}"),
     "tree-recipe": Kind(E, "was built by another recipe: {because}"),
     "budget-exceeded": Kind(E, "{level}: {what} is {got}, the budget is {limit}"),
-    "budget-growth": Kind(E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"),
+    "budget-growth": Kind(
+        E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"
+    ),
     # publishing
     "export-failed": Kind(E, "cannot be exported ({reason})"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),

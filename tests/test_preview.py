@@ -242,7 +242,16 @@ def test_a_docroot_is_needed(site: BuiltSite) -> None:
 
 
 def test_the_command_says_where_and_ends_with_ctrl_c(site: BuiltSite) -> None:
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "preview", os.fspath(site.docroot), "-o", os.fspath(site.output)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "adaptc.cli",
+        "preview",
+        os.fspath(site.docroot),
+        "-o",
+        os.fspath(site.output),
+    ]
     running = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert running.stdout.readline().startswith("http://localhost:")

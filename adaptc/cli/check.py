@@ -190,9 +190,9 @@ def _print_junit(outcome: _Outcome, _frame: Frame, config: Config) -> None:
 
 
 def _print_github(outcome: _Outcome, _frame: Frame, config: Config) -> None:
-    from adaptc.freshness.formats.github import annotations
+    from adaptc.freshness.formats.github import workflow_commands
 
-    for line in annotations(_problems(outcome, config), _sentence(outcome)):
+    for line in workflow_commands(_problems(outcome, config), _sentence(outcome)):
         click.echo(line)
 
 

@@ -35,7 +35,9 @@ def site_options(function: F) -> F:
         click.option(
             "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]"
         ),
-        click.option("--cache", type=FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs."),
+        click.option(
+            "--cache", type=FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs."
+        ),
     )
     for option in reversed(options):
         function = option(function)

@@ -17,11 +17,13 @@ from typing import Any
 
 from adaptc.analyse.facts import Facts
 from adaptc.engine.results import (
+    StoredFile,
     UnitResult,
     pack_diagnostics,
     pack_notes,
     pack_outputs,
     unpack_diagnostics,
+    unpack_files,
     unpack_result,
 )
 from adaptc.model import Resource
@@ -226,6 +228,16 @@ class State:
         """Return every stored unit with the recipe that it was built by."""
         rows = self.db.execute("SELECT level, path, recipe FROM units")
         return {(level, os.fsdecode(path)): recipe for level, path, recipe in rows}
+
+    def levels(self) -> list[str]:
+        """Return the levels that have units."""
+        return [level for (level,) in self.db.execute("SELECT DISTINCT level FROM units ORDER BY level")]
+
+    def files(self) -> Iterator[tuple[Unit, list[StoredFile]]]:
+        """Yield every unit with its files, by level: the short way for who looks at all of them."""
+        for level, path, outputs in self.db.execute("SELECT level, path, outputs FROM units"):
+            name = os.fsdecode(path)
+            yield (level, name), unpack_files(name, outputs)
 
     def units_of(self, key: str) -> list[Unit]:
         """Return the units that depend on ``key``."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,7 +71,7 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
 
 def _checked(builder: Builder, state: State, every_file: bool) -> Verdict:
     done = survey(builder, state, every_source=every_file)
-    gone = {unit: None for unit in done.unwanted}
+    gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
     trees = TreeCheck(builder, every_file)
     files = list(trees.findings(state, done.report.resources, {**done.reasons, **gone}))
@@ -98,17 +97,18 @@ def _orphan(unit: Unit, done: Survey) -> Finding:
 
 def _fresh(builder: Builder, done: Survey, findings: tuple[Finding, ...]) -> dict[str, int]:
     """Count by level the units that there should be and of which nothing was found."""
-    wanted = Counter({level: len(done.report.resources) for level in builder.recipes})
+    wanted = {level: len(done.report.resources) for level in builder.recipes}
     for level in done.report.restriction.levels & builder.recipes.keys():
         wanted[level] -= len(done.report.restriction.pages)
-    found = {(one.level, one.path) for one in findings if one.path in done.report.resources}
-    wanted.subtract(level for level, _ in found if level in wanted)
-    return dict(wanted)
+    for unit in {(one.level, one.path) for one in findings if one.path in done.report.resources}:
+        if unit[0] in wanted:
+            wanted[unit[0]] -= 1
+    return wanted
 
 
 def _manifest_findings(builder: Builder, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
     """Yield what is wrong with the manifest; its content is not compared where the next build writes another."""
-    if not state.recipes():
+    if not state.levels():
         return
     if not (builder.output / MANIFEST).is_file():
         yield Finding(Status.MISSING, None, None, MANIFEST, "it is not there")
@@ -138,5 +138,3 @@ def _manifest_problem(builder: Builder, state: State) -> str | None:
         }:
             return f"it does not say of {path} what was built"
     return None
-
-

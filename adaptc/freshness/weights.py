@@ -11,7 +11,6 @@ from adaptc.catalogue import MANIFEST, read_manifest
 from adaptc.diagnostics import UsageError
 from adaptc.emit.quantities import written_bytes, written_count
 
-
 MEASURES = ("requests", "bytes")
 
 

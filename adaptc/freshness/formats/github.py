@@ -16,7 +16,7 @@ _MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def annotations(problems: Iterable[Problem], verdict: str) -> Iterator[str]:
+def workflow_commands(problems: Iterable[Problem], verdict: str) -> Iterator[str]:
     """Yield the lines; ``verdict`` is the sum in a sentence."""
     found = list(problems)
     yield _command("error" if found else "notice", "title=adaptc check", verdict)
