@@ -48,7 +48,7 @@ class _Outcome:
 @click.option("--fix", is_flag=True, help="Build what is needed, then check again.")
 @click.option("--baseline", type=_FILE, metavar="FILE", help="Compare pages with this older manifest.")
 def check(frame: Frame, mode: str, fix: bool, baseline: Path | None, **site: Any) -> ExitCode:
-    """Say whether the trees are fresh, whole and within their budgets.
+    """Say whether trees are fresh and within budgets.
 
     Compares DOCROOT, configuration and trees with what the last build noted, by content, so that it holds for a
     checkout or a copy where every file has another time. Nothing is written without --fix. Ends with 0 when all is

@@ -33,7 +33,7 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
-    "check": Entry("adaptc.cli.check:check", "Say whether the trees are fresh, whole and within their budgets."),
+    "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
     "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
     "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
