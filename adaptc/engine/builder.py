@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from adaptc import media
 from adaptc.analyse.decorations.configured import configured_rules
-from adaptc.analyse.facts import affected_targets
+from adaptc.analyse.facts import Facts, affected_targets
 from adaptc.analyse.placement import DeliveryCost
 from adaptc.analyse.popularity import Traffic
 from adaptc.codings import CODINGS
@@ -33,6 +33,7 @@ from adaptc.digest import digest_parts
 from adaptc.engine.changes import Changes, FileChanges, compare_files, of_another_kind, stale_units
 from adaptc.engine.decisions import changed_decisions, decide, decision_rows
 from adaptc.engine.executor import Workers, available_cpus, worker_pool
+from adaptc.engine.gate import Gate, GivenUp
 from adaptc.engine.ladder import levels_above
 from adaptc.engine.lock import output_lock, wait_for_workers
 from adaptc.engine.progress import Progress
@@ -44,7 +45,7 @@ from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.store import Store
 from adaptc.engine.traffic import UNRESTRICTED, Restriction, measure_traffic, restriction
 from adaptc.engine.view import Decisions
-from adaptc.engine.worker import build_batch, gather_batch
+from adaptc.engine.worker import build_batch, gather_batch, make_batch
 from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
 from adaptc.model import OWN_DIRECTORY, Resource
@@ -83,7 +84,15 @@ class Report:
 
 
 class Builder:
-    """One build of ``config.docroot`` into ``config.output`` at ``levels``."""
+    """One build of ``config.docroot`` into ``config.output`` at ``levels``.
+
+    With a ``gate``, results are published through it, by this process. ``others`` are recipes by which units may have
+    been built as well. ``yields`` says that the build is given up when the gate shuts.
+    """
+
+    gate: Gate | None = None
+    others: frozenset[str] = frozenset()
+    yields: bool = False
 
     def __init__(self, config: Config, docroot: Path, levels: tuple[Level, ...], progress: Progress) -> None:
         self.config, self.docroot, self.levels, self.progress = config, docroot, levels, progress
@@ -212,23 +221,24 @@ class Builder:
         for path in before.keys() - resources.keys():
             state.forget_source(path)
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in resources.items())
-        decisions, turned = self.decide(state, sources)
-        changes = dataclasses.replace(changes, decisions=frozenset(turned))
-        reasons = stale_units(state, changes, self.recipes, resources, report.restriction)
+        decisions = self.decide(state.facts(), sources)
+        changes = dataclasses.replace(changes, decisions=note_decisions(state, decisions))
+        reasons = stale_units(state, changes, self.recipes, resources, report.restriction, self.others)
         if unknown:
             self._withdraw_strangers(state)
             reasons.update(self._missing_outputs(state, reasons, report))
         report.reasons = ordered(reasons, self.levels)
-        extras = self._extras(state, (*self.unwanted(state, report), *report.reasons))
-        report.removed = self._withdraw(state, report)
-        self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
+        gone = self.unwanted(state, report)
+        extras = self.withdraw(state, gone, report.reasons)
+        report.removed = len(gone)
+        self.note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
         snapshot = self._written("build", self.snapshot(sources, decisions))
         done = self._run_units(state, report, sources, snapshot, workers)
-        self._withdraw_extras(state, extras)
+        self.withdraw_extras(state, extras)
         self._note_complete(state, report, done)
 
-    def _note_begun(self, state: State, worked: bool) -> None:
+    def note_begun(self, state: State, worked: bool) -> None:
         """Note that the trees are not complete, and that what was emitted of them is not true any more."""
         state.set_directories(())
         state.set_meta("complete", None)
@@ -304,14 +314,11 @@ class Builder:
 
     # ---- 3 deciding
 
-    def decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
+    def decide(self, facts: Iterable[tuple[str, Facts]], sources: Mapping[str, Source]) -> Decisions:
+        """Take the decisions about the whole site from the facts of all its files."""
         # an image may shrink to half before it becomes a data URI
         limits = self.decorations.rules.limits if self.decorations else None
-        decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
-        rows = decision_rows(decisions)
-        turned = changed_decisions(state.decisions(), rows)
-        state.set_decisions(rows)
-        return decisions, turned
+        return decide(facts, sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
 
     def _cost(self) -> DeliveryCost:
         cost = self.config.cost
@@ -348,24 +355,23 @@ class Builder:
         """Return built units whose source or level is gone, or whose page is not popular any more."""
         return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
 
-    def _withdraw(self, state: State, report: Report) -> int:
-        """Take out of the trees what is untrue or not wanted any more; return how many units went for good."""
-        gone = self.unwanted(state, report)
-        stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
+    def withdraw(self, state: State, gone: Iterable[Unit], reasons: Mapping[Unit, Reason]) -> dict[Unit, None]:
+        """Take out of the trees what is untrue or not wanted any more, and forget units that are ``gone`` or to build.
+
+        Returns their extra files, for ``withdraw_extras``.
+        """
+        extras = {extra: None for unit in (*gone, *reasons) for extra in state.extras_of(unit)}
+        stale = [unit for unit, reason in reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
             for level, path in state.extras_of(unit):
                 if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
                     self.publisher.withdraw_path(level, path)
-        for unit in (*gone, *report.reasons):
+        for unit in (*gone, *reasons):
             state.forget_unit(unit)
-        return len(gone)
+        return extras
 
-    def _extras(self, state: State, units: Iterable[Unit]) -> dict[Unit, None]:
-        """Return the extra files of units."""
-        return {extra: None for unit in units for extra in state.extras_of(unit)}
-
-    def _withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
+    def withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
         """Remove those of the extra files that no unit refers to any more."""
         for level, path in extras:
             if not state.has_extra(level, path):
@@ -393,8 +399,9 @@ class Builder:
         self.progress.begin("building", len(units), sum(size for _, size in units))
         unpublished = len(report.unread)
         for phase in (0, 1, 2):
-            chosen = [one for one in units if _phase(sources[one[0][1]]) == phase]
-            self._note_results(state, report, sources, workers.run(build_batch, snapshot, chosen))
+            chosen = [one for one in units if phase_of(sources[one[0][1]]) == phase]
+            work = make_batch if self.gate else build_batch
+            self._note_results(state, report, sources, workers.run(work, snapshot, chosen))
         self.progress.end()
         return len(report.unread) == unpublished
 
@@ -403,17 +410,35 @@ class Builder:
     ) -> None:
         state.begin()
         for number, result in enumerate(results, 1):
-            size = sources[result.path].size
-            smallest = min((output.size for output in result.outputs), default=size)
-            self.progress.advance(1, size, size - smallest)
-            if result.published:
-                state.set_unit(result, self.recipes[result.level])
-            else:
-                report.unread.extend(result.diagnostics)
-            if number % _COMMIT_EVERY == 0:
-                state.commit()
+            self._note_result(state, report, sources[result.path], result)
+            gives_up = self.yields and self.gate is not None and self.gate.is_shut
+            if gives_up or number % _COMMIT_EVERY == 0:
+                self.commit(state)
+                if gives_up:
+                    raise GivenUp
                 state.begin()
+        self.commit(state)
+
+    def _note_result(self, state: State, report: Report, source: Source, made: UnitResult) -> None:
+        result = self.admitted(made, source.alias_of)
+        smallest = min((output.size for output in result.outputs), default=source.size)
+        self.progress.advance(1, source.size, source.size - smallest)
+        if result.published:
+            state.set_unit(result, self.recipes[result.level])
+        else:
+            report.unread.extend(result.diagnostics)
+
+    def admitted(self, made: UnitResult, alias_of: str | None) -> UnitResult:
+        """Publish a result through the gate; without one its worker did."""
+        if self.gate is None:
+            return made
+        return self.gate.publish(made, lambda: self.publisher.published(made, alias_of))
+
+    def commit(self, state: State) -> None:
+        """Commit results."""
         state.commit()
+        if self.gate:
+            self.gate.committed()
 
     # ---- 6 done
 
@@ -429,6 +454,14 @@ class Builder:
         if done:
             state.set_meta("complete", self._complete_mark(report))
         state.commit()
+
+
+def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
+    """Note decisions in the state; return the keys of those that turned."""
+    rows = decision_rows(decisions)
+    turned = changed_decisions(state.decisions(), rows)
+    state.set_decisions(rows)
+    return frozenset(turned)
 
 
 def what_changed(
@@ -451,7 +484,7 @@ def racily_clean(resource: Resource, started: int) -> Resource:
     return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
 
 
-def _phase(source: Source) -> int:
+def phase_of(source: Source) -> int:
     """Assets first: a page may take their artifacts in. Aliases last: they may be links to what they stand for."""
     if source.alias_of is not None:
         return 2

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from adaptc.analyse.facts import affected_targets
 from adaptc.digest import digest_chunks
-from adaptc.engine.builder import EVERYTHING, Builder, Report, ordered, what_changed
+from adaptc.engine.builder import EVERYTHING, Builder, Report, note_decisions, ordered, what_changed
 from adaptc.engine.changes import Changes, compare_files, stale_units
 from adaptc.engine.executor import available_cpus
 from adaptc.engine.reasons import Reason
@@ -95,4 +95,4 @@ def _decisions(
             copy.set_facts(path, facts)
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
-    return frozenset(builder.decide(copy, sources)[1])
+    return note_decisions(copy, builder.decide(copy.facts(), sources))

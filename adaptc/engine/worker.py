@@ -70,3 +70,9 @@ def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitR
     """Build and publish units; return their results in order."""
     workshop = _workshop(snapshot)
     return [workshop.build(level, path) for level, path in units]
+
+
+def make_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
+    """Build units into the cache, for who publishes them; return their results in order."""
+    workshop = _workshop(snapshot)
+    return [workshop.make(level, path) for level, path in units]

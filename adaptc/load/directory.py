@@ -29,6 +29,10 @@ class Selection:
     exclude: tuple[str, ...] = ()
     include_hidden: bool = False
 
+    def excludes(self, path: str) -> bool:
+        """Whether a path, or a directory that it stands in, is left out."""
+        return any(self.matcher().fullmatch(one) for one in _with_ancestors(path))
+
     def matcher(self) -> re.Pattern[str]:
         """Return one pattern for all: it matches the path of what is left out."""
         parts = [_translated(pattern) for pattern in self.exclude]
@@ -62,6 +66,20 @@ def load_directory(tree: Tree, selection: Selection | None = None) -> Docroot:
     found.docroot.resources = resources
     found.docroot.diagnostics.extend(_case_collisions(resources))
     return found.docroot
+
+
+def load_file(tree: Tree, path: str) -> Resource | None:
+    """Return the resource of one plain file; ``None`` for what only a walk can tell: links, what is no file.
+
+    Raises ``OSError``, and ``ChangedWhileRead``.
+    """
+    if tree.real_path(path) != path:
+        return None
+    entry = tree.status(path)
+    if entry.kind != "file":
+        return None
+    media_type = media.by_name(path) or media.by_content(tree.read_start(path, media.SNIFF_BYTES)) or media.BINARY
+    return Resource(path, entry.size, entry.mtime_ns, entry.inode, media_type)
 
 
 class _Walk:
