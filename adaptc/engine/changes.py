@@ -57,6 +57,10 @@ class Changes:
     presence: frozenset[str]
     decisions: frozenset[str] = frozenset()
 
+    def keys(self) -> frozenset[str]:
+        """Return the keys of dependencies that do not hold any more."""
+        return self.contents | self.decisions | {PRESENCE + path for path in self.presence}
+
 
 def stale_units(
     state: State,
@@ -116,14 +120,20 @@ def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
 
 def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> dict[Unit, Reason]:
     """Add the aliases of what is built: they may be published as links to it, or might be from now on."""
-    aliases: dict[str, list[str]] = defaultdict(list)
-    for path, one in resources.items():
-        if one.alias_of is not None:
-            aliases[one.alias_of].append(path)
+    aliases = aliases_of(resources.values())
     for level, path in list(reasons):
         for alias in aliases.get(path, ()):
             reasons.setdefault((level, alias), DependencyChanged(path))
     return reasons
+
+
+def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
+    """Return the symbolic links by the files that they lead to."""
+    aliases: dict[str, list[str]] = defaultdict(list)
+    for one in resources:
+        if one.alias_of is not None:
+            aliases[one.alias_of].append(one.path)
+    return dict(aliases)
 
 
 def _subject(key: str) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adaptc.analyse.facts import Facts, affected_targets
+from adaptc.engine.assets import Assets
 from adaptc.engine.builder import EVERYTHING, Builder, Report, ordered, phase_of, racily_clean, what_changed
-from adaptc.engine.changes import Changes, units_of_changes
+from adaptc.engine.changes import Changes, aliases_of, units_of_changes
 from adaptc.engine.decisions import Row, changed_decisions, decision_rows
 from adaptc.engine.gate import Owed
 from adaptc.engine.reasons import NeverBuilt, OutputMissing, Reason
@@ -63,8 +64,10 @@ class Session:
         self.builder, self.state, self.restriction = builder, state, report.restriction
         self.tree = DiskTree(builder.docroot)
         self.known = state.resources()
+        self.aliases = aliases_of(one for one, _ in self.known.values())
         self._facts = dict(state.facts())
         self._rows = state.decisions()
+        self._assets: Assets | None = None
 
     def step(self, owed: Owed) -> Step:
         """Bring the trees up to date with the files ``owed.paths``, and build ``owed.units``.
@@ -81,7 +84,7 @@ class Session:
             raise Unusual(f"{len(reasons):,} files are to be built")
         done = Step(reasons)
         extras = self._begun(draft, rows, done, started)
-        self._build(draft, decisions, done)
+        self._build(draft, changes, decisions, done)
         self.builder.withdraw_extras(self.state, extras)
         return done
 
@@ -104,13 +107,12 @@ class Session:
         return _Draft(now, went, changes, known, read, facts, as_sources(known.values()))
 
     def _looked_at(self, paths: Iterable[str]) -> tuple[dict[str, Resource], tuple[str, ...]]:
-        """Return the files that are there, and those known that are not any more."""
-        linked = {path for one, _ in self.known.values() if one.alias_of for path in (one.path, one.alias_of)}
+        """Return the files that are there, with the links to them, and those known that are not any more."""
         now: dict[str, Resource] = {}
         went = []
-        for path in sorted(paths):
-            if path in linked:
-                raise Unusual(f"{path} has symbolic links")
+        for path in sorted(set(paths)):
+            if path in self.known and self.known[path][0].alias_of is not None:
+                continue  # it comes with the file that it leads to
             try:
                 found = load_file(self.tree, path)
             except FileNotFoundError:
@@ -121,7 +123,15 @@ class Session:
             if found is None:
                 raise Unusual(f"{path} is no plain file")
             now[path] = found
+            now.update((alias, self._behind(alias, found)) for alias in self.aliases.get(path, ()))
+        if any(path in self.aliases for path in went):
+            raise Unusual("a file went that symbolic links lead to")
         return now, tuple(path for path in went if path in self.known)
+
+    def _behind(self, alias: str, found: Resource) -> Resource:
+        """Return the link ``alias`` with the file that it leads to as it is now."""
+        media_type = self.known[alias][0].media_type
+        return dataclasses.replace(found, path=alias, alias_of=found.path, media_type=media_type)
 
     def _read(self, now: Mapping[str, Resource], moved: frozenset[str], sources: dict[str, Source]) -> dict[str, Facts]:
         """Return the facts of files that are there, and of those that refer to files that came or went."""
@@ -152,8 +162,6 @@ class Session:
             for unit, reason in found.items()
             if unit[0] in levels and unit[1] in draft.sources and not self.restriction.forbids(unit)
         }
-        if any(draft.sources[path].alias_of is not None for _, path in wanted):
-            raise Unusual("a file with symbolic links is to be built")
         return ordered(wanted, self.builder.levels)
 
     def _begun(self, draft: _Draft, rows: dict[str, Row], done: Step, started: int) -> dict[Unit, None]:
@@ -178,12 +186,15 @@ class Session:
 
     # ---- building
 
-    def _build(self, draft: _Draft, decisions: Decisions, done: Step) -> None:
+    def _build(self, draft: _Draft, changes: Changes, decisions: Decisions, done: Step) -> None:
         """Build the units, and publish each as soon as it is built."""
         workshop = Workshop(self.builder.snapshot(draft.sources, decisions))
+        if self._assets is not None:
+            workshop.assets.take_over(self._assets, changes.keys())
+        self._assets = workshop.assets
         self.state.begin()
         for level, path in sorted(done.reasons, key=lambda unit: phase_of(draft.sources[unit[1]])):
-            result = self.builder.admitted(workshop.make(level, path), None)
+            result = self.builder.admitted(workshop.make(level, path), draft.sources[path].alias_of)
             if result.published:
                 self.state.set_unit(result, self.builder.recipes[level])
             else:
