@@ -95,11 +95,16 @@ def build(config: Config, progress: Progress | None = None, screenshots: int = 0
 
 def _built(engine: Builder, screenshots: int) -> BuildResult:
     with contextlib.closing(State(engine.state_path)) as state:
-        report = engine.run(state)
-        result = _result(engine, state, report, screenshots)
-        if report.worked:
-            Store(engine.cache).collect(engine.config.build.cache_size)
-        return result
+        return bring_up_to_date(engine, state, screenshots)[1]
+
+
+def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tuple[Report, BuildResult]:
+    """Build under a lock that the caller holds, with a state that is open; raises as ``build``, and ``GivenUp``."""
+    report = engine.run(state)
+    result = _result(engine, state, report, screenshots)
+    if report.worked:
+        Store(engine.cache).collect(engine.config.build.cache_size)
+    return report, result
 
 
 def plan(config: Config) -> Plan:

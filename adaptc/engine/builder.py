@@ -155,8 +155,12 @@ class Builder:
 
     def load(self) -> Docroot:
         """Load the docroot."""
-        selection = Selection(self.config.site.exclude, self.config.site.include_hidden)
-        return load_directory(DiskTree(self.docroot), selection)
+        return load_directory(DiskTree(self.docroot), self.selection)
+
+    @property
+    def selection(self) -> Selection:
+        """Which files of the docroot are part of the site."""
+        return Selection(self.config.site.exclude, self.config.site.include_hidden)
 
     def begun(self, state: State, *, remember: bool) -> Report:
         """Return the report of a build that begins: what there is, and what traffic leaves out."""
@@ -177,7 +181,7 @@ class Builder:
         contents = dict.fromkeys(touched.touched, "")
         changes = what_changed(report.resources, contents, before)
         reasons = stale_units(state, changes, self.recipes, report.resources, report.restriction)
-        if self._trees_differ(state):
+        if self.trees_differ(state):
             reasons.update(self._missing_outputs(state, reasons, report))
         report.reasons = ordered(reasons, self.levels)
         report.removed = len(self.unwanted(state, report))
@@ -191,7 +195,7 @@ class Builder:
         report = self.begun(state, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
-        unknown = self._trees_differ(state)
+        unknown = self.trees_differ(state)
         if not touched and not unknown and state.meta("complete") == self._complete_mark(report):
             return report
         with worker_pool(self.jobs, self._worker_lock()) as workers:
@@ -326,7 +330,7 @@ class Builder:
 
     # ---- 4 what is untrue
 
-    def _trees_differ(self, state: State) -> bool:
+    def trees_differ(self, state: State) -> bool:
         """Whether some directory of the trees is not as the last complete build left it."""
         known = state.directories()
         return not known or any(_mtime(f"{self.output}/{path}") != mtime for path, mtime in known.items())
@@ -411,13 +415,16 @@ class Builder:
         state.begin()
         for number, result in enumerate(results, 1):
             self._note_result(state, report, sources[result.path], result)
-            gives_up = self.yields and self.gate is not None and self.gate.is_shut
+            gives_up = self._gives_up()
             if gives_up or number % _COMMIT_EVERY == 0:
                 self.commit(state)
                 if gives_up:
                     raise GivenUp
                 state.begin()
         self.commit(state)
+
+    def _gives_up(self) -> bool:
+        return self.gate is not None and (self.gate.is_closing or (self.yields and self.gate.is_shut))
 
     def _note_result(self, state: State, report: Report, source: Source, made: UnitResult) -> None:
         result = self.admitted(made, source.alias_of)

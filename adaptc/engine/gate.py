@@ -37,7 +37,10 @@ class Owed:
 
 
 class Gate:
-    """The gate of one output directory. ``state`` is its state file, which is only read here."""
+    """The gate of one output directory. ``state`` is its state file, which is only read here.
+
+    ``is_closing`` asks every build to be given up.
+    """
 
     def __init__(self, publisher: Publisher, state: Path) -> None:
         self._publisher, self._state = publisher, state
@@ -47,6 +50,7 @@ class Gate:
         self._owed: set[Unit] = set()
         # Dependencies of units that are published and not committed: the state does not tell them yet
         self._recent: dict[Unit, frozenset[str]] = {}
+        self.is_closing = False
 
     # ---- noticing
 
@@ -61,6 +65,10 @@ class Gate:
                 self._withdraw(unit)
             self._owed |= found
             return len(found)
+
+    def doubts(self, path: str) -> bool:
+        """Whether a file is doubted already."""
+        return path in self._doubted
 
     @property
     def is_shut(self) -> bool:

@@ -114,6 +114,11 @@ class State:
         """Commit the transaction."""
         self.db.execute("COMMIT")
 
+    def rollback(self) -> None:
+        """Give up the transaction, if there is one."""
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
+
     # ---- meta
 
     def meta(self, key: str) -> Any:

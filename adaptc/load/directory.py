@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from adaptc import media
@@ -29,9 +29,10 @@ class Selection:
     exclude: tuple[str, ...] = ()
     include_hidden: bool = False
 
-    def excludes(self, path: str) -> bool:
-        """Whether a path, or a directory that it stands in, is left out."""
-        return any(self.matcher().fullmatch(one) for one in _with_ancestors(path))
+    def excluder(self) -> Callable[[str], bool]:
+        """Return a function that tells whether a path, or a directory that it stands in, is left out."""
+        matcher = self.matcher()
+        return lambda path: any(matcher.fullmatch(one) for one in _with_ancestors(path))
 
     def matcher(self) -> re.Pattern[str]:
         """Return one pattern for all: it matches the path of what is left out."""
