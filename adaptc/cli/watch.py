@@ -50,7 +50,8 @@ def watch(frame: Frame, poll: float | None, reconcile: float, idle: float, log: 
 
     timing = Timing(idle=idle, reconcile=poll or reconcile)
     with contextlib.ExitStack() as stack:
-        journal = Journal(say(frame), _records(frame, log, stack))
+        terminal = sys.stderr if sys.stderr.isatty() and not frame.quiet else None
+        journal = Journal(say(frame), _records(frame, log, stack), terminal)
         around = Surroundings(lambda: frame.load(overrides(site)), timing, journal, Silent(), observes=poll is None)
         try:
             Watcher(around).run()

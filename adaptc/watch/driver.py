@@ -160,6 +160,7 @@ class Watcher:
             self._reopen(command.reload)
             return
         failed = True
+        self.around.journal.status(_DOING[type(command)])
         try:
             self._try(command)
             failed = False
@@ -172,6 +173,12 @@ class Watcher:
         except OSError as error:
             self.around.journal.tell("failed", f"{error}; trying again in {self.around.timing.retry:g} s")
         self._state, _ = step(self._state, Done(time.monotonic(), command, failed), self.around.timing)
+        self.around.journal.status(self._standing())
+
+    def _standing(self) -> str:
+        if self._state.is_dirty or self._state.not_before:
+            return "something waits to be built"
+        return "fresh, fast encodings for now" if self._state.coarse else "fresh"
 
     def _try(self, command: Command) -> None:
         started = time.monotonic()
@@ -203,6 +210,12 @@ class Watcher:
 
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_DOING: dict[type[Command], str] = {
+    BuildChanged: "building",
+    BuildSite: "comparing and building the site",
+    Polish: "building the best encodings",
+    Reconcile: "looking for changes",
+}
 _WORKS: dict[type[Command], Callable[[Keeper], Work]] = {
     BuildChanged: Keeper.build_changed,
     BuildSite: Keeper.build_site,
