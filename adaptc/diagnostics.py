@@ -168,6 +168,17 @@ KINDS: dict[str, Kind] = {
     "action-malformed": Kind(E, "is no line of an action table: {problem}"),
     "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
     "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
+    # checking trees
+    "tree-stale": Kind(E, "is stale: {because}"),
+    "tree-missing": Kind(E, "is missing: {because}"),
+    "tree-orphaned": Kind(E, "stands for nothing any more: {because}"),
+    "tree-corrupt": Kind(E, "is corrupt: {because}"),
+    "tree-foreign": Kind(E, "is foreign: {because}"),
+    "tree-recipe": Kind(E, "was built by another recipe: {because}"),
+    "budget-exceeded": Kind(E, "{level}: {what} is {got}, the budget is {limit}"),
+    "budget-growth": Kind(
+        E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"
+    ),
     # publishing
     "export-failed": Kind(E, "cannot be exported ({reason})"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
