@@ -314,12 +314,12 @@ def show(made: Run, every: int) -> None:
     print(made.scenario.title)
     for place in range(0, len(made.samples), every):
         part = made.samples[place : place + every]
-        rates = made.scenario.rates(made.second(part[0]))
         columns = []
         for site in made.scenario.sites:
+            rate = statistics.mean(made.scenario.rates(made.second(one))[site] for one in part)
             sent = statistics.mean(one["sites"][site]["W"] or 0.0 for one in part) / 125 / made.scale
             m = statistics.mean(one["sites"][site]["m"] for one in part)
-            columns.append(f"{site} {rates[site] * PAGE / 125:5.1f} -> {sent:5.1f} Mb/s, m {m:.2f}")
+            columns.append(f"{site} {rate * PAGE / 125:5.1f} -> {sent:5.1f} Mb/s, m {m:.2f}")
         total = statistics.mean(used(one) for one in part)
         cpu = statistics.mean(one["cpu"] or 0.0 for one in part)
         print(f"{made.second(part[0]):4} s: {'; '.join(columns)}; U {total:.3f}, CPU {cpu:.3f}")
