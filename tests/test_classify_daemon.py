@@ -399,6 +399,27 @@ def test_lines_in_another_format_are_counted(bench: Bench, log: Path) -> None:
     assert (bench.status()["skipped"], bench.status()["lines"]) == (1, 3)
 
 
+def test_a_log_that_is_missing_or_in_another_format_is_told_once(bench: Bench, log: Path) -> None:
+    log.unlink(missing_ok=True)
+    bench.step()
+    append(log, "garbage\n" * 150)
+    bench.step()
+    bench.step()
+    assert [line.partition(": ")[2] for line in bench.said] == [
+        f"there is no log {log}; it is read when it is there",
+        "150 of 150 log lines are not in the format that log_format names",
+    ]
+
+
+def test_history_in_another_format_is_told(tmp_path: Path, log: Path) -> None:
+    old = tmp_path / "old.log"
+    old.write_text("garbage\n" * 3)
+    log.touch()
+    bench = Bench(tmp_path, ClassifySettings(logs=(log,), history=(old,), write=("txt",)))
+    bench.step()
+    assert [line.partition(": ")[2] for line in bench.said] == ["3 lines of the history are not in the format"]
+
+
 def test_a_dry_run_writes_nothing(tmp_path: Path, log: Path) -> None:
     append(log, visit("10.0.0.1", 0, 9))
     daemon = ClassifyDaemon(ClassifySettings(logs=(log,)), Reporter("classify", [], print), None)

@@ -274,6 +274,16 @@ def test_a_meter_knows_what_is_missing(tmp_path: Path) -> None:
         LogMeter([tmp_path / "gone.log"], compile_format()).read(1)
 
 
+def test_a_log_in_another_format_changes_nothing(bench: Bench) -> None:
+    bench.serve(200, 20)
+    before = bench.shares()
+    with bench.log.open("a") as file:
+        file.write("garbage\n" * 100)
+    bench.step()
+    assert any("is in the format that log_format names; m stays" in line for line in bench.said)
+    assert bench.shares() == before
+
+
 @dataclass
 class FakePage:
     """mod_status: what it says next, or that it is gone."""

@@ -42,6 +42,17 @@ class Page:
     objects: int = 0
     rtt: float | None = None
 
+    def embed(self, at: float, size: int, rtt: float | None) -> None:
+        """Count an object that was asked for."""
+        if not self.objects:
+            self.first = at
+        if at > self.last:
+            self.last = at
+        self.objects += 1
+        self.embedded += size
+        if rtt is not None and (self.rtt is None or rtt < self.rtt):
+            self.rtt = rtt  # the least has the least queueing in it
+
     @property
     def weights(self) -> Weights:
         """What was carried, a request being ``OBJECT_WEIGHT``."""
@@ -129,17 +140,17 @@ class Classifier:
 
     def feed(self, hits: Iterable[Hit]) -> Iterator[Verdict]:
         """Take requests in the order of the log, and yield what the retrievals that ended tell."""
-        clients, silence, now = self.clients, self.limits.silence, self.now
+        known, silence, now = self.clients.get, self.limits.silence, self.now
         for name, at, path, status, size, acted, rtt in hits:
             if at > now:
                 now = self.now = at
-            client = clients.get(name)
+            client = known(name)
             kind = container(path)
             if kind is None:
                 if client is None or (page := client.page) is None:
                     continue
-                if at - max(client.seen, page.last) <= silence:
-                    _embed(page, at, size, rtt)
+                if at - page.last <= silence:
+                    page.embed(at, size, rtt)
                     client.seen = at
                     continue
             if client is not None and client.page is not None and (ended := self._end(name, client)):
@@ -200,14 +211,3 @@ class Classifier:
         if len(self.clusters) > self.limits.clients:
             known = sorted(self.clusters.items(), key=lambda item: item[1][1])
             self.clusters = dict(known[len(known) - self.limits.clients * 9 // 10 :])
-
-
-def _embed(page: Page, at: float, size: int, rtt: float | None) -> None:
-    if not page.objects:
-        page.first = at
-    page.objects += 1
-    page.embedded += size
-    if at > page.last:
-        page.last = at
-    if rtt is not None:
-        page.rtt = rtt if page.rtt is None else min(page.rtt, rtt)  # the least has the least queueing in it

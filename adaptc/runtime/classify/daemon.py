@@ -26,6 +26,7 @@ BATCH = 8 << 20  # bytes of each log that are read at a time, and
 _SLICE = 200_000  # lines of history: a second's work, after which the watchdog hears from us
 _BATCHES = 30  # in a step: then it is time for a table, even when the log grows faster than it is read
 _BUFFERED = 10.0  # seconds that a server may keep lines to itself
+_TELLING = 100  # lines after which it is told that most are in another format
 
 
 class ClassifyDaemon:
@@ -53,6 +54,7 @@ class ClassifyDaemon:
         if self._is_new:
             self._read_history()
         self._read_new()
+        self._complain_of_format()
         self._used += sum(1 for _ in self._classifier.sweep(epoch - _BUFFERED))
         if clock - self._written >= self._settings.write_every:
             self._written = clock
@@ -76,10 +78,13 @@ class ClassifyDaemon:
     def _read_history(self) -> None:
         self._is_new = False
         if self._settings.history:
-            found = read_history(self._settings.history, self._parser, self._unacted, self._skipped)
+            skipped = [0]
+            found = read_history(self._settings.history, self._parser, self._unacted, skipped)
             while part := list(islice(found, _SLICE)):
                 self._used += sum(1 for _ in self._classifier.feed(part))
                 notify("WATCHDOG=1")
+            if skipped[0]:
+                self._complain("history", f"{skipped[0]:,} lines of the history are not in the format")
 
     def _read_new(self) -> None:
         for _ in range(_BATCHES):
@@ -99,6 +104,14 @@ class ClassifyDaemon:
                 yield line
         except OSError as error:
             self._complain(str(follower.path), f"{follower.path} cannot be read: {error}")
+            return
+        if follower.mark is None:
+            self._complain(str(follower.path), f"there is no log {follower.path}; it is read when it is there")
+
+    def _complain_of_format(self) -> None:
+        if self._lines >= _TELLING and 2 * self._skipped[0] > self._lines:
+            shares = f"{self._skipped[0]:,} of {self._lines:,} log lines"
+            self._complain("format", f"{shares} are not in the format that log_format names")
 
     # ---- writing
 

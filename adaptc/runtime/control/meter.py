@@ -16,6 +16,7 @@ from adaptc.runtime.sensors.status_page import ServerStatus, StatusPage
 
 BATCH = 64 << 20  # bytes of a log in one sample; a server that writes more has other problems
 _REJECTED = 503
+_TELLING = 10  # lines in another format that are no accident: single ones are requests that were no HTTP
 
 
 class LoadUnknown(Exception):
@@ -35,6 +36,7 @@ class Meter(Protocol):
 
 @dataclass(slots=True)
 class _Sum:
+    lines: int = 0
     requests: int = 0
     rejected: int = 0
     octets: int = 0
@@ -54,6 +56,9 @@ class LogMeter:
         total = _Sum()
         for follower in self._followers:
             self._add(follower, total)
+        if total.lines >= _TELLING and not total.requests:
+            names = ", ".join(str(one.path) for one in self._followers)
+            raise LoadUnknown(f"no line of {names} is in the format that log_format names")
         return Load(total.requests / elapsed, total.rejected / elapsed, total.octets / 1000 / elapsed)
 
     def _add(self, follower: Follower, total: _Sum) -> None:
@@ -61,6 +66,7 @@ class LogMeter:
             if not follower.path.exists():
                 raise LoadUnknown(f"there is no log {follower.path}")
             for line in follower.lines(BATCH):
+                total.lines += 1
                 entry = self._parse(line)
                 if entry is not None:
                     total.requests += 1
