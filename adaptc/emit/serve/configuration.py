@@ -18,8 +18,9 @@ from adaptc.emit.serve.policy import CLASSES, CONF_DIRECTORY, Policy
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+CLASS_TREES = "apache-trees.txt"
 FILES: Mapping[str, tuple[str, ...]] = {
-    "apache": ("apache.conf",),
+    "apache": ("apache.conf", CLASS_TREES),
     "htaccess": ("htaccess",),
     "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf"),
 }
@@ -28,9 +29,11 @@ FILES: Mapping[str, tuple[str, ...]] = {
 def render(server: str, policy: Policy) -> dict[str, str]:
     """Return the configuration files of ``server`` by name; texts are to be written with ``os.fsencode``.
 
-    Raises ``UsageError`` for a path that the server cannot be told, or a template that is wrong.
+    Those that the policy has no use for are left out. Raises ``UsageError`` for a path that the server cannot be told,
+    or a template that is wrong.
     """
-    return {name: _rendered(server, name, policy) for name in FILES[server]}
+    names = [name for name in FILES[server] if name != CLASS_TREES or policy.serve.classes]
+    return {name: _rendered(server, name, policy) for name in names}
 
 
 def _rendered(server: str, name: str, policy: Policy) -> str:
