@@ -98,7 +98,7 @@ class CostConfig:
     data_uri_max: int = 2048
 
 
-SERVERS = ("apache", "htaccess", "nginx", "actions")
+SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
 FRESHNESS = ("existence", "strict")
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
