@@ -99,7 +99,6 @@ class CostConfig:
 
 
 SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
-FRESHNESS = ("existence", "strict")
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
 
@@ -132,7 +131,6 @@ class ServeConfig:
     class_map: str = "dbm"
     expose: bool = True
     exclude: tuple[str, ...] = ()
-    freshness: str = "existence"
     trusted_proxies: tuple[str, ...] = ()
     client_header: str = "X-Forwarded-For"
     htaccess_trees: str = "/.adaptc-trees"
@@ -397,7 +395,6 @@ FIELDS: dict[str, Check] = {
     "serve.class_map": _one_of(*CLASS_MAPS),
     "serve.expose": _flag,
     "serve.exclude": _url_paths,
-    "serve.freshness": _one_of(*FRESHNESS),
     "serve.trusted_proxies": _networks,
     "serve.client_header": _header_name,
     "serve.htaccess_trees": _url_path,
