@@ -98,8 +98,7 @@ class CostConfig:
     data_uri_max: int = 2048
 
 
-SERVERS = ("apache", "htaccess", "nginx", "actions")
-FRESHNESS = ("existence", "strict")
+SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
 
@@ -132,7 +131,6 @@ class ServeConfig:
     class_map: str = "dbm"
     expose: bool = True
     exclude: tuple[str, ...] = ()
-    freshness: str = "existence"
     trusted_proxies: tuple[str, ...] = ()
     client_header: str = "X-Forwarded-For"
     htaccess_trees: str = "/.adaptc-trees"
@@ -409,7 +407,6 @@ FIELDS: dict[str, Check] = {
     "serve.class_map": _one_of(*CLASS_MAPS),
     "serve.expose": _flag,
     "serve.exclude": _url_paths,
-    "serve.freshness": _one_of(*FRESHNESS),
     "serve.trusted_proxies": _networks,
     "serve.client_header": _header_name,
     "serve.htaccess_trees": _url_path,

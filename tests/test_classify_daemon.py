@@ -153,6 +153,7 @@ TABLE = Table(
     {net("10.1.0.0/16"): "poor", net("10.1.2.0/24"): "normal", net("2001:db8::/32"): "rich"},
 )
 KEYS = {"10.1": "poor", "10.1.2": "normal", "10.1.2.9": "rich", "2001:db8:1:2::5": "poor"}
+INDEXED = KEYS | {"10.1": "+", "10.1=": "poor", "2001:db8:1:": "+"}  # as Apache looks them up
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 def test_the_table_as_text(directory: RunDirectory) -> None:
     write_text(directory, TABLE)
     lines = (directory.path / "classes.txt").read_text().splitlines()
-    assert dict(line.split() for line in lines) == KEYS
+    assert dict(line.split() for line in lines) == INDEXED
 
 
 def test_the_table_for_nginx_geo(directory: RunDirectory) -> None:
@@ -208,7 +209,7 @@ def test_the_table_as_dbm_by_the_tool_of_apache(
     write_dbm(directory, TABLE)
     lines = (directory.path / "classes.dbm").read_text().splitlines()
     assert lines[0] == "made"
-    assert dict(line.split() for line in lines[1:]) == KEYS
+    assert dict(line.split() for line in lines[1:]) == INDEXED
     assert sorted(path.name for path in directory.path.iterdir()) == ["classes.dbm"]
 
 
@@ -277,7 +278,7 @@ def test_a_slow_client_gets_into_the_tables(bench: Bench, log: Path) -> None:
         append(log, visit("10.0.0.1", bench.now, 9))
         bench.step()
         assert markers(bench.run) == ({} if number == 0 else {"10.0.0": "poor"})
-    assert (bench.run.path / "classes.txt").read_text() == "10.0.0 poor\n"
+    assert (bench.run.path / "classes.txt").read_text() == "10.0 +\n10.0.0 poor\n"
     status = bench.status()
     assert (status["lines"], status["retrievals"], status["clients"]) == (6, 3, 1)
     assert (status["addresses"], status["networks"], status["table_age"]) == ({}, {"poor": 1}, 60)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 import servers
 from built_site import BuiltSite
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
@@ -47,7 +47,12 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
 
 
 @pytest.mark.servers
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(
     folder=NAMES,
     name=TEXT,
@@ -106,8 +111,17 @@ def check_apache(made: Policy, scratch: Path) -> None:
         with pytest.raises(UsageError, match="cannot be written"):
             render("apache", made)
         return
-    local = f'<Directory "/srv">\n{render("htaccess", made)["htaccess"]}</Directory>'
-    text = servers.apache_text(scratch, 8080, scratch, f"{render('apache', made)['apache.conf']}\n{local}")
+    texts = render("apache", made)
+    (Path(made.output) / "serve").mkdir()
+    for name in set(texts) - {"apache.conf"}:
+        (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
+    if set("\n\r") & set(made.index):
+        with pytest.raises(UsageError, match="htaccess cannot be written"):
+            render("htaccess", made)
+        local = ""
+    else:
+        local = f'<Directory "/srv">\n{render("htaccess", made)["htaccess"]}</Directory>'
+    text = servers.apache_text(scratch, 8080, scratch, f"{texts['apache.conf']}\n{local}")
     (scratch / "apache.conf").write_text(text, "utf-8")
     found = servers.apache_check(scratch / "apache.conf")
     assert found.returncode == 0, found.stderr

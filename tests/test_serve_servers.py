@@ -322,6 +322,7 @@ def test_a_bucket_has_its_level_and_may_be_rejected(ladder: ServedSite) -> None:
         reply = server.get("/", x_server_actions=".full")
         assert (reply.status, reply.headers["retry-after"], reply.headers["cache-control"]) == (503, "7", "no-store")
         assert reply.headers["x-adapt"] == "0/-"
+        assert server.get("/", x_server_actions="none").status == 503
 
 
 def test_clients_are_spread_over_the_buckets(ladder: ServedSite) -> None:

@@ -60,7 +60,7 @@ def patient_of(config: Config, policy: Policy, setup: Setup) -> Patient:
 def _emitted(policy: Policy, server: str) -> dict[str, str]:
     """Return what would be written now of the files that were emitted for a server."""
     folder = Path(policy.output) / CONF_DIRECTORY
-    forms = [form for form in FORMS[server] if all(os.path.exists(folder / name) for name in FILES[form])]
+    forms = [form for form in FORMS[server] if os.path.exists(folder / FILES[form][0])]
     return {name: text for form in forms for name, text in render(form, policy).items()}
 
 

@@ -86,9 +86,11 @@ class Policy:
 
     def tree(self, level: str, asked: str) -> str:
         """Return the level that is served when a bucket says ``level`` to a client of class ``asked``."""
+        if level == REJECT:
+            return level
         if asked == NO_ACTION:
             return OFF
-        if level in (REJECT, OFF) or asked not in self.class_levels:
+        if asked not in self.class_levels:
             return level
         return max(level, self.class_levels[asked], key=self.levels.index)
 
@@ -99,6 +101,13 @@ class Policy:
                 served = self.tree(level, asked)
                 if served != level:
                     yield level, asked, served
+
+    def every_tree(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield (level of the bucket, what the client asks for, class, level that is served) for all there may be."""
+        for level in self.outcomes:
+            for asked in ("", NO_ACTION, *self.asked):
+                for name in CLASSES:
+                    yield level, asked, name, self.tree(level, asked or name)
 
 
 def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Policy:
