@@ -116,14 +116,18 @@ class Engine:
                 self._settle_arrived()
 
     def _settle_arrived(self) -> None:
-        """Settle what came together in one transaction; the network never waits for more than one page to be parsed."""
+        """Settle what came together in one transaction.
+
+        The next requests go out before a page is parsed, so that the network does not wait for it.
+        """
         for _ in range(_TOGETHER):
             if not self._arrived:
                 return
+            if len(self._arrived) < _TOGETHER:
+                self._start()
+            self._arrived.extend(self._ended(0.0))
             self._settle(self._arrived.popleft())
             self.on_settled()
-            self._start()
-            self._arrived.extend(self._ended(0.0))
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)
