@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from adaptc.crawl.asking import Asking
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.discover.feeds import SITEMAP
 from adaptc.crawl.fetch import Fetcher, Request, Response
@@ -47,6 +48,7 @@ class Engine:
     ) -> None:
         self.options, self.frontier, self.fetcher = options, frontier, fetcher
         self.settler, self.claims = settler, claims
+        self.asking = Asking(options, settler.scope, frontier, settler.mirror)
         network = options.network
         self.pace = Pace(network.wait, network.random_wait, network.connections, network.all_connections)
         self.waiting = Waiting()
@@ -146,7 +148,7 @@ class Engine:
         self._is_drained = not rows
         for row in rows:
             found = parts_of(row.url)
-            self.waiting.add(self.settler.prepared(Task(row, found.origin, found.host)))
+            self.waiting.add(self.asking.prepared(Task(row, found.origin, found.host)))
             self._loaded = row.rank or 0
 
     def _start(self) -> None:
@@ -169,7 +171,7 @@ class Engine:
         if self.settler.from_disk(task.row):
             return True
         self.pace.started(task.host, now)
-        self.fetcher.start(self.settler.request(task))
+        self.fetcher.start(self.asking.request(task))
         return True
 
     def _forbidden(self, task: Task) -> str:
@@ -223,7 +225,7 @@ class Engine:
             self._ask_robots(_RobotsTask(task.origin, host, target, task.hops + 1), self.clock())
             return
         status = UNREACHABLE if response.error else head.status
-        body = self.settler.decoded(response) if 200 <= status < 300 else b""
+        body = self.settler.keeping.decoded(response) if 200 <= status < 300 else b""
         robots = robots_of(status, body)
         self._robots[task.origin] = robots
         self.pace.slow_down(parts_of(task.origin + "/").host, robots.delay)
@@ -241,7 +243,7 @@ class Engine:
     def _add_sitemaps(self, robots: Robots, origin: str) -> None:
         found = (resolved(origin + "/", written) for written in robots.sitemaps)
         links = [Found(url, 1, requisite=False, place=SITEMAP) for url in found if url is not None]
-        self.settler.add_sitemaps(links)
+        self.settler.links.add_sitemaps(links)
 
     # ---- what came
 
@@ -250,7 +252,10 @@ class Engine:
         if isinstance(task, _RobotsTask):
             self._robots_arrived(task, response)
             return
-        pause = self.settler.pause(task, response)
+        if self.settler.limit is not None:  # it was under way when the limit was reached
+            self.settler.refuse(task.row, *self.settler.limit)
+            return
+        pause = self.asking.pause(task, response)
         if pause is None:
             self.settler.settle(task, response)
             return
