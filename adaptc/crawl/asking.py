@@ -8,12 +8,13 @@ from pathlib import Path
 from adaptc import media
 from adaptc.crawl.discover.content import PARSED, kind_of
 from adaptc.crawl.fetch import Request, Response
-from adaptc.crawl.frontier import Frontier, Row
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.head import Head
 from adaptc.crawl.mirror import Mirror, http_date
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
 from adaptc.crawl.partial import part_of, range_fields, validator
+from adaptc.crawl.rows import Row
 from adaptc.crawl.scope import Refusal, Scope
 from adaptc.crawl.waiting import Task
 from adaptc.crawl.weburl import parts_of

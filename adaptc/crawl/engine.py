@@ -15,11 +15,12 @@ from adaptc.crawl.asking import Asking
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.discover.feeds import SITEMAP
 from adaptc.crawl.fetch import Fetcher, Request, Response
-from adaptc.crawl.frontier import Found, Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.names import name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.pace import Pace
 from adaptc.crawl.robots import MOST_REDIRECTS, UNREACHABLE, Robots, robots_of
+from adaptc.crawl.rows import Found, Row, State
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.waiting import Task, Waiting
 from adaptc.crawl.weburl import parts_of, resolved

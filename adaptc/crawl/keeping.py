@@ -11,12 +11,13 @@ from adaptc.crawl.claims import Claims
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovered
 from adaptc.crawl.fetch import Response
-from adaptc.crawl.frontier import Frontier, Row
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.head import Head
 from adaptc.crawl.mirror import Mirror, Outside, http_time
 from adaptc.crawl.names import adjusted, server_name
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.partial import continues, part_of, total
+from adaptc.crawl.rows import Row
 from adaptc.crawl.scope import Scope
 from adaptc.crawl.weburl import parts_of
 

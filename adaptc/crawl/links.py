@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adaptc.crawl.discover.link import Discovered, Link
-from adaptc.crawl.frontier import Found, Frontier, Row
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.packing import pack
+from adaptc.crawl.rows import Found, Row
 from adaptc.crawl.scope import Candidate, Scope
 from adaptc.crawl.weburl import parts_of, without_parameters
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
+from adaptc.crawl.rows import Row, State
 
 
 def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:

@@ -13,7 +13,7 @@ from adaptc.crawl.claims import Claims
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovered
 from adaptc.crawl.fetch import Response
-from adaptc.crawl.frontier import Found, Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.head import Head
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.keeping import Keeping, Kept, Unkept
@@ -23,6 +23,7 @@ from adaptc.crawl.names import name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.packing import unpack
 from adaptc.crawl.redirects import bad_redirect
+from adaptc.crawl.rows import Found, Row, State
 from adaptc.crawl.scope import Candidate, Refusal, Scope
 from adaptc.crawl.table import policy_key
 from adaptc.crawl.waiting import Task
