@@ -52,6 +52,8 @@ CASES = [
     Case("no robots.txt", TWO, asked=ALL),
     Case("robots.txt forbidden", robots(Answer("", 403)), asked=ALL),
     Case("robots.txt broken: everything is forbidden", robots(Answer("", 500)), asked=NONE),
+    Case("robots.txt broken for a moment", robots(Answer("", 503, after=(Answer("", 404),))), asked=ALL),
+    Case("robots.txt cut off for a moment", robots(Answer(raw=b"", after=(Answer("", 404),))), asked=ALL),
     Case(
         "robots.txt redirected",
         {**TWO, "/robots.txt": redirect("/r.txt"), "/r.txt": "User-agent: *\nDisallow: /a"},
