@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+TLS = Path(__file__).parent / "data/tls"
 
 HTML, CSS, SVG = "text/html", "text/css", "image/svg+xml"
 _TYPES = {
@@ -60,9 +64,9 @@ Resource = str | bytes | Answer
 class Server:
     """The running server: ``base`` is its URL, ``other`` the same server under another host name."""
 
-    def __init__(self, resources: Mapping[str, Resource], port: int) -> None:
+    def __init__(self, resources: Mapping[str, Resource], port: int, scheme: str = "http") -> None:
         self.port = port
-        self.base, self.other = f"http://127.0.0.1:{port}", f"http://localhost:{port}"
+        self.base, self.other = f"{scheme}://127.0.0.1:{port}", f"{scheme}://localhost:{port}"
         self.resources = {path: self._filled(one) for path, one in resources.items()}
         self.asked: list[Asked] = []
         self.connections = 0
@@ -175,10 +179,23 @@ class _Threads(socketserver.ThreadingTCPServer):
         """A client that hangs up is nothing to print."""
 
 
+def tls(*, asks_clients: bool = False) -> ssl.SSLContext:
+    """A server's certificate for 127.0.0.1 and localhost, which only tests/data/tls/ca.pem vouches for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "server.pem")
+    if asks_clients:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(TLS / "ca.pem")
+    return context
+
+
 @contextmanager
-def serving(resources: Mapping[str, Resource]) -> Iterator[Server]:
+def serving(resources: Mapping[str, Resource], context: ssl.SSLContext | None = None) -> Iterator[Server]:
     with _Threads(("127.0.0.1", 0), _Handler) as threads:
-        site = threads.site = Server(resources, threads.server_address[1])  # type: ignore[attr-defined]
+        site = Server(resources, threads.server_address[1], "https" if context else "http")
+        threads.site = site  # type: ignore[attr-defined]
+        if context is not None:
+            threads.socket = context.wrap_socket(threads.socket, server_side=True, do_handshake_on_connect=False)
         thread = threading.Thread(target=threads.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:

@@ -13,7 +13,7 @@ import brotli
 import pytest
 import zstandard
 from crawl_case import Case, check, crawl
-from crawl_server import Answer, Asked, free_port, redirect, serving
+from crawl_server import TLS, Answer, Asked, free_port, redirect, serving, tls
 
 TWO = {"/": '<a href="a.html">a</a><a href="b.html">b</a>', "/a.html": "a", "/b.html": "b"}
 
@@ -52,6 +52,8 @@ CASES = [
     Case("no robots.txt", TWO, asked=ALL),
     Case("robots.txt forbidden", robots(Answer("", 403)), asked=ALL),
     Case("robots.txt broken: everything is forbidden", robots(Answer("", 500)), asked=NONE),
+    Case("robots.txt broken for a moment", robots(Answer("", 503, after=(Answer("", 404),))), asked=ALL),
+    Case("robots.txt cut off for a moment", robots(Answer(raw=b"", after=(Answer("", 404),))), asked=ALL),
     Case(
         "robots.txt redirected",
         {**TWO, "/robots.txt": redirect("/r.txt"), "/r.txt": "User-agent: *\nDisallow: /a"},
@@ -462,3 +464,38 @@ def test_one_family_of_addresses(tmp_path: Path) -> None:
     with serving({"/": "x"}) as server:
         assert crawl(server, tmp_path / "m", "-4").code == 0
         assert crawl(server, tmp_path / "n", f"-6 {server.other}/", start="").code == 4
+
+
+# ---- TLS
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("", 5),
+        ("--ca-certificate {tls}/ca.pem", 0),
+        ("--no-check-certificate", 0),
+        ("--ca-certificate {tls}/client.pem", 5),
+    ],
+)
+def test_certificates_of_servers(options: str, code: int, tmp_path: Path) -> None:
+    with serving({"/": "<a href=/x>x</a>", "/x": "x"}, tls()) as server:
+        outcome = crawl(server, tmp_path / "m", f"-t 1 {options.replace('{tls}', str(TLS))}")
+        assert outcome.code == code
+        assert outcome.files() == (set() if code else {"index.html", "x"})
+
+
+@pytest.mark.parametrize(
+    ("options", "works"), [("", False), ("--certificate {tls}/client.pem --private-key {tls}/client.pem", True)]
+)
+def test_certificates_of_clients(options: str, works: bool, tmp_path: Path) -> None:
+    with serving({"/": "x"}, tls(asks_clients=True)) as server:
+        outcome = crawl(server, tmp_path / "m", f"-t 1 --no-check-certificate {options.replace('{tls}', str(TLS))}")
+    assert outcome.files() == ({"index.html"} if works else set())
+
+
+def test_only_https(tmp_path: Path) -> None:
+    with serving({"/": "<a href=http://127.0.0.1:{port}/x>x</a><a href=y>y</a>", "/y": "y"}, tls()) as server:
+        outcome = crawl(server, tmp_path / "m", f"--https-only --ca-certificate {TLS}/ca.pem")
+    assert outcome.files() == {"index.html", "y"}
+    assert [line["rule"] for line in outcome.log() if line["decision"] == "refused"] == ["https-only"]

@@ -14,11 +14,12 @@ from pathlib import Path
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.fetch import Fetcher
-from adaptc.crawl.frontier import Frontier, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.options import CrawlOptions, RecordOptions
 from adaptc.crawl.report import broken_links, gone_files
+from adaptc.crawl.rows import State
 from adaptc.crawl.scope import Scope
 from adaptc.crawl.settle import Archive, Settler
 from adaptc.crawl.table import write_table

@@ -18,6 +18,7 @@ from adaptc.crawl.curlsetup import add_cookies, cookie_lines, own_headers, set_u
 from adaptc.crawl.fetch import Request, Response
 from adaptc.crawl.head import Head, parse_head
 from adaptc.crawl.network import NetworkOptions
+from adaptc.crawl.scope import Refusal
 from adaptc.crawl.weburl import parts_of
 from adaptc.fs import write_atomic
 
@@ -60,7 +61,7 @@ class _Transfer:
         self.chunks: list[bytes] = []
         self.file: IO[bytes] | None = None
         self.received = 0
-        self.refused: str | None = None
+        self.refused: Refusal | None = None
         self.sent: list[bytes] = []
 
     def parsed(self) -> Head:

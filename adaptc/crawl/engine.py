@@ -1,7 +1,7 @@
 """A crawl from its start URLs to the last file: level by level, several connections at once, one thread.
 
 The loop asks for what may be asked for now, waits for the network, and settles what came (``settle``). Parsing is
-fast enough for one thread (380 MB/s); what would not be is bookkeeping, so it is one transaction a response.
+fast enough for one thread (380 MB/s).
 """
 
 from __future__ import annotations
@@ -9,34 +9,23 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from adaptc.crawl.asking import Asking
 from adaptc.crawl.claims import Claims
-from adaptc.crawl.discover.feeds import SITEMAP
-from adaptc.crawl.fetch import Fetcher, Request, Response
-from adaptc.crawl.frontier import Found, Frontier, Row, State
+from adaptc.crawl.fetch import Fetcher, Response
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.names import name_of
 from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.origins import Origins, RobotsTask
 from adaptc.crawl.pace import Pace
-from adaptc.crawl.robots import MOST_REDIRECTS, UNREACHABLE, Robots, robots_of
+from adaptc.crawl.rows import Row, State
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.waiting import Task, Waiting
-from adaptc.crawl.weburl import parts_of, resolved
+from adaptc.crawl.weburl import parts_of
 
 _WINDOW = 1000  # rows of the frontier that are held
-_TOGETHER = 16  # responses that are settled in one transaction: a killed crawl asks for no more than these again
+_UNSETTLED = 16  # responses that wait to be settled at the most: a killed crawl asks for them again
 _PATIENCE = 1.0  # seconds between looks at the clock when nothing happens
-
-
-@dataclass(slots=True)
-class _RobotsTask:
-    """A request for an origin's robots.txt, perhaps where it was redirected to."""
-
-    origin: str
-    host: str
-    url: str
-    hops: int = 0
-    tried: int = 0
 
 
 class Engine:
@@ -47,13 +36,14 @@ class Engine:
     ) -> None:
         self.options, self.frontier, self.fetcher = options, frontier, fetcher
         self.settler, self.claims = settler, claims
+        self.asking = Asking(options, settler.scope, frontier, settler.mirror)
         network = options.network
         self.pace = Pace(network.wait, network.random_wait, network.connections, network.all_connections)
+        self.origins = Origins(options, frontier, fetcher, settler, self.pace)
         self.waiting = Waiting()
         self.clock: Callable[[], float] = time.monotonic
         self.is_stopped: Callable[[], bool] = lambda: False
         self.on_settled: Callable[[], None] = lambda: None
-        self._robots: dict[str, Robots | None] = {}  # None while it is asked for
         self._loaded = -1  # the rank up to which the level's rows are in ``waiting``
         self._is_drained = False
         self._arrived: deque[Response] = deque()
@@ -112,16 +102,14 @@ class Engine:
             if not (self.fetcher.active or self.waiting or self._arrived):
                 return
             self._arrived.extend(self._ended(self._patience()))
-            with self.frontier:
-                self._settle_arrived()
+            if self._arrived:
+                self._keep_busy()
+                self._settle(self._arrived.popleft())
+                self.on_settled()
 
-    def _settle_arrived(self) -> None:
-        """Settle what came together in one transaction; the network never waits for more than one page to be parsed."""
-        for _ in range(_TOGETHER):
-            if not self._arrived:
-                return
-            self._settle(self._arrived.popleft())
-            self.on_settled()
+    def _keep_busy(self) -> None:
+        """Let the next requests go out before a page is parsed, so that the network does not wait for it."""
+        if len(self._arrived) < _UNSETTLED and not self.options.network.wait:
             self._start()
             self._arrived.extend(self._ended(0.0))
 
@@ -142,7 +130,7 @@ class Engine:
         self._is_drained = not rows
         for row in rows:
             found = parts_of(row.url)
-            self.waiting.add(self.settler.prepared(Task(row, found.origin, found.host)))
+            self.waiting.add(self.asking.prepared(Task(row, found.origin, found.host)))
             self._loaded = row.rank or 0
 
     def _start(self) -> None:
@@ -153,27 +141,20 @@ class Engine:
         while has_started and self.pace.active < self.pace.total:
             has_started = False
             for origin, line in self.waiting.lines():
-                if self.pace.may_start(line[0].host, now) and self._is_ready(origin, line[0].host, now):
+                if self.pace.may_start(line[0].host, now) and self.origins.is_ready(origin, line[0].host, now):
                     has_started = self._begin(self.waiting.take(origin), now) or has_started
         self.waiting.rotate()
 
     def _begin(self, task: Task, now: float) -> bool:
-        refused = self._forbidden(task)
+        refused = self.origins.refusal(task)
         if refused:
             self.settler.refuse(task.row, "robots", refused)
             return True
         if self.settler.from_disk(task.row):
             return True
         self.pace.started(task.host, now)
-        self.fetcher.start(self.settler.request(task))
+        self.fetcher.start(self.asking.request(task))
         return True
-
-    def _forbidden(self, task: Task) -> str:
-        """Return why robots.txt forbids a URL, nothing when it does not; what the user named is asked for anyway."""
-        robots = self._robots.get(task.origin) if self.options.robots else None
-        if robots is None or task.row.place == "start" or robots.allows(task.row.url):
-            return ""
-        return robots.reason
 
     def _patience(self) -> float:
         """Return how long to wait for the network: until something may start that may not now."""
@@ -190,63 +171,17 @@ class Engine:
                 soonest = min(soonest, now + wait)
         return max(0.0, soonest - now)
 
-    # ---- robots.txt
-
-    def _is_ready(self, origin: str, host: str, now: float) -> bool:
-        """Whether an origin's rules are known; else ask for them."""
-        if not self.options.robots:
-            return True
-        if origin in self._robots:
-            return self._robots[origin] is not None
-        known = self.frontier.robots(origin)
-        if known is not None:
-            self._robots[origin] = robots_of(*known)
-            self.pace.slow_down(host, self._robots[origin].delay)  # type: ignore[union-attr]
-            return True
-        self._robots[origin] = None
-        self._ask_robots(_RobotsTask(origin, host, origin + "/robots.txt"), now)
-        return False
-
-    def _ask_robots(self, task: _RobotsTask, now: float) -> None:
-        self.pace.started(task.host, now)
-        self.fetcher.start(Request(task, task.url))
-
-    def _robots_arrived(self, task: _RobotsTask, response: Response) -> None:
-        head = response.head
-        target = resolved(task.url, head.get("location") or "") if 300 <= head.status < 400 else None
-        if target is not None and task.hops < MOST_REDIRECTS:
-            host = parts_of(target).host
-            self._ask_robots(_RobotsTask(task.origin, host, target, task.hops + 1), self.clock())
-            return
-        status = UNREACHABLE if response.error else head.status
-        body = self.settler.decoded(response) if 200 <= status < 300 else b""
-        robots = robots_of(status, body)
-        self._robots[task.origin] = robots
-        self.pace.slow_down(parts_of(task.origin + "/").host, robots.delay)
-        with self.frontier:
-            self.frontier.remember_robots(task.origin, status, body)
-            if parts_of(task.origin + "/").host in self.settler.scope.hosts:
-                self._robots_found(task.origin, robots, response, body)
-
-    def _robots_found(self, origin: str, robots: Robots, response: Response, body: bytes) -> None:
-        if robots.rules is not None:
-            self.settler.keep_robots(origin + "/robots.txt", response, body)
-        if self.options.sitemaps:
-            self._add_sitemaps(robots, origin)
-
-    def _add_sitemaps(self, robots: Robots, origin: str) -> None:
-        found = (resolved(origin + "/", written) for written in robots.sitemaps)
-        links = [Found(url, 1, requisite=False, place=SITEMAP) for url in found if url is not None]
-        self.settler.add_sitemaps(links)
-
     # ---- what came
 
     def _settle(self, response: Response) -> None:
         task = response.request.key
-        if isinstance(task, _RobotsTask):
-            self._robots_arrived(task, response)
+        if isinstance(task, RobotsTask):
+            self.origins.arrived(task, response, self.clock)
             return
-        pause = self.settler.pause(task, response)
+        if self.settler.limit is not None:  # it was under way when the limit was reached
+            self.settler.refuse(task.row, *self.settler.limit)
+            return
+        pause = self.asking.pause(task, response)
         if pause is None:
             self.settler.settle(task, response)
             return

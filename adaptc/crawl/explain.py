@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import STATE
+from adaptc.crawl.rows import Row, State
 from adaptc.crawl.weburl import start_url
 from adaptc.diagnostics import UsageError
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adaptc.crawl.head import Head
+from adaptc.crawl.scope import Refusal
 
 
 @dataclass(slots=True)
@@ -22,7 +23,7 @@ class Request:
     url: str
     method: str = "GET"
     headers: tuple[str, ...] = ()
-    admit: Callable[[Head], str | None] = field(default=lambda _head: None)
+    admit: Callable[[Head], Refusal | None] = field(default=lambda _head: None)
     spool: str | None = None
 
 
@@ -45,7 +46,7 @@ class Response:
     error: str = ""
     message: str = ""
     is_final: bool = False
-    refused: str | None = None
+    refused: Refusal | None = None
     sent: bytes = b""
     address: str = ""
     seconds: float = 0.0

@@ -12,105 +12,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-SCHEMA = 1
+from adaptc.crawl.rows import Found, Row, State
+from adaptc.crawl.schema import RANK, SCHEMA, SELECT_ROW, TABLES, UPSERT
+
 _SEEN = 200_000  # URLs remembered in memory: about 30 MB
 _PARENTS = 1_000  # URLs remembered by id
-
-
-class State(IntEnum):
-    """What is known of a URL."""
-
-    FOUND = 0  # waits for its level
-    QUEUED = 1  # of the level that is being fetched
-    STORED = 2  # its file is complete
-    REDIRECTED = 3  # leads to another URL (column ``target``)
-    FAILED = 4  # was wanted and could not be had
-    REFUSED = 5  # is out of scope, or forbidden
-    CHECKED = 6  # is there; not kept (``--spider``, or deleted after loading)
-    GONE = 7  # a former crawl stored it and this one did not meet it, or met an error
-
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE urls (
-  id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, depth INTEGER NOT NULL,
-  parent_rank INTEGER NOT NULL, position INTEGER NOT NULL, rank INTEGER, parent INTEGER, requisite INTEGER NOT NULL,
-  place TEXT, line INTEGER, run INTEGER NOT NULL,
-  name TEXT, status INTEGER, type TEXT, charset TEXT, size INTEGER, etag TEXT, modified TEXT, target INTEGER,
-  disk INTEGER, kind TEXT,
-  rule TEXT, reason TEXT);
-CREATE INDEX urls_queue ON urls (state, depth, rank) WHERE state < 2;
-CREATE TABLE names (key TEXT PRIMARY KEY, is_file INTEGER) WITHOUT ROWID;
-CREATE TABLE links (url INTEGER PRIMARY KEY, base TEXT, links BLOB);
-CREATE TABLE partial (url INTEGER PRIMARY KEY, validator TEXT);
-CREATE TABLE robots (origin TEXT PRIMARY KEY, status INTEGER, rules BLOB, run INTEGER) WITHOUT ROWID;
-"""
-
-
-class Row(NamedTuple):
-    """A URL and what is known of it. Sizes are bytes; ``modified`` is the Last-Modified field as it came."""
-
-    id: int
-    url: str
-    state: int
-    depth: int
-    rank: int | None
-    parent: int | None
-    requisite: int
-    place: str | None
-    line: int | None
-    name: str | None
-    status: int | None
-    type: str | None
-    charset: str | None
-    size: int | None
-    etag: str | None
-    modified: str | None
-    target: int | None
-    disk: int | None
-    kind: str | None
-    rule: str | None
-    reason: str | None
-
-
-_COLUMNS = ",".join(Row._fields)
-_ROW = f"SELECT {_COLUMNS} FROM urls"
-# A URL of a former run is entered anew, but keeps its name and validators. One that was refused may be wanted from
-# another place; one that waits belongs to the page that a sequential crawl would have met first.
-_UPSERT = f"""
-INSERT INTO urls (url, state, depth, parent_rank, position, parent, requisite, place, line, run, rule, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (url) DO UPDATE SET
-  state = excluded.state, depth = excluded.depth, parent_rank = excluded.parent_rank, position = excluded.position,
-  parent = excluded.parent, requisite = excluded.requisite, place = excluded.place, line = excluded.line,
-  run = excluded.run, rule = excluded.rule, reason = excluded.reason, rank = NULL, target = NULL
-WHERE urls.run < excluded.run
-   OR (excluded.state = {State.FOUND} AND (urls.state = {State.REFUSED} OR (urls.state = {State.FOUND}
-       AND excluded.depth <= urls.depth
-       AND (excluded.parent_rank, excluded.position) < (urls.parent_rank, urls.position))))
-"""
-_RANK = f"""
-UPDATE urls SET state = {State.QUEUED}, rank = ranked.rank
-FROM (SELECT id, ? + row_number() OVER (ORDER BY parent_rank, position) AS rank
-      FROM urls WHERE state = {State.FOUND} AND depth = ?) AS ranked
-WHERE urls.id = ranked.id
-"""
-
-
-class Found(NamedTuple):
-    """A link that was met and decided on. ``place`` is as ``Reference.where``; a refused one says why."""
-
-    url: str
-    depth: int
-    requisite: bool
-    place: str = ""
-    line: int = 0
-    rule: str = ""
-    reason: str = ""
 
 
 class Frontier:
@@ -125,7 +34,7 @@ class Frontier:
         self._urls: dict[int, str] = {}
         self._claimed_directories: set[str] = set()
         if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            self._db.executescript(_TABLES)
+            self._db.executescript(TABLES)
             self.set_meta("schema", str(SCHEMA))
         self.run = int(self.meta("run") or 0)
         self._partial = {row[0] for row in self._db.execute("SELECT url FROM partial")}  # large files: few
@@ -215,7 +124,7 @@ class Frontier:
         return before is not None and before[0] <= parent_rank and (before[1] or not requisite)
 
     def _insert(self, link: Found, state: State, parent: int | None, parent_rank: int, position: int) -> None:
-        self._db.execute(_UPSERT, (
+        self._db.execute(UPSERT, (
             link.url, state, link.depth, parent_rank, position, parent, link.requisite, link.place, link.line, self.run,
             link.rule or None, link.reason or None,
         ))  # fmt: skip
@@ -229,7 +138,7 @@ class Frontier:
             return None
         with self:
             first = int(self.meta("ranked") or 0)
-            self._db.execute(_RANK, (first, depth))
+            self._db.execute(RANK, (first, depth))
             self.set_meta("ranked", str(first + self._db.execute("SELECT changes()").fetchone()[0]))
         return int(depth)
 
@@ -237,7 +146,7 @@ class Frontier:
         """Return up to ``limit`` queued rows behind rank ``after``, in the order of their ranks."""
         # the state is written out: only so does SQLite use the index of waiting URLs
         rows = self._db.execute(
-            f"{_ROW} WHERE state = {State.QUEUED} AND rank > ? ORDER BY depth, rank LIMIT ?", (after, limit)
+            f"{SELECT_ROW} WHERE state = {State.QUEUED} AND rank > ? ORDER BY rank LIMIT ?", (after, limit)
         )
         return [Row(*row) for row in rows]
 
@@ -249,17 +158,21 @@ class Frontier:
 
     def waiting(self) -> int:
         """Return how many URLs wait to be fetched."""
-        # the states are written out: only so does SQLite count in the index of waiting URLs
-        return int(self._db.execute("SELECT COUNT(*) FROM urls WHERE state < 2").fetchone()[0])
+        # the states are written out: only so does SQLite count in the indexes of waiting URLs
+        states = (State.FOUND, State.QUEUED)
+        counts = (
+            self._db.execute(f"SELECT COUNT(*) FROM urls WHERE state = {state}").fetchone()[0] for state in states
+        )
+        return int(sum(counts))
 
     def row(self, url: str) -> Row | None:
         """Return what is known of a URL."""
-        row = self._db.execute(f"{_ROW} WHERE url = ?", (url,)).fetchone()
+        row = self._db.execute(f"{SELECT_ROW} WHERE url = ?", (url,)).fetchone()
         return Row(*row) if row else None
 
     def by_id(self, number: int) -> Row | None:
         """Return the row of an id."""
-        row = self._db.execute(f"{_ROW} WHERE id = ?", (number,)).fetchone()
+        row = self._db.execute(f"{SELECT_ROW} WHERE id = ?", (number,)).fetchone()
         return Row(*row) if row else None
 
     def url_of(self, number: int) -> str:
@@ -278,7 +191,8 @@ class Frontier:
         runs = "AND run = ?" if of_this_run else "AND run < ?"
         while True:
             rows = self._db.execute(
-                f"{_ROW} WHERE id > ? AND state IN ({marks}) {runs} ORDER BY id LIMIT 500", (last, *states, self.run)
+                f"{SELECT_ROW} WHERE id > ? AND state IN ({marks}) {runs} ORDER BY id LIMIT 500",
+                (last, *states, self.run),
             ).fetchall()
             if not rows:
                 return

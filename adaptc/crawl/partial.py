@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from adaptc.crawl.bodies import is_coded
-from adaptc.crawl.frontier import Row
 from adaptc.crawl.head import Head
+from adaptc.crawl.rows import Row
 
 _RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)\s*$", re.IGNORECASE)
 

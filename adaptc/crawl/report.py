@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adaptc.crawl.claims import Claims
-from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.packing import unpack
+from adaptc.crawl.rows import Row, State
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 
 

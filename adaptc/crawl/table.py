@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from adaptc import media
-from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.names import NameOptions, docroot_of
+from adaptc.crawl.rows import Row, State
 from adaptc.crawl.weburl import parts_of
 from adaptc.fs import write_atomic
 

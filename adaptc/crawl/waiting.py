@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adaptc.crawl.frontier import Row
+from adaptc.crawl.rows import Row
 
 
 @dataclass(slots=True)

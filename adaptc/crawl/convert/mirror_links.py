@@ -9,9 +9,10 @@ from adaptc.crawl.convert.linker import Linker, ServedLinker
 from adaptc.crawl.convert.page import convert_page
 from adaptc.crawl.discover.content import Kind
 from adaptc.crawl.discover.text import decode_page, decode_sheet
-from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror, http_time
 from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.rows import Row, State
 from adaptc.crawl.weburl import without_parameters
 from adaptc.css.references import rewrite_urls
 from adaptc.diagnostics import Diagnostic, Location, diagnose

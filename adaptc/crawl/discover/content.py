@@ -33,6 +33,8 @@ class Kind(Enum):
     OTHER = "other"
 
 
+# Kinds that are read for their links
+PARSED = frozenset(Kind) - {Kind.OTHER}
 _BY_TYPE = {
     media.HTML: Kind.PAGE, media.XHTML: Kind.PAGE, media.CSS: Kind.SHEET, media.SVG: Kind.SVG,
     "application/manifest+json": Kind.MANIFEST, "text/xml": Kind.XML, "application/xml": Kind.XML,

@@ -1,0 +1,134 @@
+"""What a request is: its method, its fields, and whether it is made again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from adaptc import media
+from adaptc.crawl.discover.content import PARSED, kind_of
+from adaptc.crawl.fetch import Request, Response
+from adaptc.crawl.frontier import Frontier
+from adaptc.crawl.head import Head
+from adaptc.crawl.mirror import Mirror, http_date
+from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
+from adaptc.crawl.partial import part_of, range_fields, validator
+from adaptc.crawl.rows import Row
+from adaptc.crawl.scope import Refusal, Scope
+from adaptc.crawl.waiting import Task
+from adaptc.crawl.weburl import parts_of
+
+_SIZEABLE = 1 << 20  # bytes from which on a file that is cut off is gone on with
+
+
+class Asking:
+    """Makes requests of tasks."""
+
+    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, mirror: Mirror) -> None:
+        self.options, self.scope, self.frontier, self.mirror = options, scope, frontier, mirror
+
+    def prepared(self, task: Task) -> Task:
+        """Complete a task: the method, and the fields of a conditional request."""
+        row, again = task.row, self.options.again
+        if self.options.spider:
+            task.method = "GET" if _may_hold_links(row) else "HEAD"
+        elif again.timestamping and row.name is not None:
+            task.headers = self._conditions(row, row.name)
+            task.conditional = bool(task.headers)
+        return task
+
+    def _conditions(self, row: Row, name: str) -> tuple[str, ...]:
+        """Return the fields that ask for a file only when it changed (RFC 9110, section 13.1)."""
+        size = self.mirror.size(name)
+        if size is None:
+            return ()
+        if row.etag is None and row.modified is None:
+            modified = self.mirror.modified(name)
+            return (f"If-Modified-Since: {http_date(modified)}",) if row.status is None and modified else ()
+        if row.disk != size:
+            return ()  # cut short, or written to by somebody: the whole is asked for
+        fields = [f"If-None-Match: {row.etag}"] if row.etag else []
+        return (*fields, *([f"If-Modified-Since: {row.modified}"] if row.modified else []))
+
+    def _range(self, task: Task) -> tuple[str, ...]:
+        """Return the fields that ask for the rest of a file that was cut off, nothing where the whole is asked for."""
+        row = task.row
+        if task.conditional or task.method != "GET":
+            return ()
+        part = Path(part_of(self.mirror.spool, row)) if self.frontier.is_partial(row.id) else None
+        if part is not None and part.exists():
+            condition = self.frontier.partial(row.id)
+            return range_fields(part.stat().st_size, condition) if condition else ()
+        left = row.name if self.options.again.continue_partial and row.status is None else None
+        if left is None or not self.mirror.size(left):
+            return ()
+        begun = self.mirror.read(left)
+        Path(part_of(self.mirror.spool, row)).write_bytes(begun)
+        return range_fields(len(begun), None)
+
+    def request(self, task: Task) -> Request:
+        """Return the request of a task."""
+        request = Request(
+            task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row)
+        )
+        request.admit = lambda head: self._admit(task, head)
+        return request
+
+    def _fields(self, task: Task) -> tuple[str, ...]:
+        referrer = self.options.network.referer
+        if referrer is None and task.row.parent is not None and task.row.place != "sitemap loc":
+            referrer = _referrer(self.frontier.url_of(task.row.parent), task.row.url)
+        fields = (*task.headers, *self._range(task))
+        return (*fields, f"Referer: {referrer}") if referrer else fields
+
+    def _admit(self, task: Task, head: Head) -> Refusal | None:
+        """Return why a body is not wanted, now that its head is there."""
+        if not 200 <= head.status < 300:
+            return None
+        refused = self.scope.response_refusal(task.row.url, head.media_type, head.length)
+        if refused is not None and task.row.place != "start":
+            return refused
+        if self.options.spider and kind_of(head.media_type, task.row.place or "", b"") not in PARSED:
+            return Refusal("spider", "is there")
+        if (head.length or 0) > _SIZEABLE and head.status == 200 and not self.options.spider:
+            with self.frontier:
+                self.frontier.remember_partial(task.row.id, validator(head))
+        return None
+
+    def pause(self, task: Task, response: Response) -> float | None:
+        """Return the seconds after which to try again, ``None`` when this is the last word."""
+        network = self.options.network
+        if task.method == "HEAD" and self._needs_get(task, response):
+            task.method, task.tried = "GET", task.tried - 1
+            return 0.0
+        if response.refused is not None or (network.tries and task.tried + 1 >= network.tries):
+            return None
+        if response.error:
+            return None if response.is_final else retry_wait(task.tried + 1, network.retry_wait)
+        if response.head.status not in network.retry_on:
+            return None
+        asked = retry_after(response.head.get("retry-after"), time.time())
+        if asked is not None and asked > LONGEST_RETRY_AFTER:
+            return None
+        return asked if asked is not None else retry_wait(task.tried + 1, network.retry_wait)
+
+    def _needs_get(self, task: Task, response: Response) -> bool:
+        """Whether the body must be had after all: the server knows no HEAD, or the file holds links."""
+        if response.error:
+            return False
+        if response.head.status in (403, 405, 501):
+            return True
+        is_parsed = kind_of(response.head.media_type, task.row.place or "", b"") in PARSED
+        return is_parsed and response.refused is None and 200 <= response.head.status < 300
+
+
+def _referrer(parent: str, url: str) -> str | None:
+    """Return the Referer of a request; a page had by TLS tells nobody without it (Referrer Policy's default)."""
+    return None if parent.startswith("https:") and url.startswith("http:") else parent
+
+
+def _may_hold_links(row: Row) -> bool:
+    """Whether a URL's name may be that of a page, a sheet, or anything else with links."""
+    known = media.by_name(parts_of(row.url).file)
+    return known is None or kind_of(known, row.place or "", b"") in PARSED
