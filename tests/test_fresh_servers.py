@@ -97,7 +97,7 @@ def noticed(one: Watched, path: str, since: float) -> float:
 def is_published(site: BuiltSite, path: str, version: int) -> bool:
     """Whether a version is in the trees; until it is, another change of the file is not told as one of its own."""
     try:
-        return f"-version-{version}".encode() in site.read(path, "full")
+        return re.search(rf"-version-{version}\b", site.read(path, "full").decode()) is not None
     except FileNotFoundError:
         return False
 
