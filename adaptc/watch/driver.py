@@ -6,7 +6,7 @@ import queue
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
@@ -42,8 +42,8 @@ from adaptc.watch.observing import Observing
 
 # Seconds between two looks at what no event tells of: whether the docroot's name leads elsewhere
 _LOOK = 0.25
-# Paths that a line for people names
-_NAMED = 3
+# Paths that a line for people names, and a record
+_NAMED, _RECORDED = 3, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,10 @@ class Watcher:
     def _opened(self, config: Config) -> Keeper:
         return Keeper(config, self._told, self.around.progress)
 
-    def _told(self, files: int, whole: bool) -> None:
-        self._queue.put(Noticed(time.monotonic(), files, whole))
+    def _told(self, paths: Sequence[str], whole: bool) -> None:
+        self._queue.put(Noticed(time.monotonic(), len(paths), whole))
+        if paths:
+            self.around.journal.record("noticed", files=len(paths), paths=paths[:_RECORDED])
 
     def _begin(self) -> None:
         """Watch first and compare then: nothing falls between."""
@@ -184,7 +186,7 @@ class Watcher:
         started = time.monotonic()
         if isinstance(command, Reconcile):
             if not self._keeper.reconcile():
-                self._told(0, True)
+                self._told((), True)
             return
         work = _WORKS[type(command)](self._keeper)
         self._tell(command, work, time.monotonic() - started)
@@ -203,7 +205,7 @@ class Watcher:
             removed=work.removed,
             refused=work.refused,
             seconds=round(seconds, 4),
-            paths=list(work.paths[:_NAMED]),
+            paths=work.paths[:_RECORDED],
             files=len(work.paths),
             **({"why": work.why} if work.why else {}),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ class Journal:
 
     def __init__(self, say: Callable[[str], None], records: list[IO[str]], terminal: IO[str] | None = None) -> None:
         self._say, self._records, self._terminal, self._status = say, records, terminal, ""
+        self._lock = threading.Lock()
 
     def tell(self, event: str, sentence: str, **values: Any) -> None:
         """Tell an event: its name, in words, and what it is made of."""
@@ -24,10 +26,15 @@ class Journal:
         self._write(_CLEAR)
         self._say(f"{time.strftime('%H:%M:%S', time.localtime(now))} {sentence}")
         self.status(self._status)
-        line = json.dumps({"at": round(now, 3), "event": event, "sentence": sentence, **values}, ensure_ascii=True)
-        for record in self._records:
-            record.write(line + "\n")
-            record.flush()
+        self.record(event, sentence=sentence, **values)
+
+    def record(self, event: str, **values: Any) -> None:
+        """Tell an event to programs only; other threads may."""
+        line = json.dumps({"at": round(time.time(), 4), "event": event, **values}, ensure_ascii=True)
+        with self._lock:
+            for one in self._records:
+                one.write(line + "\n")
+                one.flush()
 
     def status(self, sentence: str) -> None:
         """Say what is going on."""

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adaptc.api import bring_up_to_date, engine_of
@@ -43,7 +43,7 @@ class Keeper:
     Holds the output's lock until it is closed. Raises ``UsageError`` and ``OutputBusy`` when it is made.
     """
 
-    def __init__(self, config: Config, told: Callable[[int, bool], None], progress: Progress) -> None:
+    def __init__(self, config: Config, told: Callable[[Sequence[str], bool], None], progress: Progress) -> None:
         self.config = config
         self.best = engine_of(config, progress)
         quick = dataclasses.replace(config, build=dataclasses.replace(config.build, effort="fast"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from adaptc.digest import digest_chunks
 from adaptc.engine.gate import Gate
@@ -22,12 +22,15 @@ Known = Mapping[str, tuple[Resource, str]]
 
 
 class Notice:
-    """Notices changes below ``docroot``. ``told`` gets the number of files, and whether all must be looked at.
+    """Notices changes below ``docroot``. ``told`` gets the files, after they were
+    withdrawn, and whether all must be looked at.
 
     ``know`` tells what the files of the docroot are known as.
     """
 
-    def __init__(self, docroot: str, selection: Selection, gate: Gate, told: Callable[[int, bool], None]) -> None:
+    def __init__(
+        self, docroot: str, selection: Selection, gate: Gate, told: Callable[[Sequence[str], bool], None]
+    ) -> None:
         self.docroot, self.gate, self._told = docroot, gate, told
         self._tree = DiskTree(docroot)
         self._excluded = selection.excluder()
@@ -102,7 +105,7 @@ class Notice:
         for path in paths:
             wanted.update(dict.fromkeys(self._aliases.get(path, ())))
         self.gate.doubt(wanted)
-        self._told(len(wanted), whole)
+        self._told(list(wanted), whole)
 
 
 def _above(path: str) -> Iterator[str]:
