@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
+from adaptc import media
 from adaptc.passes.view import Settings
-from adaptc.pipeline import BY_NAME, Step
+from adaptc.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
+from adaptc.rulebook import load_levels
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
@@ -280,3 +282,20 @@ def test_a_sheet_that_a_frame_in_the_page_loads_as_well_stays():
                 files={"css/a.css": ".a{top:0}"})  # fmt: skip
     assert "<link rel=stylesheet href=css/a.css><script>" in text
     assert "noise.css" not in text
+
+
+def test_at_moderate_no_rule_that_is_used_gets_lost():
+    """Several passes of the level work on links to style sheets."""
+    level = load_levels(None, KNOWN_PASSES)["moderate"]
+    head = (
+        "<link rel=stylesheet href=noise.css><script>run()</script><link rel=stylesheet href=css/a.css>"
+        "<link id=theme rel=stylesheet href=css/b.css><link rel=stylesheet href=css/a.css>"
+    )
+    files = {"index.html": f"{HEAD}{head}<body><p class=a>text", "noise.css": NOISE}
+    files |= {"css/a.css": ".a{color:red}.x{margin:0}", "css/b.css": f".a{{font-weight:700}}{NOISE}"}
+    moderate = [step for step in plan_level(level).steps_for(media.HTML) if not step.of.labels]
+    done = SmallSite(files, settings=Settings(crowd_limit=5000)).rewrite("index.html", moderate, "words")
+    text = (done.content or b"").decode()
+    assert "color:red" in text
+    assert "font-weight:700" in text
+    assert "unused7" not in text
