@@ -22,16 +22,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from control_scenarios import SCENARIOS, Scenario
+from crowd import Crowd
 from mode_switch import CONFIGURATION, GROUPS, MODULES, NAME, apache
 
 PAPER_REQUEST, PAPER_KILOBYTE = 1.604, 0.063  # ms (section 7.2 there)
 PAGE, DEGRADED = 32, 4  # kB
-VISITORS = 250
 BOUND = 0.58
 
 HOST = """
@@ -51,128 +52,6 @@ HOST = """
     SetOutputFilter DEFLATE
 </VirtualHost>
 """
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """Sites with their keys of [daemons.control.sites.NAME], and the rate of each at a second of the run."""
-
-    title: str
-    sites: Mapping[str, Mapping[str, float]]
-    rates: Callable[[int], Mapping[str, float]]
-    seconds: int
-    learn: bool = False
-
-
-def guarantee(requests: float, megabits: float) -> dict[str, float]:
-    return {"requests": requests, "kilobytes": megabits * 125}
-
-
-STEP = Scenario(
-    "a step from 20 to 180 requests a second, and back",
-    {"site": {}},
-    lambda second: {"site": 180 if 15 <= second < 55 else 20},
-    70,
-)
-SCENARIOS = {
-    "step": STEP,
-    "learning": replace(STEP, title=f"{STEP.title}, a and b being learnt meanwhile", learn=True),
-    "12": Scenario(
-        "Figure 12: V1 50 requests a second, V2 0 to 100, best effort 150",
-        {"V1": guarantee(50, 13), "V2": guarantee(100, 27), "rest": {"priority": 2}},
-        lambda second: {"V1": 50, "V2": min(100, 2 * second), "rest": 150},
-        70,
-    ),
-    "14": Scenario(
-        "Figure 14: premium 100 requests a second, basic 0 to 120",
-        {"premium": {"priority": 1}, "basic": {"priority": 2}},
-        lambda second: {"premium": 100, "basic": min(120, 2 * second)},
-        80,
-    ),
-    "15": Scenario(
-        "Figure 15: V1 in its guarantee, V2 0 to 140 with one of 50, nobody else",
-        {"V1": guarantee(50, 13), "V2": guarantee(50, 13)},
-        lambda second: {"V1": 50, "V2": min(140, 2 * second)},
-        80,
-    ),
-    "16": Scenario(
-        "Figure 16: the same beside a best effort of 150",
-        {"V1": guarantee(50, 13), "V2": guarantee(50, 13), "rest": {"priority": 2}},
-        lambda second: {"V1": 50, "V2": min(140, 2 * second), "rest": 150},
-        80,
-    ),
-}
-
-
-# ---- visitors
-
-
-@dataclass
-class Visitor:
-    """An address with a connection that stays open; requests of one visitor wait for each other."""
-
-    port: int
-    site: str
-    address: str
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    channel: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def ask(self, path: str, seen: Counter[str]) -> None:
-        try:
-            async with asyncio.timeout(8), self.lock:
-                if self.channel is None:
-                    self.channel = await asyncio.open_connection(
-                        "127.0.0.1", self.port, local_addr=(self.address, 0), limit=1 << 20
-                    )
-                seen[await self._answer(path)] += 1
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            self.channel = None
-            seen["failed"] += 1
-
-    async def _answer(self, path: str) -> str:
-        assert self.channel is not None
-        reader, writer = self.channel
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.site}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-        if "content-length:" in head:
-            await reader.readexactly(int(head.partition("content-length:")[2].split("\r", 1)[0]))
-        else:
-            while size := int(await reader.readuntil(b"\r\n"), 16):  # chunks (RFC 9112, section 7.1)
-                await reader.readexactly(size + 2)
-            await reader.readexactly(2)
-        if "connection: close" in head:
-            writer.close()
-            self.channel = None
-        return head.split(" ", 2)[1]
-
-
-class Crowd:
-    """The visitors of all sites."""
-
-    def __init__(self, port: int, sites: list[str]) -> None:
-        self._visitors = {
-            site: [Visitor(port, site, f"127.{20 + place}.1.{number + 1}") for number in range(VISITORS)]
-            for place, site in enumerate(sites)
-        }
-        self._next: Counter[str] = Counter()
-        self._pending: set[asyncio.Task[None]] = set()
-        self.seen: dict[str, Counter[str]] = {site: Counter() for site in sites}
-
-    async def second(self, rates: Mapping[str, float], path: str = "/a.bin") -> None:
-        """Send the requests of a second, those of all sites evenly over it."""
-        start = time.monotonic()
-        moments = sorted(((number + 0.5) / rate, site) for site, rate in rates.items() for number in range(int(rate)))
-        for moment, site in moments:
-            await asyncio.sleep(max(0.0, start + moment - time.monotonic()))
-            visitor = self._visitors[site][self._next[site] % VISITORS]
-            self._next[site] += 1
-            task = asyncio.create_task(visitor.ask(path, self.seen[site]))
-            self._pending.add(task)
-            task.add_done_callback(self._pending.discard)
-        await asyncio.sleep(max(0.0, start + 1 - time.monotonic()))
-
-    async def finish(self) -> None:
-        await asyncio.gather(*self._pending)
 
 
 # ---- the server
