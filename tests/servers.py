@@ -60,8 +60,11 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def apache_text(root: Path, port: int, docroot: Path, inside: str, top: str = "") -> str:
-    """Return a whole configuration of Apache with one site; ``inside`` stands in its <VirtualHost>."""
+def apache_text(root: Path, port: int, docroot: Path, inside: str, top: str = "", override: str = "All") -> str:
+    """Return a whole configuration of Apache with one site; ``inside`` stands in its <VirtualHost>.
+
+    ``override`` is what .htaccess files in the docroot may say (AllowOverride).
+    """
     there = [name for name in MODULES.split() if (APACHE_MODULES / f"mod_{name}.so").exists()]
     modules = "\n".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so" for name in there)
     return f"""{modules}
@@ -79,10 +82,11 @@ MaxRequestWorkers 16
 {top}
 <Directory />
     Require all denied
+    AllowOverride None
 </Directory>
 <Directory "{docroot}">
     Require all granted
-    AllowOverride All
+    AllowOverride {override}
     Options FollowSymLinks
 </Directory>
 <VirtualHost *:{port}>
@@ -128,11 +132,11 @@ def nginx_check(file: Path, root: Path) -> subprocess.CompletedProcess[str]:
 
 
 @contextlib.contextmanager
-def apache(root: Path, docroot: Path, inside: str, top: str = "") -> Iterator[Server]:
+def apache(root: Path, docroot: Path, inside: str, top: str = "", override: str = "All") -> Iterator[Server]:
     """Run Apache with one site, which is configured by ``inside``."""
     root.mkdir(parents=True, exist_ok=True)
     port, file = free_port(), root / "apache2.conf"
-    file.write_bytes(os.fsencode(apache_text(root, port, docroot, inside, top)))
+    file.write_bytes(os.fsencode(apache_text(root, port, docroot, inside, top, override)))
     with _running(["/usr/sbin/apache2", "-f", str(file), "-DFOREGROUND"], port, root) as server:
         yield server
 

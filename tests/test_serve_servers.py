@@ -451,4 +451,4 @@ def test_the_log_shows_what_was_served(ladder: ServedSite) -> None:
     lines = log.read_text().splitlines()
     fields = r'.*" at=\d+\.\d{3} took=[\d.]+(?:us|s) served=(\S+) class=(\S+)'
     found = [re.fullmatch(fields, line) for line in lines]
-    assert [one and one.groups() for one in found] == [("poorer/br", "normal"), ("-/-", "normal")]
+    assert [one and one.groups() for one in found] == [("poorer/br", "normal"), ("-", "normal")]

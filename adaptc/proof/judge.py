@@ -27,7 +27,7 @@ KEPT_HEADERS = (
 )
 PRIVATE = "private, no-cache"
 NONE = "none"
-UNADAPTED = ("", "-", "-/-", "off/-")  # X-Adapt of an original
+UNADAPTED = ("", "-")  # X-Adapt of an original
 
 
 @dataclass(frozen=True, slots=True)

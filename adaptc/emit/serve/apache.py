@@ -30,7 +30,6 @@ def apache_words(policy: Policy) -> dict[str, Any]:
         "asked": asks(policy.trees_asked, policy.codings),
         "root_rw": quoting.apache_rewrite(policy.output),
         "level_rw": policy.start if fixed else f"%{{ENV:{policy.name}_level}}",
-        "level_flag": f"E={policy.name}_level:{policy.start}," if fixed else "",
         "log_format": apache_log_format(policy),
     }
 

@@ -3,7 +3,7 @@
     ... "user agent" at=1700000000.123 took=0.004s served=lossless/br class=poor
 
 ``at`` is the time, in seconds since 1970, when the request came (Apache) or was answered (nginx, which knows no other);
-``took`` ends in its unit, ``us`` or ``s``. ``served`` is level and coding, ``-/-`` for an original and ``0/-`` for a
+``took`` ends in its unit, ``us`` or ``s``. ``served`` is level and coding, ``-`` for an original and ``0/-`` for a
 rejected request. ``class`` is ``-`` where classes are off. docs/serving.md describes it for readers of logs.
 """
 
@@ -21,7 +21,7 @@ _NGINX = (
 def apache_log_format(policy: Policy) -> str:
     """Return the ``LogFormat`` directive; the format has the name of the policy."""
     name = policy.name
-    return f'LogFormat "{_APACHE} served=%{{{name}_level}}e/%{{{name}_coding}}e class=%{{{name}_class}}e" {name}'
+    return f'LogFormat "{_APACHE} served=%{{{name}_served}}e class=%{{{name}_class}}e" {name}'
 
 
 def nginx_log_format(policy: Policy) -> str:
