@@ -82,7 +82,7 @@ def build(config: Config, progress: Progress | None = None, screenshots: int = 0
     Raises ``UsageError`` for a wrong configuration, ``OutputBusy`` when another build is at work in the output, and
     ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
     """
-    engine = _engine(config, progress or Silent())
+    engine = engine_of(config, progress or Silent())
     with engine.lock():
         try:
             return _built(engine, screenshots)
@@ -95,22 +95,28 @@ def build(config: Config, progress: Progress | None = None, screenshots: int = 0
 
 def _built(engine: Builder, screenshots: int) -> BuildResult:
     with contextlib.closing(State(engine.state_path)) as state:
-        report = engine.run(state)
-        result = _result(engine, state, report, screenshots)
-        if report.worked:
-            Store(engine.cache).collect(engine.config.build.cache_size)
-        return result
+        return bring_up_to_date(engine, state, screenshots)[1]
+
+
+def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tuple[Report, BuildResult]:
+    """Build under a lock that the caller holds, with a state that is open; raises as ``build``, and ``GivenUp``."""
+    report = engine.run(state)
+    result = _result(engine, state, report, screenshots)
+    if report.worked:
+        Store(engine.cache).collect(engine.config.build.cache_size)
+    return report, result
 
 
 def plan(config: Config) -> Plan:
     """Return what ``build`` would do, without writing anything. Raises ``UsageError``."""
-    engine = _engine(config, Silent())
+    engine = engine_of(config, Silent())
     with contextlib.closing(State(engine.state_path, read_only=True)) as state:
         report = engine.plan(state)
         return Plan(report.reasons, report.removed, tuple(relevelled(report.loading, config)))
 
 
-def _engine(config: Config, progress: Progress) -> Builder:
+def engine_of(config: Config, progress: Progress) -> Builder:
+    """Return the engine of a build. Raises ``UsageError`` for paths that cannot be."""
     levels = configured_levels(config)
     if config.docroot is None:
         raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")

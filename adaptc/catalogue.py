@@ -70,17 +70,23 @@ class Catalogue:
 
 def read_catalogue(output: Path) -> Catalogue:
     """Read the manifest of ``output``. Raises ``UsageError`` when there is none that this version understands."""
-    path = output / MANIFEST
     try:
-        written = json.loads(path.read_bytes())
+        return _catalogue(output, read_manifest(output / MANIFEST))
     except FileNotFoundError:
         raise UsageError(f"there is no build in {output}; run adaptc build first, or name it with --output") from None
+
+
+def read_manifest(path: Path) -> Mapping[str, Any]:
+    """Read a manifest as JSON. Raises ``UsageError`` when this version does not understand it, ``OSError``."""
+    try:
+        written = json.loads(path.read_bytes())
     except ValueError as error:
         raise UsageError(f"{path} is not JSON ({error}); run adaptc build again") from None
     schema = written.get("schema") if isinstance(written, dict) else None
     if schema != SCHEMA:
         raise UsageError(f"{path} has schema {schema}, this version of adaptc reads schema {SCHEMA}; build again")
-    return _catalogue(output, written)
+    found: Mapping[str, Any] = written
+    return found
 
 
 def _catalogue(output: Path, written: Mapping[str, Any]) -> Catalogue:

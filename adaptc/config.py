@@ -98,8 +98,7 @@ class CostConfig:
     data_uri_max: int = 2048
 
 
-SERVERS = ("apache", "htaccess", "nginx", "actions")
-FRESHNESS = ("existence", "strict")
+SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
 
@@ -132,7 +131,6 @@ class ServeConfig:
     class_map: str = "dbm"
     expose: bool = True
     exclude: tuple[str, ...] = ()
-    freshness: str = "existence"
     trusted_proxies: tuple[str, ...] = ()
     client_header: str = "X-Forwarded-For"
     htaccess_trees: str = "/.adaptc-trees"
@@ -162,7 +160,8 @@ class Config:
 
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.rulebook.load_levels``.
     ``diagnostics`` are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which
-    no build depends on; each daemon reads its own. ``file`` is where the settings were read.
+    no build depends on; each daemon reads its own. ``budgets`` are the ``[budgets.LEVEL]`` tables, for
+    ``adaptc.freshness.budgets``. ``file`` is where the settings were read.
     """
 
     docroot: Path | None = None
@@ -177,6 +176,7 @@ class Config:
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
     daemons: TomlSource = field(default_factory=TomlSource)
+    budgets: TomlSource = field(default_factory=TomlSource)
     file: Path | None = None
 
 
@@ -332,15 +332,25 @@ def _header_name(value: Any, _base: Path) -> str:
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
-def _size(value: Any, _base: Path) -> int:
-    """Bytes: a whole number, or a text with a unit: 500MB is 500,000,000, 2GiB is 2,147,483,648."""
+def bytes_of(value: Any) -> int | None:
+    """Return the bytes that a setting says: a whole number, or a text with a unit; ``None`` for anything else.
+
+    500MB is 500,000,000, 2GiB is 2,147,483,648.
+    """
     if type(value) is int and value >= 0:
         return value
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
-        raise _UnfitError('a size: a number of bytes, or a text such as "500MB" or "2GiB"')
+        return None
     unit: int = (1024 if found[3] else 1000) ** " kmgt".index(found[2].lower() or " ")
     return round(float(found[1]) * unit)
+
+
+def _size(value: Any, _base: Path) -> int:
+    found = bytes_of(value)
+    if found is None:
+        raise _UnfitError('a size: a number of bytes, or a text such as "500MB" or "2GiB"')
+    return found
 
 
 _flag = _kind(bool, "true or false")
@@ -397,7 +407,6 @@ FIELDS: dict[str, Check] = {
     "serve.class_map": _one_of(*CLASS_MAPS),
     "serve.expose": _flag,
     "serve.exclude": _url_paths,
-    "serve.freshness": _one_of(*FRESHNESS),
     "serve.trusted_proxies": _networks,
     "serve.client_header": _header_name,
     "serve.htaccess_trees": _url_path,
@@ -407,8 +416,8 @@ FIELDS: dict[str, Check] = {
     "serve.nginx_file_cache": _flag,
 }
 
-# Tables whose keys are names that FIELDS cannot list: of levels, of diagnostics, and of the daemons.
-OPEN_TABLES = ("levels", "diagnostics", "daemons")
+# Tables whose keys are names that FIELDS cannot list: of levels, of diagnostics, of the daemons, and of levels again.
+OPEN_TABLES = ("levels", "diagnostics", "daemons", "budgets")
 
 
 def load_config(path: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
@@ -496,8 +505,9 @@ def _merge(config: Config, source: TomlSource, base: Path) -> Config:
         fields["levels"] = source.below("levels")
     if "diagnostics" in source.values:
         fields["diagnostics"] = _choices(source)
-    if "daemons" in source.values:
-        fields["daemons"] = source.below("daemons")
+    for name in ("daemons", "budgets"):
+        if name in source.values:
+            fields[name] = source.below(name)
     return replace(config, **fields)
 
 

@@ -135,10 +135,50 @@ KINDS: dict[str, Kind] = {
     "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
     "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
     "server-silent": Kind(E, "{problem}"),
+    # the machine of a server
+    "setup-refused": Kind(E, "{server} refuses its configuration: {problem}; mend that first"),
+    "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {mend}"),
+    "setup-not-included": Kind(W, "does not include {file}: nothing is adapted; that file says where it belongs"),
+    "setup-outdated": Kind(W, "is not what adaptc would write now: run adaptc emit {server}, then reload the server"),
+    "setup-missing": Kind(E, "does not exist: run adaptc build and adaptc emit, or copy the output here"),
+    "setup-rights": Kind(E, "{user} cannot pass or read it (mode {mode}), so requests fail with 403: chmod a+{lacks}"),
+    "setup-file-cache": Kind(
+        W,
+        "open_file_cache remembers for {valid}, so long flag and levels take to change: say open_file_cache_valid 1s, "
+        "or open_file_cache off in the server block",
+    ),
+    "setup-headers": Kind(
+        W,
+        "add_header {name} does not reach what adaptc serves: move the lines to a file, and name it in "
+        "serve.nginx_headers",
+    ),
+    "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {mend}"),
+    "setup-override": Kind(E, "is not obeyed as it is: the server must say {mend} for {docroot}"),
+    "setup-access": Kind(
+        W,
+        "{rule} does not hold for the copies in the trees: write it as <Location {below}>, or name {below} in "
+        "serve.exclude",
+    ),
+    "setup-times": Kind(
+        E,
+        "the file system does not keep times to the second ({wrote} became {read}), so entity tags may be wrong: move "
+        "the output to another",
+    ),
     # action tables
     "action-malformed": Kind(E, "is no line of an action table: {problem}"),
     "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
     "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
+    # checking trees
+    "tree-stale": Kind(E, "is stale: {because}"),
+    "tree-missing": Kind(E, "is missing: {because}"),
+    "tree-orphaned": Kind(E, "stands for nothing any more: {because}"),
+    "tree-corrupt": Kind(E, "is corrupt: {because}"),
+    "tree-foreign": Kind(E, "is foreign: {because}"),
+    "tree-recipe": Kind(E, "was built by another recipe: {because}"),
+    "budget-exceeded": Kind(E, "{level}: {what} is {got}, the budget is {limit}"),
+    "budget-growth": Kind(
+        E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"
+    ),
     # publishing
     "export-failed": Kind(E, "cannot be exported ({reason})"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 HTML, XHTML, CSS, JS, SVG = "text/html", "application/xhtml+xml", "text/css", "text/javascript", "image/svg+xml"
 JPEG, PNG, GIF, WEBP, AVIF, ICO = "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/x-icon"
@@ -52,10 +52,12 @@ _COMPRESSIBLE = frozenset({
 
 def by_name(path: str) -> str | None:
     """Return the media type that the name says, or ``None``; an extension may be hidden by a language's."""
-    for suffix in reversed([part.lower() for part in PurePosixPath(path).name.split(".")[1:]][-_LOOK_BEHIND:]):
-        if suffix in BY_EXTENSION:
-            return BY_EXTENSION[suffix]
-    return mimetypes.types_map.get(PurePosixPath(path).suffix.lower())
+    name = path.rpartition("/")[2]
+    for part in reversed(name.split(".")[1:][-_LOOK_BEHIND:]):
+        known = BY_EXTENSION.get(part.lower())
+        if known is not None:
+            return known
+    return mimetypes.types_map.get(splitext(name)[1].lower())
 
 
 def by_content(head: bytes) -> str | None:

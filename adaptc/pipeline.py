@@ -27,6 +27,7 @@ from adaptc.passes.inline_scripts import inline_scripts
 from adaptc.passes.inline_styles import inline_styles
 from adaptc.passes.markup import shorten_markup
 from adaptc.passes.page import PagePass, WholePass
+from adaptc.passes.page_icons import reduce_icons
 from adaptc.passes.reading import read_only
 from adaptc.passes.reduce_fonts import reduce_page_fonts, reduce_sheet_fonts
 from adaptc.passes.remove_scripts import remove_scripts, show_noscript
@@ -122,13 +123,18 @@ PASSES: tuple[Pass, ...] = (
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
     Pass("page-fonts", 1, _PAGES, _FAMILIES, edit=reduce_page_fonts, writes=frozenset({"style", "link"})),
+    Pass("page-icons", 1, _PAGES, {"largest": Option(2048)}, edit=reduce_icons, changes_embeds=True),
     Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript, changes_embeds=True),
     Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True, changes_embeds=True),
     Pass(
         "used-styles",
         1,
         _PAGES,
-        {"backgrounds": Option("drop", "drop", "keep")},
+        {
+            "loads": Option("nothing", "nothing", "images", "everything"),
+            "scripts": Option("none", "none", "own"),
+            "apart": Option([]),
+        },
         edit=used_styles,
         after_edits=True,
         changes_embeds=True,
@@ -144,8 +150,8 @@ PASSES: tuple[Pass, ...] = (
         changes_embeds=True,
         writes=frozenset({"img", "style"}),
     ),
-    Pass("inline-styles", 1, _PAGES, {"readers": _READERS}, edit=inline_styles, changes_embeds=True),
-    Pass("inline-scripts", 2, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
+    Pass("inline-styles", 2, _PAGES, {"readers": _READERS}, edit=inline_styles, changes_embeds=True),
+    Pass("inline-scripts", 3, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
     Pass(
         "inline-images",
         1,

@@ -82,10 +82,12 @@ def write_site(folder: Path, objects: int) -> None:
 
 
 @contextlib.contextmanager
-def apache(folder: Path, port: int, share: float) -> Iterator[None]:
+def apache(
+    folder: Path, port: int, share: float, text: str = CONFIGURATION, names: tuple[str, ...] = MODULES
+) -> Iterator[None]:
     """Run Apache with ``share`` of a CPU."""
-    modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in MODULES)
-    (folder / "httpd.conf").write_text(CONFIGURATION.format(folder=folder, port=port, modules=modules))
+    modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in names)
+    (folder / "httpd.conf").write_text(text.format(folder=folder, port=port, modules=modules))
     groups = [GROUPS / "cpu" / NAME, GROUPS / "cpuacct" / NAME]
     for group in groups:
         group.mkdir(exist_ok=True)

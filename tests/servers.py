@@ -148,9 +148,58 @@ def nginx(root: Path, docroot: Path, http: str, server: str) -> Iterator[Server]
         yield running
 
 
+def caddy_text(port: int, docroot: Path, site: str) -> str:
+    """Return a whole Caddyfile with one site."""
+    return f"""{{
+\tadmin off
+\tauto_https off
+}}
+http://127.0.0.1:{port} {{
+\tbind 127.0.0.1
+\troot * "{docroot}"
+\tfile_server
+{site}
+}}
+"""
+
+
+def lighttpd_text(port: int, docroot: Path, site: str) -> str:
+    """Return a whole configuration of lighttpd with one site."""
+    return f"""server.document-root = "{docroot}"
+server.bind = "127.0.0.1"
+server.port = {port}
+index-file.names = ( "index.html" )
+mimetype.assign = ( ".html" => "text/html", ".css" => "text/css", "" => "application/octet-stream" )
+{site}
+"""
+
+
+@contextlib.contextmanager
+def caddy(root: Path, docroot: Path, site: str) -> Iterator[Server]:
+    """Run Caddy with one site, which is configured by ``site``."""
+    root.mkdir(parents=True, exist_ok=True)
+    port, file = free_port(), root / "Caddyfile"
+    file.write_text(caddy_text(port, docroot, site))
+    with _running(["caddy", "run", "--adapter", "caddyfile", "--config", str(file)], port, root) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def lighttpd(root: Path, docroot: Path, site: str) -> Iterator[Server]:
+    """Run lighttpd with one site, which is configured by ``site``."""
+    root.mkdir(parents=True, exist_ok=True)
+    port, file = free_port(), root / "lighttpd.conf"
+    file.write_text(lighttpd_text(port, docroot, site))
+    with _running(["/usr/sbin/lighttpd", "-D", "-f", str(file)], port, root) as server:
+        yield server
+
+
 @contextlib.contextmanager
 def _running(command: list[str], port: int, root: Path) -> Iterator[Server]:
-    with (root / "out.log").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as started:
+    with (
+        (root / "out.log").open("wb") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "HOME": str(root)}) as started,
+    ):
         try:
             _await(port, started, root)
             yield Server(port, started.pid, root / "error.log")

@@ -163,9 +163,15 @@ def test_delays_are_scaled_to_the_mean_page() -> None:
         for n in range(60)
         for hit in (base(n, client="10.9.9.9"), *objects(*[n + 0.1] * 8, client="10.9.9.9", size=20_000))
     ]
-    half = [base(1000), *objects(*[1001.5] * 4, size=20_000)]
-    found = estimate_after(Classifier(), heavy + half)
-    assert found.last == pytest.approx(1.5 * 241_000 / 121_000, rel=0.02)
+    fewer = [base(1000), *objects(*[1001.5] * 6, size=20_000)]
+    found = estimate_after(Classifier(), heavy + fewer)
+    # four objects are on their way when the last one is asked for: of 8 the half has arrived, of 6 a third
+    assert found.last == pytest.approx(1.5 * (11_000 + 240_000 / 2) / (11_000 + 180_000 / 3), rel=0.02)
+    assert found.first == pytest.approx(1.5, rel=0.02)
+    large = [base(1000)._replace(size=23_000), *objects(*[1001.5] * 8, size=20_000)]
+    assert estimate_after(Classifier(), heavy + large).first == pytest.approx(1.5 * 11_000 / 33_000, rel=0.05)
+    few = [base(1000), *objects(1001.5, 1001.5, size=20_000)]
+    assert estimate_after(Classifier(), heavy + few).last == 4.5  # three times at most
 
 
 def test_the_round_trip_time_counts_where_it_is_known() -> None:

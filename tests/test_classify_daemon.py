@@ -15,9 +15,11 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.runtime.classify.classifier import Classifier
+from adaptc.runtime import exposition
+from adaptc.runtime.classify.changes import changes
+from adaptc.runtime.classify.classifier import Classifier, Client
 from adaptc.runtime.classify.daemon import ClassifyDaemon
-from adaptc.runtime.classify.estimate import AS_PUBLISHED
+from adaptc.runtime.classify.estimate import AS_PUBLISHED, Estimate, Rules
 from adaptc.runtime.classify.follow import Follower
 from adaptc.runtime.classify.hits import Hit
 from adaptc.runtime.classify.keys import network_keys
@@ -151,6 +153,7 @@ TABLE = Table(
     {net("10.1.0.0/16"): "poor", net("10.1.2.0/24"): "normal", net("2001:db8::/32"): "rich"},
 )
 KEYS = {"10.1": "poor", "10.1.2": "normal", "10.1.2.9": "rich", "2001:db8:1:2::5": "poor"}
+INDEXED = KEYS | {"10.1": "+", "10.1=": "poor", "2001:db8:1:": "+"}  # as Apache looks them up
 
 
 @pytest.fixture
@@ -161,7 +164,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 def test_the_table_as_text(directory: RunDirectory) -> None:
     write_text(directory, TABLE)
     lines = (directory.path / "classes.txt").read_text().splitlines()
-    assert dict(line.split() for line in lines) == KEYS
+    assert dict(line.split() for line in lines) == INDEXED
 
 
 def test_the_table_for_nginx_geo(directory: RunDirectory) -> None:
@@ -206,7 +209,7 @@ def test_the_table_as_dbm_by_the_tool_of_apache(
     write_dbm(directory, TABLE)
     lines = (directory.path / "classes.dbm").read_text().splitlines()
     assert lines[0] == "made"
-    assert dict(line.split() for line in lines[1:]) == KEYS
+    assert dict(line.split() for line in lines[1:]) == INDEXED
     assert sorted(path.name for path in directory.path.iterdir()) == ["classes.dbm"]
 
 
@@ -275,10 +278,58 @@ def test_a_slow_client_gets_into_the_tables(bench: Bench, log: Path) -> None:
         append(log, visit("10.0.0.1", bench.now, 9))
         bench.step()
         assert markers(bench.run) == ({} if number == 0 else {"10.0.0": "poor"})
-    assert (bench.run.path / "classes.txt").read_text() == "10.0.0 poor\n"
+    assert (bench.run.path / "classes.txt").read_text() == "10.0 +\n10.0.0 poor\n"
     status = bench.status()
     assert (status["lines"], status["retrievals"], status["clients"]) == (6, 3, 1)
     assert (status["addresses"], status["networks"], status["table_age"]) == ({}, {"poor": 1}, 60)
+    figures = exposition.render("classify", bench.daemon._reporter._figures)
+    assert 'adaptc_classify_networks{class="poor"} 1\n' in figures
+    assert "adaptc_classify_table_age 60\n" in figures
+
+
+def audit(run: RunDirectory) -> list[dict]:
+    return [json.loads(line) for line in (run.path / "audit-classify.jsonl").read_text().splitlines()]
+
+
+def test_every_change_of_a_class_stands_in_the_audit_with_its_reason(bench: Bench, log: Path) -> None:
+    for last in (9, 9, *[0] * 9):
+        append(log, visit("10.0.0.1", bench.now, last))
+        bench.step()
+    found = [entry for entry in audit(bench.run) if entry["event"] == "class"]
+    assert [(one["inputs"]["who"], one["inputs"]["was"], one["inputs"]["now"], one["rule"]) for one in found] == [
+        ("10.0.0.0/24", None, "poor", "first > 3 s"),
+        ("10.0.0.0/24", "poor", "normal", "first > 1 s"),
+        ("10.0.0.0/24", "normal", "rich", "first, last and rtt are short"),
+    ]
+    assert found[0]["inputs"] | {"first": 9, "last": 9, "pages": 2} == found[0]["inputs"]
+    bench.daemon.stop(bench.now)
+    bench.start()
+    bench.step()
+    assert [entry for entry in audit(bench.run) if entry["event"] == "class"] == found  # no news after a restart
+
+
+def test_reasons_of_classes() -> None:
+    rules = Rules(patience=2)
+    for estimate, reason in (
+        (Estimate(0.5, 5.5, None, 2, "poor"), "last > 5 s"),
+        (Estimate(0.5, 1.5, 0.7, 2, "poor"), "rtt > 0.6 s"),
+        (Estimate(0.5, 2.5, None, 2, "normal"), "last > 2 s"),
+        (Estimate(0.5, 1.5, 0.1, 2, "rich"), "first, last and rtt are short"),
+    ):
+        assert rules.reason(estimate) == reason
+        assert rules.verdict(estimate.first, estimate.last, estimate.rtt) == estimate.believed
+
+
+def test_who_has_no_class_of_its_own_any_more() -> None:
+    classifier, nothing = Classifier(Rules()), Table({}, {})
+    poor = Table({"10.0.0.1": "poor", "10.0.0.2": "poor"}, {})
+    classifier.clients["10.0.0.1"] = Client(None, Estimate(1, 9, None, 4, "poor"))
+    assert [one["rule"] for one in changes(poor, nothing, classifier)].count("forgotten") == 1
+    rules = {one["inputs"]["who"]: one["rule"] for one in changes(poor, nothing, classifier)}
+    assert rules == {"10.0.0.1": "as its network", "10.0.0.2": "forgotten"}
+    classifier.clients["10.0.0.1"] = Client(None, Estimate(0.1, 0.1, None, 4, "poor", "rich", 1))
+    [stays, _] = changes(nothing, poor, classifier)
+    assert stays["rule"] == "stays until 2 retrievals in a row say otherwise"
 
 
 def test_nothing_is_forgotten_over_a_restart(bench: Bench, log: Path) -> None:
@@ -347,6 +398,27 @@ def test_lines_in_another_format_are_counted(bench: Bench, log: Path) -> None:
     append(log, "rubbish\n" + visit("10.0.0.1", bench.now, 9))
     bench.step()
     assert (bench.status()["skipped"], bench.status()["lines"]) == (1, 3)
+
+
+def test_a_log_that_is_missing_or_in_another_format_is_told_once(bench: Bench, log: Path) -> None:
+    log.unlink(missing_ok=True)
+    bench.step()
+    append(log, "garbage\n" * 150)
+    bench.step()
+    bench.step()
+    assert [line.partition(": ")[2] for line in bench.said] == [
+        f"there is no log {log}; it is read when it is there",
+        "150 of 150 log lines are not in the format that log_format names",
+    ]
+
+
+def test_history_in_another_format_is_told(tmp_path: Path, log: Path) -> None:
+    old = tmp_path / "old.log"
+    old.write_text("garbage\n" * 3)
+    log.touch()
+    bench = Bench(tmp_path, ClassifySettings(logs=(log,), history=(old,), write=("txt",)))
+    bench.step()
+    assert [line.partition(": ")[2] for line in bench.said] == ["3 lines of the history are not in the format"]
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, log: Path) -> None:

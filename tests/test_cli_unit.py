@@ -59,3 +59,22 @@ def test_a_path_that_systemd_would_read_differently(site: Path, capsys: pytest.C
     (site / "100% opt").mkdir()
     assert run(["unit", "switch", "-o", str(site / "100% opt")]) == ExitCode.USAGE
     assert "choose a path without spaces and special characters" in capsys.readouterr().err
+
+
+def test_watch_writes_the_output_and_is_ready_when_the_trees_are_fresh(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (site / "releases").mkdir()
+    (site / "current").symlink_to("releases")
+    (site / "adaptc.toml").write_text('docroot = "current"\n[build]\ncache = "cache"\n')
+    found = unit(capsys, "watch", "--user", "www")
+    command = f"/usr/local/bin/adaptc watch {site}/current -o {site}/opt --config {site}/adaptc.toml"
+    assert found["ExecStart"] == command
+    assert (found["Type"], found["TimeoutStartSec"], found["User"]) == ("notify", "infinity", "www")
+    assert found["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert found["ReadWritePaths"] == f"{site}/opt {site}/cache"
+
+
+def test_watch_needs_a_docroot(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["unit", "watch"]) == ExitCode.USAGE
+    assert "no docroot: name it as docroot in adaptc.toml" in capsys.readouterr().err

@@ -15,12 +15,14 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.runtime.control.buckets import write_buckets
 from adaptc.runtime.control.daemon import ControlDaemon, Place, Surroundings
-from adaptc.runtime.control.meter import LogMissing, Meter
+from adaptc.runtime.control.machine import Load
+from adaptc.runtime.control.meter import LoadUnknown, LogMeter, Meter, StatusMeter
 from adaptc.runtime.control.settings import ControlSettings, SiteSettings, machine_of, read_control
 from adaptc.runtime.override import Override, write_override
 from adaptc.runtime.reporter import Reporter
 from adaptc.runtime.run_directory import RunDirectory
 from adaptc.runtime.sensors.cpu import CpuCount
+from adaptc.runtime.sensors.status_page import ServerStatus
 from adaptc.runtime.status import live
 from adaptc.tomlsource import parse_toml
 
@@ -63,16 +65,22 @@ class Bench:
     settings: ControlSettings = field(default_factory=ControlSettings)
     said: list[str] = field(default_factory=list)
     now: float = 1000.0
+    record: Path | None = None
 
     def __post_init__(self) -> None:
         self.log = self.folder / "access.log"
         self.log.write_text(line(200, 9_000_000) * 100)  # old lines do not count
         self.output = build(self.folder / "opt")
         self.run, self.cpu = RunDirectory.of(self.output), FakeCpu()
+        self.use(LogMeter([self.log], compile_format()))
+
+    def use(self, meter: Meter) -> None:
         machine = machine_of(self.settings, {"site": SiteSettings(self.output, (self.log,))}, Cost(0.001604, 0.000063))
-        place = Place(Meter([self.log], compile_format()), self.run)
+        place = Place(meter, self.run)
         reporter = Reporter("control", [self.run], self.said.append)
-        self.daemon = ControlDaemon(self.settings, machine, Surroundings({"site": place}, self.cpu, reporter))
+        self.daemon = ControlDaemon(
+            self.settings, machine, Surroundings({"site": place}, self.cpu, reporter, record=self.record)
+        )
         self.step()
 
     def step(self) -> None:
@@ -123,6 +131,16 @@ def test_what_cannot_be_carried_is_rejected(bench: Bench) -> None:
     assert "0" in bench.shares()
     assert bench.status()["sites"]["site"]["U"] == pytest.approx(0.58, abs=0.02)
     assert bench.status()["sites"]["site"]["rejected"] > 50
+
+
+def test_nobody_is_rejected_where_that_saves_nothing(tmp_path: Path) -> None:
+    """Else U stays above the bound at m = 0, and the way back is barred by rejections that cost more than pages."""
+    bench = Bench(tmp_path, ControlSettings(rejection_ms=2.0))
+    assert any("a rejection costs no less than level text: nobody is rejected" in line for line in bench.said)
+    bench.serve(500, 30)
+    assert bench.shares() == {"text": 256}
+    bench.serve(20, 20)
+    assert bench.shares() == {"full": 256}
 
 
 def test_markers_say_the_same_as_the_map(bench: Bench) -> None:
@@ -252,8 +270,99 @@ def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
 
 
 def test_a_meter_knows_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(LogMissing, match="there is no log"):
-        Meter([tmp_path / "gone.log"], compile_format()).read(1)
+    with pytest.raises(LoadUnknown, match="there is no log"):
+        LogMeter([tmp_path / "gone.log"], compile_format()).read(1)
+
+
+def test_a_log_in_another_format_changes_nothing(bench: Bench) -> None:
+    bench.serve(200, 20)
+    before = bench.shares()
+    with bench.log.open("a") as file:
+        file.write("garbage\n" * 100)
+    bench.step()
+    assert any("is in the format that log_format names; m stays" in line for line in bench.said)
+    assert bench.shares() == before
+
+
+@dataclass
+class FakePage:
+    """mod_status: what it says next, or that it is gone."""
+
+    found: list[ServerStatus | OSError]
+    url: str = "http://127.0.0.1/server-status?auto"
+
+    def read(self) -> ServerStatus:
+        found = self.found.pop(0)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+
+def test_a_status_page_tells_the_load() -> None:
+    meter = StatusMeter(FakePage([ServerStatus(100, 5_000), ServerStatus(300, 9_000)]))
+    assert meter.read(2) == Load(100, 0, 2000)
+
+
+def test_what_a_status_page_does_not_see_is_rejected_by_the_share_of_clients(tmp_path: Path) -> None:
+    bench, forever = Bench(tmp_path), time.time() + 1e9
+    pages = [ServerStatus(100 * number, 100 * number) for number in range(4)]
+    bench.use(StatusMeter(FakePage(pages)))
+    bench.step()
+    write_override(bench.run, Override("reject", forever))
+    bench.step()
+    assert bench.status()["sites"]["site"]["rejected"] == 0  # those of the second before
+    bench.step()
+    assert bench.status()["sites"]["site"]["rejected"] == 100
+
+
+def test_a_status_page_that_begins_anew_or_is_gone() -> None:
+    pages = [OSError("refused"), ServerStatus(5, 5), ServerStatus(3, 1), OSError("refused"), ServerStatus(9, 9)]
+    meter = StatusMeter(FakePage(pages))
+    for complaint in ("counts from here", "counts from here", r"cannot be read \(refused\)", "counts from here"):
+        with pytest.raises(LoadUnknown, match=complaint):
+            meter.read(1)
+
+
+@pytest.mark.parametrize("status", [ServerStatus(requests=7, connections=7), ServerStatus(idle=3)])
+def test_a_status_page_without_bytes_is_none_for_the_controller(status: ServerStatus) -> None:
+    with pytest.raises(LoadUnknown, match="has no numbers of requests and kB"):
+        StatusMeter(FakePage([status, status])).read(1)
+
+
+# ---- traces
+
+
+def test_a_recorded_trace_replays_to_the_same_m(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "loads.jsonl"
+    bench = Bench(tmp_path, record=trace)
+    bench.serve(400, 6)
+    command = ["control", "--replay", str(trace), "-o", str(bench.output)]
+    command += ["--set", "request_ms=1.604", "--set", "kilobyte_ms=0.063"]  # as the bench has them
+    assert run([*command, "--format", "json"]) == ExitCode.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert [one["site"] for one in found] == ["site"] * 6
+    assert round(found[-1]["m"], 4) == bench.status()["sites"]["site"]["m"] < 3
+    assert run(command) == ExitCode.DONE
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["at", "site", "R", "W", "U", "m"]
+    assert rows[0].split()[:3] == ["1002.0", "site", "400"]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{}", "a sample is an object with a number at"),
+        ('{"at": 1, "sites": {"other": {}}}', "the sites of a sample must be site"),
+        ('{"at": 1, "sites": {"site": {"requests": 1}}}', "site: a load has the numbers requests, rejected, kilobytes"),
+        ('{"at": 1, "cpu": "x", "sites": {"site": {}}}', "cpu must be a number"),
+    ],
+)
+def test_a_trace_that_is_none(
+    bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, complaint: str
+) -> None:
+    (tmp_path / "trace").write_text(line)
+    assert run(["control", "--replay", str(tmp_path / "trace"), "-o", str(bench.output)]) == ExitCode.USAGE
+    assert f"trace:1: {complaint}" in capsys.readouterr().err
 
 
 # ---- settings
@@ -290,7 +399,7 @@ def test_virtual_servers_of_the_configuration(tmp_path: Path, monkeypatch: pytes
     ("table", "complaint"),
     [
         (SITES.format(kilobytes=100_000), r"the guarantees need a utilization of 3\.3830 .*promise less"),
-        ("[sites.V1]\nlogs = ['a']\n", "adaptc.toml:1: the site V1 needs output and logs"),
+        ("[sites.V1]\nlogs = ['a']\n", "adaptc.toml:1: the site V1 needs output, and logs or status_url"),
         ("[sites.V1]\nlogs = ['a']\noutput = 'opt'\nrequests = 3\n", "a guarantee needs both requests and kilobytes"),
         ("[sites.V1]\nlog = ['a']\n", "adaptc.toml:2: unknown key log, did you mean logs?"),
         (
@@ -318,7 +427,7 @@ def test_configurations_that_are_wrong(
 def test_the_command_wants_a_log_and_the_flag_for_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = build(tmp_path / "opt")
     assert run(["control", "-o", str(output)]) == ExitCode.USAGE
-    assert "name a LOG, or logs in [daemons.control]" in capsys.readouterr().err
+    assert "name a LOG, or logs or status_url in [daemons.control]" in capsys.readouterr().err
     with RunDirectory.of(output).locked("mode", "sets the mode"):
         assert run(["control", str(tmp_path / "a.log"), "-o", str(output)]) == ExitCode.BUSY
 

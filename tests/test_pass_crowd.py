@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from io import BytesIO
+from urllib.parse import unquote
 
 import pytest
 from PIL import Image
 from small_site import SmallSite
 
+from adaptc.html.document import parse
+from adaptc.passes.inline_scripts import script_uri
 from adaptc.passes.view import Settings
 from adaptc.pipeline import BY_NAME, Step
 
@@ -115,3 +118,29 @@ def test_the_budget_holds() -> None:
     made = rewritten("<p>x<img src=a.jpg><img src=b.jpg>", "half-images", {"budget": 400, "largest": 900},
                      a_jpg=photo(200), b_jpg=photo(240))  # fmt: skip
     assert made.count("data:") == 1 and made.count("_adaptc/") >= 1
+
+
+def test_a_deferred_script_stays_deferred() -> None:
+    made = rewritten("<script defer src=a.js></script>", "inline-scripts", CROWD)
+    script = parse(made).select_one("script")
+    assert script is not None
+    assert "defer" in script.attrs
+    assert str(script.attr("src")).startswith("data:text/javascript;charset=utf-8,function shown(")
+    assert "src=a.js" in rewritten("<script defer src=a.js></script>", "inline-scripts", {"readers": "visitors"})
+
+
+def test_a_script_as_an_address_loses_nothing() -> None:
+    code = "const late = '50% # \"&amp;\"';\n\tshow(late) "
+    uri = script_uri(code)
+    assert unquote(uri.partition(",")[2]) == code
+    assert not re.search(r"[\x00-\x1f#]|\s\Z", uri)
+
+
+@pytest.mark.parametrize(
+    ("embed", "name"),
+    [("<script src=a.js></script>", "inline-scripts"), ("<link rel=stylesheet href=a.css>", "inline-styles")],
+)
+def test_what_a_frame_in_the_page_loads_as_well_stays_a_file(embed: str, name: str) -> None:
+    frame = f'<iframe srcdoc="{embed}"></iframe>'
+    assert rewritten(embed + frame, name, CROWD).endswith(embed + frame)
+    assert rewritten(embed + "<iframe srcdoc='<p>x'></iframe>", name, CROWD).count("src=a") == 0

@@ -12,14 +12,17 @@ HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
 
 
-def steps(backgrounds="drop"):
-    return (Step(BY_NAME["used-styles"], {"backgrounds": backgrounds}),)
+def steps(loads="nothing", scripts="none", apart=()):
+    options = {"loads": loads, "scripts": scripts, "apart": list(apart)}
+    return (Step(BY_NAME["used-styles"], options),)
 
 
-def made(body="<p class=a>text", *, head, files=(), backgrounds="drop", settings=None, path="index.html", **site):
+def made(
+    body="<p class=a>text", *, head, files=(), settings=None, path="index.html", promise="article", options=(), **site
+):
     """Return the page after the pass. The sheet noise.css makes it worth while."""
     files = {path: f"{HEAD}{head}<body>{body}", "noise.css": NOISE, **dict(files)}
-    done = SmallSite(files, settings=settings or Settings(), **site).rewrite(path, steps(backgrounds), "article")
+    done = SmallSite(files, settings=settings or Settings(), **site).rewrite(path, steps(**dict(options)), promise)
     assert not done.demoted, done.diagnostics
     return (files[path].encode() if done.content is None else done.content).decode()
 
@@ -112,7 +115,7 @@ def test_images_go_and_what_stands_there_instead(declaration, left):
 
 
 def test_images_stay_on_request_with_their_urls_written_for_the_page():
-    text = sheet(".a{background:url(i.png)}", backgrounds="keep")
+    text = sheet(".a{background:url(i.png)}", options={"loads": "images"})
     assert "url(css/i.png)" in text
 
 
@@ -177,3 +180,103 @@ def test_a_link_that_was_an_icon_gets_words():
     text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}", "b.html": ""})
     assert "</i>Search</a>" in text
     assert "<a href=#><i></i></a>" in text
+
+
+# ---- pages with scripts
+
+
+LIVE = {"loads": "everything", "scripts": "own", "apart": ("widgets.example",)}
+
+
+def live(css, body="<p class=a>text", script="", **options):
+    """Return the style elements of a page whose scripts stay, and what stands before the first."""
+    head = f"{LINKS}<script>{script}</script>"
+    files = {"css/a.css": css, "css/i.woff": "x", "css/b.png": "x"}
+    text = made(body, head=head, files=files, promise="words", options={**LIVE, **options})
+    return text[text.index("<title>") : text.index("<script")]
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        ("e.classList.add('open')", ".open"),
+        ("e.className = 'fa-' + icon", ".fa-star"),
+        ("e.className = name + '--active'", ".tab--active"),
+        ("e.className = `is-${state}`", ".is-late"),
+        ("e.className = block + '-' + ['end'][0], block = 'tip'", ".tip-end"),
+        ("e.className = 'step' + n", ".step12"),
+        ("e.innerHTML = '<section>'", "section"),
+        ("e.setAttribute('aria-busy', 'true')", "[aria-busy]"),
+        ("e.id = 'late'", "#late"),
+    ],
+)
+def test_names_that_a_script_may_bring_in_count_as_used(script, kept):
+    assert f"{kept}{{" in live(f".a{{color:red}}{kept}{{color:blue}}.none{{margin:0}}", script=script)
+    assert ".none" not in live(f".a{{color:red}}{kept}{{color:blue}}.none{{margin:0}}", script=script)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p class=a data-toggle-class='b'>text",
+        "<p class=a>text<template><p class=b></template>",
+        '<p class=a>text<script type=application/json>{"class":"b"}</script>',
+        "<p class=a>text<noscript><p class=b></p></noscript>",
+    ],
+)
+def test_names_that_the_page_holds_for_its_scripts_count_as_used(body):
+    assert ".b{" in live(".a{color:red}.b{color:blue}.none{margin:0}", body, "run()")
+
+
+def test_what_scripts_animate_or_set_stays():
+    css = "@keyframes spin{to{top:0}}@keyframes none{to{top:1px}}:root{--accent:red;--none:blue}.a{margin:0}"
+    text = live(css, script="e.style.animation = 'spin 1s'; e.style.setProperty('color', 'var(--accent)')")
+    assert "@keyframes spin" in text
+    assert "--accent" in text
+    assert "none" not in text
+
+
+def test_fonts_and_images_stay_while_everything_may_be_loaded():
+    css = "@font-face{font-family:Icons;src:url(i.woff)}.a{font-family:Icons;background:url(b.png)}"
+    assert live(css).count("url(css/") == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("import('./more.js')", "may load others"),
+        ("document.createElement('script').src = '/lib/more.js'", "may load others"),
+        ("$('#nav').load('nav.html')", "may fetch parts of pages"),
+        ("document.styleSheets[0].disabled = true", "looks for style sheets"),
+        ("'unfinished", "may load others"),
+    ],
+)
+def test_pages_keep_their_sheets_whose_scripts_may_bring_in_anything(script, reason):
+    head = f"{LINKS}<script>{script}</script>"
+    site = SmallSite({"index.html": f"{HEAD}{head}<p class=a>", "noise.css": NOISE, "css/a.css": ".a{top:0}"})
+    done = site.rewrite(steps=steps(**LIVE), promise="words")
+    assert done.content is None
+    assert reason in done.actions[0].reason
+
+
+def test_scripts_of_hosts_that_stand_apart_change_nothing():
+    near = "<script src=https://cdn.widgets.example/w.js></script>"
+    assert "<style>" in made(head=LINKS + near, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    far = "<script src=https://elsewhere.example/w.js></script>"
+    assert "<style>" not in made(head=LINKS + far, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+
+
+def test_sheets_that_a_script_may_know_stay():
+    head = LINKS.replace("href=css", "id=theme href=css") + "<script>document.getElementById('theme')</script>"
+    text = made(head=head, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    assert "<link rel=stylesheet id=theme" in text
+    plain = LINKS.replace("href=css", "id=theme href=css") + "<script>run()</script>"
+    assert "<link" not in made(head=plain, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+
+
+def test_a_sheet_that_a_frame_in_the_page_loads_as_well_stays():
+    frame = '<iframe srcdoc="<link rel=stylesheet href=css/a.css>"></iframe>'
+    text = made(f"<p class=a>{frame}", head=f"{LINKS}<script>run()</script>", promise="words", options=LIVE,
+                files={"css/a.css": ".a{top:0}"})  # fmt: skip
+    assert "<link rel=stylesheet href=css/a.css><script>" in text
+    assert "noise.css" not in text

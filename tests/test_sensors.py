@@ -16,7 +16,7 @@ from adaptc.runtime.sensors.cpu import (
     parse_proc_stat,
 )
 from adaptc.runtime.sensors.panel import Panel, Reading, difference
-from adaptc.runtime.sensors.pressure import Pressure, parse_pressure
+from adaptc.runtime.sensors.pressure import HOST, Pressure, open_pressure, parse_pressure
 from adaptc.runtime.sensors.sample import Sample
 from adaptc.runtime.sensors.status_page import ServerStatus, parse_status
 from adaptc.runtime.sensors.tcp import PassiveOpens, parse_snmp
@@ -102,6 +102,13 @@ def test_pages_of_servers() -> None:
 
 def test_pressure() -> None:
     assert parse_pressure(PSI) == 1234567
+
+
+def test_pressure_is_that_of_the_group_where_it_has_one(tmp_path: Path) -> None:
+    (tmp_path / "web").mkdir()
+    assert open_pressure("web", tmp_path).path == open_pressure("", tmp_path).path == HOST
+    (tmp_path / "web/cpu.pressure").write_text(PSI)
+    assert open_pressure("web", tmp_path).read() == 1234567
 
 
 @pytest.mark.parametrize("parse", [parse_proc_stat, parse_cpu_stat, parse_snmp, parse_status, parse_pressure])

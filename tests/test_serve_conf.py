@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 import servers
 from built_site import BuiltSite
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
@@ -47,12 +47,18 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
 
 
 @pytest.mark.servers
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(
     folder=NAMES,
     name=TEXT,
     prefix=URL_PATHS,
     exclude=st.lists(URL_PATHS, max_size=2),
+    trees=URL_PATHS.filter(bool),
     index=NAMES,
     switches=st.fixed_dictionaries(
         {
@@ -63,7 +69,14 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
     nginx_classes=st.sampled_from(["markers", "geo"]),
 )
 def test_the_servers_take_whatever_is_emitted(
-    folder: str, name: str, prefix: str, exclude: list[str], index: str, switches: dict[str, bool], nginx_classes: str
+    folder: str,
+    name: str,
+    prefix: str,
+    exclude: list[str],
+    trees: str,
+    index: str,
+    switches: dict[str, bool],
+    nginx_classes: str,
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / folder
@@ -74,6 +87,7 @@ def test_the_servers_take_whatever_is_emitted(
             prefix=prefix,
             exclude=tuple(exclude),
             class_map="txt",
+            htaccess_trees=trees,
             nginx_classes=nginx_classes,
             trusted_proxies=("10.0.0.0/8", "2001:db8::1/128"),
             poor_level="poorer",
@@ -97,7 +111,17 @@ def check_apache(made: Policy, scratch: Path) -> None:
         with pytest.raises(UsageError, match="cannot be written"):
             render("apache", made)
         return
-    text = servers.apache_text(scratch, 8080, scratch, render("apache", made)["apache.conf"])
+    texts = render("apache", made)
+    (Path(made.output) / "serve").mkdir()
+    for name in set(texts) - {"apache.conf"}:
+        (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
+    if set("\n\r") & set(made.index):
+        with pytest.raises(UsageError, match="htaccess cannot be written"):
+            render("htaccess", made)
+        local = ""
+    else:
+        local = f'<Directory "/srv">\n{render("htaccess", made)["htaccess"]}</Directory>'
+    text = servers.apache_text(scratch, 8080, scratch, f"{texts['apache.conf']}\n{local}")
     (scratch / "apache.conf").write_text(text, "utf-8")
     found = servers.apache_check(scratch / "apache.conf")
     assert found.returncode == 0, found.stderr
@@ -201,9 +225,10 @@ def test_the_output_may_lie_elsewhere_on_the_server(site: BuiltSite) -> None:
     [
         ({"level": "losless"}, "serve.level: the last build holds no level losless, did you mean lossless?"),
         ({"poor_level": "moderate"}, "serve.poor_level: the last build holds no level moderate"),
+        ({"htaccess_trees": ""}, "serve.htaccess_trees: the trees need a path of their own"),
     ],
 )
-def test_levels_must_have_been_built(site: BuiltSite, settings: dict[str, str], complaint: str) -> None:
+def test_what_cannot_be_served_is_refused(site: BuiltSite, settings: dict[str, str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         emit(site.config(**{f"serve__{key}": value for key, value in settings.items()}), ["apache"])
 

@@ -294,7 +294,9 @@ def test_a_client_may_ask_for_what_there_is_and_nothing_else(ladder: ServedSite)
     with ladder.start(flag=False, classes=True, poor_level="poorer") as server:
         asked = {
             ".poorer": "poorer/id",
-            ".gz, .full": "lossless/id",
+            ".gz": "lossless/id",
+            ".gz, .full": "full/id",
+            ".full .poorer": "full/id",
             ".poor": "poorer/id",
             ".nope .full": "full/id",
             "none": None,
@@ -320,6 +322,7 @@ def test_a_bucket_has_its_level_and_may_be_rejected(ladder: ServedSite) -> None:
         reply = server.get("/", x_server_actions=".full")
         assert (reply.status, reply.headers["retry-after"], reply.headers["cache-control"]) == (503, "7", "no-store")
         assert reply.headers["x-adapt"] == "0/-"
+        assert server.get("/", x_server_actions="none").status == 503
 
 
 def test_clients_are_spread_over_the_buckets(ladder: ServedSite) -> None:

@@ -435,3 +435,6 @@ def test_a_daemon_that_died_is_called_dead(bench: Bench, capsys: pytest.CaptureF
     bench.let(0.1, 2)
     assert run(["status", "-o", str(bench.output)]) == ExitCode.DONE
     assert "switch  dead" in capsys.readouterr().out
+    write_override(bench.run, Override("text", time.time() + 100))
+    assert run(["status", "-o", str(bench.output)]) == ExitCode.DONE
+    assert " s, but no daemon works that would obey\n" in capsys.readouterr().out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +14,7 @@ from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.site_options import overrides, site_options
 from adaptc.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from adaptc.config import Config
     from adaptc.crawl.crawl import CrawlResult
     from adaptc.engine.reasons import Reason
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
 
@@ -38,13 +35,7 @@ class _Build(click.Command):
 
 
 @command("build", cls=_Build)
-@click.argument("docroot", required=False, metavar="[DOCROOT]")
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]")
-@click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again.")
-@click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
-@click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published.")
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
-@click.option("--cache", type=_FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs.")
+@site_options
 @click.option(
     "--screenshots",
     type=click.IntRange(1, MOST_SCREENSHOTS),
@@ -55,16 +46,10 @@ class _Build(click.Command):
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     frame: Frame,
-    docroot: str | None,
-    output: Path | None,
-    levels: tuple[str, ...],
-    effort: str | None,
-    base_url: str | None,
-    jobs: int | None,
-    cache: Path | None,
     screenshots: int | None,
     explain: bool,
     dry_run: bool,
+    **site: Any,
 ) -> ExitCode:
     """Build the levels of the site in DOCROOT.
 
@@ -72,18 +57,11 @@ def build(
     Only what is new or stale is built; DOCROOT is never written to. It may be the URL of a site, which is crawled
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    asked = {
-        "output": output,
-        "build.levels": levels or None,
-        "build.effort": effort,
-        "site.base_url": base_url,
-        "build.jobs": jobs,
-        "build.cache": cache,
-    }
-    shown = _Shown(screenshots or 0, explain)
-    if is_fetched(docroot):
-        return _build_fetched(frame, str(docroot), asked, shown, dry_run)
-    config = with_mirror(frame.load({**asked, "docroot": Path(docroot) if docroot is not None else None}))
+    asked, shown = overrides(site), _Shown(screenshots or 0, explain)
+    if is_fetched(site["docroot"]):
+        del asked["docroot"]
+        return _build_fetched(frame, site["docroot"], asked, shown, dry_run)
+    config = with_mirror(frame.load(asked))
     return _dry_run(frame, config) if dry_run else _build(frame, config, shown)
 
 

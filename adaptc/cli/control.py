@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adaptc.cli.daemon import (
+    FILE,
     busy,
     cpu_source,
     daemon_options,
@@ -22,12 +23,15 @@ from adaptc.cli.daemon import (
 )
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import print_json, print_text, table
 from adaptc.diagnostics import UsageError
 
 if TYPE_CHECKING:
+    from adaptc.accesslog.parser import LineParser
     from adaptc.config import Config
     from adaptc.runtime.control.daemon import Place
     from adaptc.runtime.control.machine import Machine
+    from adaptc.runtime.control.meter import Meter
     from adaptc.runtime.control.settings import ControlSettings, SiteSettings
     from adaptc.runtime.run_directory import RunDirectory
 
@@ -38,6 +42,8 @@ _LOG = click.Path(dir_okay=False, path_type=Path)
 @click.argument("logs", nargs=-1, type=_LOG, metavar="LOG")
 @daemon_options
 @click.option("--log-format", metavar="FORMAT", help="The format of the logs.  [default: common or combined]")
+@click.option("--record", type=FILE, metavar="FILE", help="Append the load of every sample to FILE.")
+@click.option("--replay", type=FILE, metavar="FILE", help="Control the loads of FILE, print m after each and end.")
 def control(
     frame: Frame,
     logs: tuple[Path, ...],
@@ -46,12 +52,14 @@ def control(
     metrics: int | None,
     dry_run: bool,
     log_format: str | None,
+    record: Path | None,
+    replay: Path | None,
 ) -> ExitCode:
     """Keep the server's utilization at a bound, by content.
 
-    Reads requests and bytes from each LOG once a second and moves m between 0 (reject) and the number of levels: m =
-    2.25 gives a quarter of the clients level 3 and the others level 2. With [daemons.control.sites.NAME] several
-    sites of one machine are controlled together, each with what it is promised.
+    Reads requests and bytes from each LOG, or from the server's status page, once a second and moves m between 0
+    (reject) and the number of levels: m = 2.25 gives a quarter of the clients level 3 and the others level 2. With
+    [daemons.control.sites.NAME] several sites of one machine are controlled together, each with what it is promised.
     """
     from adaptc.capacity.utilization import Cost
     from adaptc.runtime.control.settings import machine_of, read_control
@@ -59,17 +67,20 @@ def control(
     config = frame.load({"output": output})
     settings, sites = read_control(settings_table(config, "control"), given)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
-    sites = sites or _only_site(config, settings)
+    sites = sites or _only_site(config, settings, replay)
     cost = Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000)
-    return _run(frame, settings, machine_of(settings, sites, cost), sites, metrics, dry_run)
+    machine = machine_of(settings, sites, cost)
+    if replay:
+        return _replay(frame, machine, replay)
+    return _run(frame, settings, machine, sites, metrics, dry_run, record)
 
 
-def _only_site(config: Config, settings: ControlSettings) -> dict[str, SiteSettings]:
+def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -> dict[str, SiteSettings]:
     from adaptc.runtime.control.settings import SiteSettings
 
-    if not settings.logs:
-        raise UsageError("name a LOG, or logs in [daemons.control]")
-    return {"site": SiteSettings(existing_output(config), settings.logs)}
+    if not (settings.logs or settings.status_url or replay):
+        raise UsageError("name a LOG, or logs or status_url in [daemons.control]")
+    return {"site": SiteSettings(existing_output(config), settings.logs, settings.status_url)}
 
 
 def _run(
@@ -79,6 +90,7 @@ def _run(
     sites: Mapping[str, SiteSettings],
     metrics: int | None,
     dry_run: bool,
+    record: Path | None,
 ) -> ExitCode:
     from adaptc.runtime.control.daemon import ControlDaemon, Surroundings
     from adaptc.runtime.guard import SILENCE, Guard
@@ -94,7 +106,7 @@ def _run(
             _own(stack, runs)
             serve_metrics(reporter, metrics)
             guard = Guard([run.flag for run in runs], SILENCE) if runs and settings.expire == "normal" else None
-            around = Surroundings(places, cpu_source(settings.cgroup), reporter, guard)
+            around = Surroundings(places, cpu_source(settings.cgroup), reporter, guard, record)
             drive(ControlDaemon(settings, machine, around), settings.interval)
     except DaemonBusy as error:
         return busy(error)
@@ -104,16 +116,40 @@ def _run(
 def _places(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, Place]:
     from adaptc.accesslog.parser import compile_format
     from adaptc.runtime.control.daemon import Place
-    from adaptc.runtime.control.meter import Meter
     from adaptc.runtime.run_directory import RunDirectory
 
     parser = compile_format(settings.log_format)
     return {
-        name: Place(Meter(site.logs, parser), None if dry_run else RunDirectory.of(site.output or Path()))
+        name: Place(_meter(site, parser), None if dry_run else RunDirectory.of(site.output or Path()))
         for name, site in sites.items()
     }
+
+
+def _meter(site: SiteSettings, parser: LineParser) -> Meter:
+    from adaptc.runtime.control.meter import LogMeter, StatusMeter
+    from adaptc.runtime.sensors.status_page import StatusPage
+
+    return LogMeter(site.logs, parser) if site.logs else StatusMeter(StatusPage(site.status_url))
 
 
 def _own(stack: ExitStack, runs: list[RunDirectory]) -> None:
     for run in runs:
         stack.enter_context(owned(run, "mode", "sets the mode"))
+
+
+def _replay(frame: Frame, machine: Machine, trace: Path) -> ExitCode:
+    from adaptc.runtime.control.trace import read_loads, replay
+
+    names = [site.name for site in machine.sites]
+    found = [
+        {"at": sample.at, "site": site.name, "R": sample.sites[site.name].requests,
+         "W": sample.sites[site.name].kilobytes, "U": (state.utilization or {})[site.name], "m": state.m(site)}
+        for sample, state in replay(machine, read_loads(trace, names))
+        for site in machine.sites
+    ]  # fmt: skip
+    if frame.format == "json":
+        print_json(found)
+    else:
+        rows = [[f"{one['at']:.1f}", str(one["site"]), *(f"{one[key]:.4g}" for key in "RWUm")] for one in found]
+        print_text(table([["at", "site", *"RWUm"], *rows], right=(0, 2, 3, 4, 5)), frame)
+    return ExitCode.DONE

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-WHAT = ("apache", "nginx", "actions")
+WHAT = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
+ALL = ("apache", "htaccess", "nginx", "actions")  # those that take every setting of [serve]
 
 
 @command("emit")
@@ -35,7 +36,7 @@ def emit(frame: Frame, what: str, output: Path | None, table: Path | None) -> Ex
         return _check(frame, config, what, table)
     from adaptc.emit.serve.emitter import emit as run
 
-    _show(frame, run(config, WHAT if what == "all" else (what,)))
+    _show(frame, run(config, ALL if what == "all" else (what,)))
     return ExitCode.DONE
 
 

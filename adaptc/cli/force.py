@@ -56,7 +56,7 @@ def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
 
 def _refuse_silence(run: RunDirectory) -> None:
     """Nobody would obey, and nobody would end it."""
-    from adaptc.runtime.status import live
+    from adaptc.runtime.status import is_obeyed, live
 
-    if not any(one.lives for one in live(run, time.time()) if one.name in ("switch", "control")):
+    if not is_obeyed(live(run, time.time())):
         raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")

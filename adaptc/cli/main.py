@@ -34,11 +34,16 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
     "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site behind a server, with wget's options."),
+    "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
+    "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
     "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
     "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
     "verify-server": Entry(
         "adaptc.cli.verify_server:verify_server", "Prove on a real server that every URL gets the right file."
+    ),
+    "doctor": Entry(
+        "adaptc.cli.doctor:doctor", "Look for what would keep a server from adapting, and say how to mend it."
     ),
     "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
     "classify-images": Entry(

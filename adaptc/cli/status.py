@@ -58,15 +58,16 @@ def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
 def status_text(run: RunDirectory, now: float) -> str:
     """Return the status for people."""
     from adaptc.runtime.override import read_override
-    from adaptc.runtime.status import live
+    from adaptc.runtime.status import is_obeyed, live
 
     lines = [
         "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")
     ]
-    override = read_override(run, now)
+    override, found = read_override(run, now), live(run, now)
     if override:
-        lines.append(f"forced: {override.level} for another {override.until - now:.0f} s")
-    rows = [row for one in live(run, now) for row in _rows(one)]
+        nobody = "" if is_obeyed(found) else ", but no daemon works that would obey"
+        lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{nobody}")
+    rows = [row for one in found for row in _rows(one)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
 
 

@@ -84,12 +84,12 @@ def _run(
 
 def _panel(settings: SwitchSettings) -> Panel:
     from adaptc.runtime.sensors.panel import Panel
-    from adaptc.runtime.sensors.pressure import Pressure
+    from adaptc.runtime.sensors.pressure import open_pressure
     from adaptc.runtime.sensors.status_page import StatusPage
     from adaptc.runtime.sensors.tcp import PassiveOpens
 
     status = StatusPage(settings.status_url) if settings.status_url else None
-    pressure = Pressure() if settings.pressure < 1 else None
+    pressure = open_pressure(settings.cgroup) if settings.pressure < 1 else None
     return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), pressure, status)
 
 

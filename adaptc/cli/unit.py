@@ -25,26 +25,48 @@ _AWKWARD = re.compile(r"[\s\"'\\%$;]")
 
 
 @command("unit", formats=("text",))
-@click.argument("daemon", type=click.Choice(list(_LIMITS)))
+@click.argument("daemon", type=click.Choice([*_LIMITS, "watch"]))
 @output_option
 @click.option("--user", metavar="NAME", help="Who runs it.  [default: you]")
 def unit(frame: Frame, daemon: str, output: Path | None, user: str | None) -> None:
     """Print a systemd unit for a daemon.
 
-    The unit is hardened, has a watchdog, and removes the flag however the daemon ends. The daemon reads its settings
-    from the same adaptc.toml; name the logs there.
+    The unit is hardened. That of switch, classify and control has a watchdog and removes the flag however the daemon
+    ends; that of watch is ready when the trees are fresh. The daemon reads its settings from the same adaptc.toml; name
+    logs and docroot there.
     """
     config = frame.load({"output": output})
     folder = existing_output(config).resolve()
+    if daemon == "watch":
+        writes = [folder, *([config.build.cache.resolve()] if config.build.cache else [])]
+        arguments = _arguments(config, [daemon, str(_docroot(config)), "-o", str(folder)], writes)
+        values = {"output": folder, "writes": writes, "command": arguments}
+        print_text(_rendered("adaptc-watch", {**values, "user": user or getpass.getuser()}), frame)
+        return
     runs, expires = _flags(config, daemon, folder)
-    arguments = [*_program(), daemon, "-o", str(folder)]
+    arguments = _arguments(config, [daemon, "-o", str(folder)], runs)
+    values = {"daemon": daemon, "output": folder, "runs": runs, "expires": expires, "command": arguments}
+    watchdog, memory = _LIMITS[daemon]
+    limits = {"name": f"adaptc-{daemon}", "watchdog": watchdog, "memory": memory}
+    print_text(_rendered("adaptc", {**values, **limits, "user": user or getpass.getuser()}), frame)
+
+
+def _docroot(config: Config) -> Path:
+    """Return the docroot as it is named: what its symbolic links lead to may be swapped."""
+    if config.docroot is None:
+        raise UsageError("no docroot: name it as docroot in adaptc.toml")
+    return config.docroot.absolute()
+
+
+def _arguments(config: Config, arguments: list[str], paths: list[Path]) -> str:
+    """Return the command line. Raises ``UsageError`` for what cannot stand in a unit."""
+    command = [*_program(), *arguments]
     if config.file:
-        arguments += ["--config", str(config.file.resolve())]
-    for one in (*arguments, *map(str, runs)):
+        command += ["--config", str(config.file.resolve())]
+    for one in (*command, *map(str, paths)):
         if _AWKWARD.search(one):
             raise UsageError(f"{one!r} cannot stand in a unit: choose a path without spaces and special characters")
-    values = {"daemon": daemon, "output": folder, "runs": runs, "expires": expires, "command": " ".join(arguments)}
-    print_text(_rendered({**values, "user": user or getpass.getuser()}).rstrip(), frame)
+    return " ".join(command)
 
 
 def _program() -> list[str]:
@@ -69,14 +91,11 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
     return [folder / "run"], False
 
 
-def _rendered(values: dict[str, Any]) -> str:
+def _rendered(name: str, values: dict[str, Any]) -> str:
     from importlib import resources
 
     from jinja2 import Environment, StrictUndefined
 
-    text = resources.files("adaptc.templates").joinpath("adaptc.service.j2").read_text("utf-8")
+    text = resources.files("adaptc.templates").joinpath(f"{name}.service.j2").read_text("utf-8")
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
-    watchdog, memory = _LIMITS[values["daemon"]]
-    return environment.from_string(text).render(
-        **values, name=f"adaptc-{values['daemon']}", watchdog=watchdog, memory=memory
-    )
+    return environment.from_string(text).render(**values).rstrip()

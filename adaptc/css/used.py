@@ -8,7 +8,7 @@ fonts) stays where a rule that stays names it. The bytes of what stays are not c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -36,7 +36,7 @@ def used_rules(
     text: str,
     matches: Matches,
     *,
-    keep_names: frozenset[str] = frozenset(),
+    keep_names: Container[str] | None = None,
     media: frozenset[str] = ALL_MEDIA,
     inline: str = "",
 ) -> str:
@@ -48,26 +48,28 @@ def used_sheets(
     texts: Sequence[str],
     matches: Matches,
     *,
-    keep_names: frozenset[str] = frozenset(),
+    keep_names: Container[str] | None = None,
     media: frozenset[str] = ALL_MEDIA,
     inline: str = "",
 ) -> tuple[str, ...]:
     """Return the sheets of one page, each with only what the page uses.
 
     ``matches`` tells whether an element of the page matches a static selector; it has to say true when it cannot
-    tell. ``keep_names`` are names (of classes, ids, attributes, elements, custom properties, keyframes, without mark)
-    that scripts which remain may bring in: selectors are then judged by their names alone. ``media`` are the
+    tell. ``keep_names`` holds the names (of classes, ids, attributes, elements, custom properties, keyframes, without
+    mark) that scripts which remain may bring in: selectors are then judged by their names alone. ``media`` are the
     media types that count: rules of ``@media`` for other types go. ``inline`` holds the declarations of style
     attributes, one behind the other with ``;``, which may use what the sheets define.
     """
-    can_match = _by_names(matches, keep_names) if keep_names else matches
+    can_match = matches if keep_names is None else _by_names(matches, keep_names)
     chosen = [_Chosen(can_match, media) for _ in texts]
     kept = [one.of(_outline(text).nodes) for one, text in zip(chosen, texts, strict=True)]
-    needs = _Needs.of([*kept, [_Kept(node) for node in _inline_nodes(inline)]], keep_names)
+    needs = _Needs.of(
+        [*kept, [_Kept(node) for node in _inline_nodes(inline)]], () if keep_names is None else keep_names
+    )
     return tuple(_Writer(text, _outline(text), needs).written(nodes) for text, nodes in zip(texts, kept, strict=True))
 
 
-def _by_names(matches: Matches, keep_names: frozenset[str]) -> Matches:
+def _by_names(matches: Matches, keep_names: Container[str]) -> Matches:
     """Scripts may move elements and set classes: a selector can match if each of its names can be there."""
 
     @cache
@@ -252,11 +254,13 @@ class _Needs:
     fonts: str
 
     @classmethod
-    def of(cls, sheets: Sequence[Sequence[_Kept]], keep_names: frozenset[str]) -> _Needs:
+    def of(cls, sheets: Sequence[Sequence[_Kept]], keep_names: Container[str]) -> _Needs:
         defining: dict[str, list[_Names]] = {}
-        found = [_Names(keep_names, keep_names)]
+        found: list[_Names] = []
         for kept in sheets:
             _gather(kept, found, defining)
+        brought = frozenset(name for kept in sheets for name in _definitions(kept) if name in keep_names)
+        found.append(_Names(brought, brought))
         reached, waiting = _closure(found, defining)
         found += [names for name in reached for names in waiting.get(name, ())]
         everything = _joined(found)
@@ -271,6 +275,13 @@ def _gather(kept: Sequence[_Kept], found: list[_Names], defining: dict[str, list
             found.append(one.node.names)
         if one.inner:
             _gather(one.inner, found, defining)
+
+
+def _definitions(kept: Sequence[_Kept]) -> Iterator[str]:
+    for one in kept:
+        if one.node.defines:
+            yield one.node.defines
+        yield from _definitions(one.inner)
 
 
 def _closure(found: Sequence[_Names], defining: dict[str, list[_Names]]) -> tuple[set[str], dict[str, list[_Names]]]:

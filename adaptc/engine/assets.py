@@ -39,6 +39,12 @@ class Assets:
         self.sources, self.plans, self.store = sources, plans, store
         self._artifacts: OrderedDict[tuple[str, str], _Artifact] = OrderedDict()
 
+    def take_over(self, other: Assets, changed: frozenset[str]) -> None:
+        """Take over the artifacts of ``other`` that depend on none of the keys ``changed``."""
+        for key, artifact in other._artifacts.items():
+            if changed.isdisjoint(artifact.dependencies):
+                self._artifacts[key] = artifact
+
     def artifact(self, level: str, path: str, outer: RecordingView) -> bytes:
         """Return an asset at a level, and pass on to ``outer`` what it depends on."""
         known = self._artifacts.get((level, path))

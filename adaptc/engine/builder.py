@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from adaptc import media
 from adaptc.analyse.decorations.configured import configured_rules
-from adaptc.analyse.facts import affected_targets
+from adaptc.analyse.facts import Facts, affected_targets
 from adaptc.analyse.placement import DeliveryCost
 from adaptc.analyse.popularity import Traffic
 from adaptc.codings import CODINGS
@@ -33,6 +33,7 @@ from adaptc.digest import digest_parts
 from adaptc.engine.changes import Changes, FileChanges, compare_files, of_another_kind, stale_units
 from adaptc.engine.decisions import changed_decisions, decide, decision_rows
 from adaptc.engine.executor import Workers, available_cpus, worker_pool
+from adaptc.engine.gate import Gate, GivenUp
 from adaptc.engine.ladder import levels_above
 from adaptc.engine.lock import output_lock, wait_for_workers
 from adaptc.engine.progress import Progress
@@ -44,7 +45,7 @@ from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.store import Store
 from adaptc.engine.traffic import UNRESTRICTED, Restriction, measure_traffic, restriction
 from adaptc.engine.view import Decisions
-from adaptc.engine.worker import build_batch, gather_batch
+from adaptc.engine.worker import build_batch, gather_batch, make_batch
 from adaptc.fs import TEMPORARY, DiskTree
 from adaptc.load.directory import Docroot, Selection, load_directory
 from adaptc.load.mirror import types_of
@@ -59,7 +60,7 @@ _COMMIT_EVERY = 256
 # Times of files move in steps of 10 ms at most (a kernel with HZ=100)
 _TICK_NS = 20_000_000
 
-_EVERYTHING = Decisions({}, frozenset())
+EVERYTHING = Decisions({}, frozenset())
 
 
 @dataclass(slots=True)
@@ -84,7 +85,15 @@ class Report:
 
 
 class Builder:
-    """One build of ``config.docroot`` into ``config.output`` at ``levels``."""
+    """One build of ``config.docroot`` into ``config.output`` at ``levels``.
+
+    With a ``gate``, results are published through it, by this process. ``others`` are recipes by which units may have
+    been built as well. ``yields`` says that the build is given up when the gate shuts.
+    """
+
+    gate: Gate | None = None
+    others: frozenset[str] = frozenset()
+    yields: bool = False
 
     def __init__(self, config: Config, docroot: Path, levels: tuple[Level, ...], progress: Progress) -> None:
         self.config, self.docroot, self.levels, self.progress = config, docroot, levels, progress
@@ -147,10 +156,14 @@ class Builder:
 
     def load(self) -> Docroot:
         """Load the docroot."""
-        selection = Selection(self.config.site.exclude, self.config.site.include_hidden)
-        return load_directory(DiskTree(self.docroot), selection, types_of(self.docroot))
+        return load_directory(DiskTree(self.docroot), self.selection, types_of(self.docroot))
 
-    def _begun(self, state: State, *, remember: bool) -> Report:
+    @property
+    def selection(self) -> Selection:
+        """Which files of the docroot are part of the site."""
+        return Selection(self.config.site.exclude, self.config.site.include_hidden)
+
+    def begun(self, state: State, *, remember: bool) -> Report:
         """Return the report of a build that begins: what there is, and what traffic leaves out."""
         loaded = self.load()
         traffic, said = measure_traffic(self.config, state, loaded.resources, self.progress, remember=remember)
@@ -163,16 +176,16 @@ class Builder:
 
     def plan(self, state: State) -> Report:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        report = self._begun(state, remember=False)
+        report = self.begun(state, remember=False)
         before = state.resources()
         touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
-        changes = _changes(report.resources, contents, before)
+        changes = what_changed(report.resources, contents, before)
         reasons = stale_units(state, changes, self.recipes, report.resources, report.restriction)
-        if self._trees_differ(state):
+        if self.trees_differ(state):
             reasons.update(self._missing_outputs(state, reasons, report))
-        report.reasons = _ordered(reasons, self.levels)
-        report.removed = len(self._unwanted(state, report))
+        report.reasons = ordered(reasons, self.levels)
+        report.removed = len(self.unwanted(state, report))
         return report
 
     # ---- building
@@ -180,10 +193,10 @@ class Builder:
     def run(self, state: State) -> Report:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        report = self._begun(state, remember=True)
+        report = self.begun(state, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
-        unknown = self._trees_differ(state)
+        unknown = self.trees_differ(state)
         if not touched and not unknown and state.meta("complete") == self._complete_mark(report):
             return report
         with worker_pool(self.jobs, self._worker_lock()) as workers:
@@ -209,27 +222,28 @@ class Builder:
         state.begin()
         read = self._gather(state, report, before, touched, workers, started)
         resources = report.resources
-        changes = _changes(resources, read, before)
+        changes = what_changed(resources, read, before)
         for path in before.keys() - resources.keys():
             state.forget_source(path)
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in resources.items())
-        decisions, turned = self._decide(state, sources)
-        changes = dataclasses.replace(changes, decisions=frozenset(turned))
-        reasons = stale_units(state, changes, self.recipes, resources, report.restriction)
+        decisions = self.decide(state.facts(), sources)
+        changes = dataclasses.replace(changes, decisions=note_decisions(state, decisions))
+        reasons = stale_units(state, changes, self.recipes, resources, report.restriction, self.others)
         if unknown:
             self._withdraw_strangers(state)
             reasons.update(self._missing_outputs(state, reasons, report))
-        report.reasons = _ordered(reasons, self.levels)
-        extras = self._extras(state, (*self._unwanted(state, report), *report.reasons))
-        report.removed = self._withdraw(state, report)
-        self._note_begun(state, bool(report.worked or changes.contents or changes.presence))
+        report.reasons = ordered(reasons, self.levels)
+        gone = self.unwanted(state, report)
+        extras = self.withdraw(state, gone, report.reasons)
+        report.removed = len(gone)
+        self.note_begun(state, bool(report.worked or changes.contents or changes.presence))
         state.commit()
-        snapshot = self._snapshot("build", sources, decisions)
+        snapshot = self._written("build", self.snapshot(sources, decisions))
         done = self._run_units(state, report, sources, snapshot, workers)
-        self._withdraw_extras(state, extras)
+        self.withdraw_extras(state, extras)
         self._note_complete(state, report, done)
 
-    def _note_begun(self, state: State, worked: bool) -> None:
+    def note_begun(self, state: State, worked: bool) -> None:
         """Note that the trees are not complete, and that what was emitted of them is not true any more."""
         state.set_directories(())
         state.set_meta("complete", None)
@@ -253,7 +267,7 @@ class Builder:
         """
         sizes = [(path, report.resources[path].size) for path in self._to_read(state, report, touched)]
         known = ((one, before[path][1] if path in before else "") for path, one in report.resources.items())
-        snapshot = self._snapshot("read", as_sources(known), _EVERYTHING)
+        snapshot = self._written("read", self.snapshot(as_sources(known), EVERYTHING))
         self.progress.begin("reading", len(sizes), sum(size for _, size in sizes))
         digests: dict[str, str] = {}
         for path, facts in workers.run(gather_batch, snapshot, sizes):
@@ -263,7 +277,7 @@ class Builder:
                 report.unread.append(diagnose("unreadable-file", Location(path), reason=facts))
                 continue
             digests[path] = facts.digest
-            state.set_source(_racily_clean(resource, started), facts.digest)
+            state.set_source(racily_clean(resource, started), facts.digest)
             state.set_facts(path, facts)
         self.progress.end()
         for said in report.unread:
@@ -279,8 +293,9 @@ class Builder:
             wanted.update((path, None) for path in state.affected_by_targets(affected) if path in report.resources)
         return wanted
 
-    def _snapshot(self, name: str, sources: dict[str, Source], decisions: Decisions) -> str:
-        snapshot = Snapshot(
+    def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
+        """Return what those who read or build the files ``sources`` need to know."""
+        return Snapshot(
             self.docroot,
             self.output,
             self.cache,
@@ -296,20 +311,19 @@ class Builder:
             self._complete(),
             self.decorations.rules if self.decorations else None,
         )
+
+    def _written(self, name: str, snapshot: Snapshot) -> str:
         path = self.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
         snapshot.write(path)
         return os.fspath(path)
 
     # ---- 3 deciding
 
-    def _decide(self, state: State, sources: dict[str, Source]) -> tuple[Decisions, set[str]]:
+    def decide(self, facts: Iterable[tuple[str, Facts]], sources: Mapping[str, Source]) -> Decisions:
+        """Take the decisions about the whole site from the facts of all its files."""
         # an image may shrink to half before it becomes a data URI
         limits = self.decorations.rules.limits if self.decorations else None
-        decisions = decide(state.facts(), sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
-        rows = decision_rows(decisions)
-        turned = changed_decisions(state.decisions(), rows)
-        state.set_decisions(rows)
-        return decisions, turned
+        return decide(facts, sources, self._cost(), 2 * self.config.cost.data_uri_max, limits)
 
     def _cost(self) -> DeliveryCost:
         cost = self.config.cost
@@ -317,7 +331,7 @@ class Builder:
 
     # ---- 4 what is untrue
 
-    def _trees_differ(self, state: State) -> bool:
+    def trees_differ(self, state: State) -> bool:
         """Whether some directory of the trees is not as the last complete build left it."""
         known = state.directories()
         return not known or any(_mtime(f"{self.output}/{path}") != mtime for path, mtime in known.items())
@@ -342,28 +356,27 @@ class Builder:
     def _is_wanted(self, unit: Unit, report: Report) -> bool:
         return unit[0] in self.recipes and unit[1] in report.resources and not report.restriction.forbids(unit)
 
-    def _unwanted(self, state: State, report: Report) -> list[Unit]:
+    def unwanted(self, state: State, report: Report) -> list[Unit]:
         """Return built units whose source or level is gone, or whose page is not popular any more."""
         return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
 
-    def _withdraw(self, state: State, report: Report) -> int:
-        """Take out of the trees what is untrue or not wanted any more; return how many units went for good."""
-        gone = self._unwanted(state, report)
-        stale = [unit for unit, reason in report.reasons.items() if isinstance(reason, STALE)]
+    def withdraw(self, state: State, gone: Iterable[Unit], reasons: Mapping[Unit, Reason]) -> dict[Unit, None]:
+        """Take out of the trees what is untrue or not wanted any more, and forget units that are ``gone`` or to build.
+
+        Returns their extra files, for ``withdraw_extras``.
+        """
+        extras = {extra: None for unit in (*gone, *reasons) for extra in state.extras_of(unit)}
+        stale = [unit for unit, reason in reasons.items() if isinstance(reason, STALE)]
         for unit in (*gone, *stale):
             self.publisher.withdraw_path(*unit)
             for level, path in state.extras_of(unit):
                 if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
                     self.publisher.withdraw_path(level, path)
-        for unit in (*gone, *report.reasons):
+        for unit in (*gone, *reasons):
             state.forget_unit(unit)
-        return len(gone)
+        return extras
 
-    def _extras(self, state: State, units: Iterable[Unit]) -> dict[Unit, None]:
-        """Return the extra files of units."""
-        return {extra: None for unit in units for extra in state.extras_of(unit)}
-
-    def _withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
+    def withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
         """Remove those of the extra files that no unit refers to any more."""
         for level, path in extras:
             if not state.has_extra(level, path):
@@ -391,8 +404,9 @@ class Builder:
         self.progress.begin("building", len(units), sum(size for _, size in units))
         unpublished = len(report.unread)
         for phase in (0, 1, 2):
-            chosen = [one for one in units if _phase(sources[one[0][1]]) == phase]
-            self._note_results(state, report, sources, workers.run(build_batch, snapshot, chosen))
+            chosen = [one for one in units if phase_of(sources[one[0][1]]) == phase]
+            work = make_batch if self.gate else build_batch
+            self._note_results(state, report, sources, workers.run(work, snapshot, chosen))
         self.progress.end()
         return len(report.unread) == unpublished
 
@@ -401,17 +415,38 @@ class Builder:
     ) -> None:
         state.begin()
         for number, result in enumerate(results, 1):
-            size = sources[result.path].size
-            smallest = min((output.size for output in result.outputs), default=size)
-            self.progress.advance(1, size, size - smallest)
-            if result.published:
-                state.set_unit(result, self.recipes[result.level])
-            else:
-                report.unread.extend(result.diagnostics)
-            if number % _COMMIT_EVERY == 0:
-                state.commit()
+            self._note_result(state, report, sources[result.path], result)
+            gives_up = self._gives_up()
+            if gives_up or number % _COMMIT_EVERY == 0:
+                self.commit(state)
+                if gives_up:
+                    raise GivenUp
                 state.begin()
+        self.commit(state)
+
+    def _gives_up(self) -> bool:
+        return self.gate is not None and (self.gate.is_closing or (self.yields and self.gate.is_shut))
+
+    def _note_result(self, state: State, report: Report, source: Source, made: UnitResult) -> None:
+        result = self.admitted(made, source.alias_of)
+        smallest = min((output.size for output in result.outputs), default=source.size)
+        self.progress.advance(1, source.size, source.size - smallest)
+        if result.published:
+            state.set_unit(result, self.recipes[result.level])
+        else:
+            report.unread.extend(result.diagnostics)
+
+    def admitted(self, made: UnitResult, alias_of: str | None) -> UnitResult:
+        """Publish a result through the gate; without one its worker did."""
+        if self.gate is None:
+            return made
+        return self.gate.publish(made, lambda: self.publisher.published(made, alias_of))
+
+    def commit(self, state: State) -> None:
+        """Commit results."""
         state.commit()
+        if self.gate:
+            self.gate.committed()
 
     # ---- 6 done
 
@@ -429,7 +464,15 @@ class Builder:
         state.commit()
 
 
-def _changes(
+def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
+    """Note decisions in the state; return the keys of those that turned."""
+    rows = decision_rows(decisions)
+    turned = changed_decisions(state.decisions(), rows)
+    state.set_decisions(rows)
+    return frozenset(turned)
+
+
+def what_changed(
     resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
 ) -> Changes:
     """Return what is not as it was; ``read`` are the digests of files that were read."""
@@ -439,7 +482,7 @@ def _changes(
     return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
 
 
-def _racily_clean(resource: Resource, started: int) -> Resource:
+def racily_clean(resource: Resource, started: int) -> Resource:
     """Return the resource as it is to be remembered.
 
     A file that was written just before it was looked at may be written again within one tick of the file system's
@@ -449,14 +492,14 @@ def _racily_clean(resource: Resource, started: int) -> Resource:
     return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
 
 
-def _phase(source: Source) -> int:
+def phase_of(source: Source) -> int:
     """Assets first: a page may take their artifacts in. Aliases last: they may be links to what they stand for."""
     if source.alias_of is not None:
         return 2
     return 1 if source.media_type == media.HTML else 0
 
 
-def _ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
     """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
     rank = {level.name: number for number, level in enumerate(levels)}
     return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}

@@ -57,6 +57,10 @@ class Changes:
     presence: frozenset[str]
     decisions: frozenset[str] = frozenset()
 
+    def keys(self) -> frozenset[str]:
+        """Return the keys of dependencies that do not hold any more."""
+        return self.contents | self.decisions | {PRESENCE + path for path in self.presence}
+
 
 def stale_units(
     state: State,
@@ -64,28 +68,37 @@ def stale_units(
     recipes: Mapping[str, str],
     resources: Mapping[str, Resource],
     restriction: Restriction = UNRESTRICTED,
+    others: frozenset[str] = frozenset(),
 ) -> dict[Unit, Reason]:
     """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
+
+    ``others`` are recipes that will do as well.
 
     Where there are several reasons, the one that makes the tree untrue is told, and a change of the source itself
     before that of another file.
     """
     built = state.recipes()
-    reasons = _unbuilt(built, recipes, resources)
+    reasons = _unbuilt(built, recipes, resources, others)
+    found = units_of_changes(state, changes, recipes)
+    reasons.update({unit: reason for unit, reason in found.items() if unit in built})
+    stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
+    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.forbids(unit)}
+
+
+def units_of_changes(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
+    """Return the units of ``levels`` that changes make stale, built or not, aliases left out."""
     found: dict[Unit, Reason] = {}
     for key in sorted(changes.decisions):
         found.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
     for path in sorted(changes.contents | changes.presence, reverse=True):
         found.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
     for path in changes.contents | changes.presence:
-        found.update(dict.fromkeys(((level, path) for level in recipes), InputChanged()))
-    reasons.update({unit: reason for unit, reason in found.items() if unit in built})
-    stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
-    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.forbids(unit)}
+        found.update(dict.fromkeys(((level, path) for level in levels), InputChanged()))
+    return found
 
 
 def _unbuilt(
-    built: Mapping[Unit, str], recipes: Mapping[str, str], resources: Mapping[str, Resource]
+    built: Mapping[Unit, str], recipes: Mapping[str, str], resources: Mapping[str, Resource], others: frozenset[str]
 ) -> dict[Unit, Reason]:
     reasons: dict[Unit, Reason] = {}
     for level, recipe in recipes.items():
@@ -93,7 +106,7 @@ def _unbuilt(
             known = built.get((level, path))
             if known is None:
                 reasons[level, path] = NeverBuilt()
-            elif known != recipe:
+            elif known != recipe and known not in others:
                 reasons[level, path] = RecipeChanged()
     return reasons
 
@@ -107,14 +120,20 @@ def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
 
 def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> dict[Unit, Reason]:
     """Add the aliases of what is built: they may be published as links to it, or might be from now on."""
-    aliases: dict[str, list[str]] = defaultdict(list)
-    for path, one in resources.items():
-        if one.alias_of is not None:
-            aliases[one.alias_of].append(path)
+    aliases = aliases_of(resources.values())
     for level, path in list(reasons):
         for alias in aliases.get(path, ()):
             reasons.setdefault((level, alias), DependencyChanged(path))
     return reasons
+
+
+def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
+    """Return the symbolic links by the files that they lead to."""
+    aliases: dict[str, list[str]] = defaultdict(list)
+    for one in resources:
+        if one.alias_of is not None:
+            aliases[one.alias_of].append(one.path)
+    return dict(aliases)
 
 
 def _subject(key: str) -> str:

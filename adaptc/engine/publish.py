@@ -5,12 +5,14 @@ A level's tree has one directory for each content coding, and in it the paths of
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 
+from adaptc.diagnostics import Location, diagnose
 from adaptc.digest import digest_chunks
 from adaptc.engine.results import Output, UnitResult
 from adaptc.engine.store import Store
@@ -20,6 +22,9 @@ from adaptc.model import CODINGS, IDENTITY
 ALL_CODINGS = (IDENTITY, *CODINGS)
 PRIVATE = ".adaptc"
 _TRIES = 3
+
+# The target's file system has no such name: too long, or bytes that it does not allow.
+_NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
 
 
 class ObjectGone(Exception):
@@ -51,6 +56,18 @@ class Publisher:
                 self.withdraw(target)
             elif not self._links(result, coding, keys[coding], alias_of, target):
                 self._place(self.store.object_path(keys[coding]), target)
+
+    def published(self, result: UnitResult, alias_of: str | None) -> UnitResult:
+        """Publish; where the file system refuses the name, withdraw the unit, and say so in what is returned."""
+        try:
+            self.publish(result, alias_of)
+        except OSError as error:
+            if error.errno not in _NAME_REFUSED:
+                raise
+            self.withdraw_path(result.level, result.path)
+            said = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
+            return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, said))
+        return result
 
     def _links(self, result: UnitResult, coding: str, key: str, alias_of: str | None, target: str) -> bool:
         """Publish an alias as the symbolic link that it is, where the file behind it is the same; return whether."""

@@ -94,6 +94,19 @@ def _outputs(files: list[list[Any]]) -> tuple[Output, ...]:
     return tuple(Output(*one) for one in files)
 
 
+# Path, content coding, object key, SHA-256, size in bytes: an ``Output`` with its path, in a form that costs little
+StoredFile = tuple[str, str, str, str, int]
+
+
+def unpack_files(path: str, outputs: str) -> list[StoredFile]:
+    """Return the files of a unit from what ``pack_outputs`` packed."""
+    _, _, files, _, extras = json.loads(outputs)
+    found = [(path, *one) for one in files]
+    for name, _, made in extras:
+        found += [(name, *one) for one in made]
+    return found
+
+
 def pack_notes(result: UnitResult) -> str:
     """Return what is said about a result."""
     actions = [[one.pass_name, one.verb, one.subject, one.reason, one.count] for one in result.actions]

@@ -17,11 +17,13 @@ from typing import Any
 
 from adaptc.analyse.facts import Facts
 from adaptc.engine.results import (
+    StoredFile,
     UnitResult,
     pack_diagnostics,
     pack_notes,
     pack_outputs,
     unpack_diagnostics,
+    unpack_files,
     unpack_result,
 )
 from adaptc.model import Resource
@@ -98,6 +100,12 @@ class State:
         """Close the file."""
         self.db.close()
 
+    def copied(self) -> State:
+        """Return a copy in memory, for a build on paper."""
+        copy = State(Path(_MEMORY))
+        self.db.backup(copy.db)
+        return copy
+
     def begin(self) -> None:
         """Begin a transaction."""
         self.db.execute("BEGIN IMMEDIATE")
@@ -105,6 +113,11 @@ class State:
     def commit(self) -> None:
         """Commit the transaction."""
         self.db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Give up the transaction, if there is one."""
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
 
     # ---- meta
 
@@ -137,6 +150,10 @@ class State:
         alias = None if resource.alias_of is None else os.fsencode(resource.alias_of)
         row = (os.fsencode(resource.path), resource.size, resource.mtime_ns, resource.inode, resource.media_type, alias)
         self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest))
+
+    def doubt_source(self, path: str) -> None:
+        """Forget the time of a source, so that the next build reads it."""
+        self.db.execute("UPDATE sources SET mtime_ns = -1 WHERE path = ?", (os.fsencode(path),))
 
     def forget_source(self, path: str) -> None:
         """Remove a source and its facts."""
@@ -216,6 +233,16 @@ class State:
         """Return every stored unit with the recipe that it was built by."""
         rows = self.db.execute("SELECT level, path, recipe FROM units")
         return {(level, os.fsdecode(path)): recipe for level, path, recipe in rows}
+
+    def levels(self) -> list[str]:
+        """Return the levels that have units."""
+        return [level for (level,) in self.db.execute("SELECT DISTINCT level FROM units ORDER BY level")]
+
+    def files(self) -> Iterator[tuple[Unit, list[StoredFile]]]:
+        """Yield every unit with its files, by level: the short way for who looks at all of them."""
+        for level, path, outputs in self.db.execute("SELECT level, path, outputs FROM units"):
+            name = os.fsdecode(path)
+            yield (level, name), unpack_files(name, outputs)
 
     def units_of(self, key: str) -> list[Unit]:
         """Return the units that depend on ``key``."""

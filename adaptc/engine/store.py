@@ -59,7 +59,7 @@ class Store:
         if self.read(key) != content:
             path = self.object_path(key)
             _make_directory(path)
-            write_atomic(path, content, READ_ONLY, mtime=_time_of(key))
+            write_atomic(path, content, READ_ONLY, mtime=time_of(key))
         return key
 
     def put_chunks(self, chunks: Iterator[bytes], digest: str, size: int) -> None:
@@ -69,7 +69,7 @@ class Store:
             if os.stat(path).st_size == size:
                 return
         _make_directory(path)
-        write_atomic(path, chunks, READ_ONLY, mtime=_time_of(digest))
+        write_atomic(path, chunks, READ_ONLY, mtime=time_of(digest))
 
     def record(self, key: str) -> Any:
         """Return the record of ``key``, or ``None``."""
@@ -109,7 +109,8 @@ class Store:
 _FIRST_TIME, _TIMES = 1_000_000_000, 500_000_000
 
 
-def _time_of(key: str) -> int:
+def time_of(key: str) -> int:
+    """Return the time of an object in seconds, which its key makes."""
     return _FIRST_TIME + zlib.crc32(key.encode()) % _TIMES
 
 

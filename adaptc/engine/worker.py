@@ -42,10 +42,11 @@ def _workshop(snapshot: str) -> Workshop:
 def gather_batch(snapshot: str, paths: tuple[str, ...]) -> list[tuple[str, Facts | str]]:
     """Return (path, facts) for each source, or (path, reason) where it cannot be read."""
     workshop = _workshop(snapshot)
-    return [(path, _gathered(workshop, path)) for path in paths]
+    return [(path, gathered(workshop, path)) for path in paths]
 
 
-def _gathered(workshop: Workshop, path: str) -> Facts | str:
+def gathered(workshop: Workshop, path: str) -> Facts | str:
+    """Return the facts of a source, or why it cannot be read."""
     try:
         return _facts(workshop, path)
     except ChangedWhileRead:
@@ -69,3 +70,9 @@ def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitR
     """Build and publish units; return their results in order."""
     workshop = _workshop(snapshot)
     return [workshop.build(level, path) for level, path in units]
+
+
+def make_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
+    """Build units into the cache, for who publishes them; return their results in order."""
+    workshop = _workshop(snapshot)
+    return [workshop.make(level, path) for level, path in units]

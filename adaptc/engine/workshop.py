@@ -43,9 +43,6 @@ _TRIES = 4
 # In which the ASCII name of a file may stand in a page
 _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 
-# The target's file system has no such name: too long, or bytes that it does not allow.
-_NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
-
 
 class Workshop:
     """Builds and publishes the units of one snapshot."""
@@ -87,19 +84,11 @@ class Workshop:
         alias_of = self.site.sources[path].alias_of
         for _ in range(_TRIES):
             with contextlib.suppress(ObjectGone):
-                return self._published(self._result(level, path), alias_of)
+                return self.publisher.published(self.make(level, path), alias_of)
         raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
 
-    def _published(self, result: UnitResult, alias_of: str | None) -> UnitResult:
-        try:
-            self.publisher.publish(result, alias_of)
-        except OSError as error:
-            if error.errno not in _NAME_REFUSED:
-                raise
-            return self._unpublishable(result, error)
-        return result
-
-    def _result(self, level: str, path: str) -> UnitResult:
+    def make(self, level: str, path: str) -> UnitResult:
+        """Build one unit into the cache."""
         try:
             return self._made_or_kept(level, path, self._view(level))
         except ChangedWhileRead:
@@ -112,11 +101,6 @@ class Workshop:
     def _left(self, level: str, path: str, said: Diagnostic) -> UnitResult:
         media_type = self.site.sources[path].media_type
         return UnitResult(level, path, media_type, diagnostics=(said,), dependencies=(path,), published=False)
-
-    def _unpublishable(self, result: UnitResult, error: OSError) -> UnitResult:
-        self.publisher.withdraw_path(result.level, result.path)
-        said = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
-        return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, said))
 
     def _made_or_kept(self, level: str, path: str, view: RecordingView) -> UnitResult:
         try:

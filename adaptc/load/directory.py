@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from adaptc import media
@@ -28,6 +28,11 @@ class Selection:
 
     exclude: tuple[str, ...] = ()
     include_hidden: bool = False
+
+    def excluder(self) -> Callable[[str], bool]:
+        """Return a function that tells whether a path, or a directory that it stands in, is left out."""
+        matcher = self.matcher()
+        return lambda path: any(matcher.fullmatch(one) for one in _with_ancestors(path))
 
     def matcher(self) -> re.Pattern[str]:
         """Return one pattern for all: it matches the path of what is left out."""
@@ -62,6 +67,21 @@ def load_directory(tree: Tree, selection: Selection | None = None, types: Mappin
     found.docroot.resources = resources
     found.docroot.diagnostics.extend(_case_collisions(resources))
     return found.docroot
+
+
+def load_file(tree: Tree, path: str, types: Mapping[str, str]) -> Resource | None:
+    """Return the resource of one plain file; ``None`` for what only a walk can tell: links, what is no file.
+
+    Raises ``OSError``, and ``ChangedWhileRead``.
+    """
+    if tree.real_path(path) != path:
+        return None
+    entry = tree.status(path)
+    if entry.kind != "file":
+        return None
+    media_type = types.get(path) or media.by_name(path)
+    media_type = media_type or media.by_content(tree.read_start(path, media.SNIFF_BYTES)) or media.BINARY
+    return Resource(path, entry.size, entry.mtime_ns, entry.inode, media_type)
 
 
 class _Walk:

@@ -1,14 +1,21 @@
-"""inline-scripts: put small or rarely shared classic scripts into the page, each in an element of its own."""
+"""inline-scripts: put small or rarely shared classic scripts into the page, each in an element of its own.
+
+A deferred script stays deferred: its text becomes the address (a data URI, RFC 2397), since ``defer`` means nothing
+without one.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc import media
 from adaptc.html.edit import Editor
+from adaptc.html.quoting import attribute_markup
 from adaptc.model import Action
 from adaptc.passes.delivery import CROWD, moves_in
+from adaptc.passes.frame_files import FRAMED, framed_files
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.view import Options, View
@@ -17,40 +24,46 @@ from adaptc.script import for_script_element, introspects, is_javascript_type, w
 if TYPE_CHECKING:
     from turbohtml import Element
 
-# defer, async, type=module and nomodule change when a script runs; event attributes and handles know the element.
+# async, type=module and nomodule change when a script runs; event attributes and handles know the element. A deferred
+# script as a data URI costs a few bytes more than its text: that is for a crowd alone.
 _ALLOWED = frozenset({"src", "type", "language", "charset", "integrity", "crossorigin", "referrerpolicy"})
 
 
 def inline_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Give a parser-blocking ``<script src>`` its text in place: it runs at the same moment, in the same order."""
+    """Give ``<script src>`` its text in place: it runs at the same moment, in the same order."""
     report = Report()
+    framed = framed_files(editor.tree, page, view)
     for element in editor.tree.iter_elements("script"):
         source = element.attr("src")
-        if source is not None:
-            _consider(element, source, editor, page, view, options, report)
+        path = None if source is None else view.follow(page.base, source).path
+        if path in framed:
+            report.actions.append(Action("inline-scripts", KEPT, path, FRAMED))
+        elif path is not None:
+            _consider(element, path, editor, page, view, options, report)
     return report
 
 
 def _consider(
-    element: Element, source: str, editor: Editor, page: PageContext, view: View, options: Options, report: Report
+    element: Element, path: str, editor: Editor, page: PageContext, view: View, options: Options, report: Report
 ) -> None:
-    path = view.follow(page.base, source).path
-    if path is None:
-        return
     reason = next(_reasons_against(element, path, editor.text, page, view, options), None)
     text = None if reason else _text(path, page, view)
     if text is None:
         reason = reason or "its text cannot stand in the page"
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
-    editor.replace_element(element, f"<script>{text}</script>")
+    if "defer" in element.attrs:
+        made = f"<script defer {attribute_markup('src', script_uri(text))}></script>"
+    else:
+        made = f"<script>{text}</script>"
+    editor.replace_element(element, made)
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
 
 
 def _reasons_against(
     element: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
-    unusual = set(element.attrs) - _ALLOWED
+    unusual = set(element.attrs) - _ALLOWED - ({"defer"} if options["readers"] == CROWD else set())
     if unusual:
         yield f"the script element has the attribute {min(unusual)}"
     if not is_javascript_type(element.attr("type"), element.attr("language")) or view.media_type(path) != media.JS:
@@ -79,6 +92,15 @@ def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Itera
         yield "a script of the page may look for scripts by their addresses"
     if writes_document(text):
         yield "it writes into the document (document.write)"
+
+
+def script_uri(text: str) -> str:
+    """Return a script as a data URI. Of its characters only those are written otherwise that a URL would lose."""
+    return "data:text/javascript;charset=utf-8," + _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+
+# URL, "URL parsing": tabs and line ends are removed anywhere, space and controls at the end; "#" begins the fragment.
+_UNSAFE = re.compile(r"[%#\x00-\x1f\x7f]| \Z")
 
 
 def _text(path: str, page: PageContext, view: View) -> str | None:

@@ -14,6 +14,7 @@ from adaptc.css.references import css_references, rewrite_urls
 from adaptc.html.edit import Editor
 from adaptc.model import Action, Role
 from adaptc.passes.delivery import CROWD, moves_in
+from adaptc.passes.frame_files import FRAMED, framed_files
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
 from adaptc.passes.sheets import has_roaming_urls, page_sheets, sheet_text
@@ -35,8 +36,12 @@ def inline_styles(editor: Editor, page: PageContext, view: View, options: Option
     for link in repeated:
         editor.remove_element(link)
         report.actions.append(Action("inline-styles", "dropped", link.attr("href") or "", "it is linked again below"))
+    framed = framed_files(editor.tree, page, view)
     for link in links:
-        if link not in repeated:
+        path = view.follow(page.base, link.attr("href") or "").path
+        if path in framed:
+            report.actions.append(Action("inline-styles", KEPT, path, FRAMED))
+        elif link not in repeated:
             _consider(link, editor, page, view, options, report)
     return report
 

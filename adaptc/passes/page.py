@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -50,8 +50,8 @@ class PageContext:
 
     ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
     elsewhere). ``scripts`` are its scripts, inline ones as text and those from files of the site as the level has
-    them; ``has_unseen_scripts`` says that it runs others as well, of which nothing is known. ``has_policy`` says that
-    a Content-Security-Policy restricts it.
+    them; ``unseen_scripts`` are the addresses of others that it runs as well, of which nothing is known. ``has_policy``
+    says that a Content-Security-Policy restricts it.
     """
 
     path: str
@@ -60,12 +60,12 @@ class PageContext:
     base_path: str | None
     has_scripts: bool
     has_policy: bool
-    has_unseen_scripts: bool
+    unseen_scripts: tuple[str, ...]
     scripts: tuple[str | bytes, ...]
 
     def without_scripts(self) -> PageContext:
         """Return the context of the same page once its scripts are gone."""
-        return replace(self, has_scripts=False, has_unseen_scripts=False, scripts=())
+        return replace(self, has_scripts=False, unseen_scripts=(), scripts=())
 
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
@@ -82,7 +82,11 @@ class PageContext:
 
     def knows(self, name: str) -> bool:
         """Whether a script of the page may have the handle ``name``: it says so, or is not known."""
-        return self.has_unseen_scripts or any(name in _script_text(script) for script in self.scripts)
+        return bool(self.unseen_scripts) or any(name in _script_text(script) for script in self.scripts)
+
+    def script_texts(self) -> Iterator[str]:
+        """Yield the texts of the scripts that are known."""
+        return map(_script_text, self.scripts)
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
@@ -90,7 +94,7 @@ class PageContext:
 
     def touches_sources(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
-        return self.has_unseen_scripts or any(map(_touches_sources, self.scripts))
+        return bool(self.unseen_scripts) or any(map(_touches_sources, self.scripts))
 
     def changes_images(self) -> bool:
         """Whether a script of the site may change the addresses of the page's images, or take them apart."""
@@ -169,7 +173,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
         target.path if target.reach is Reach.LOCAL else None,
         bool(elements or handlers),
         view.settings.csp is not None or _has_meta_policy(tree),
-        None in sources,
+        tuple(element.attr("src") or "" for element, source in zip(elements, sources, strict=True) if source is None),
         (*(source for source in sources if source), *handlers),
     )
 

@@ -17,6 +17,7 @@ from adaptc.css.balance import at_keywords, ends_between_rules, is_balanced
 from adaptc.css.flatten import flatten
 from adaptc.css.fonts import drop_font_imports, is_font_service
 from adaptc.html.edit import Editor
+from adaptc.passes.frame_files import FRAMED, framed_files
 from adaptc.passes.integrity import meets_integrity
 from adaptc.passes.page import PageContext, stands_apart
 from adaptc.passes.sheets import sheet_text
@@ -50,10 +51,15 @@ class PageStyle:
     starts: bool = False
 
 
-def page_styles(editor: Editor, page: PageContext, view: View) -> list[PageStyle]:
-    """Return the sheets of a page that browsers apply or fetch."""
+def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bool = False) -> list[PageStyle]:
+    """Return the sheets of a page that browsers apply or fetch.
+
+    While the page has scripts, sheets stay that one of them may turn on or know, and those that frames in the page
+    load. Sheets that only declare fonts are empty, unless ``keep_fonts``.
+    """
     preferred = ""
     found: list[PageStyle] = []
+    framed = framed_files(editor.tree, page, view)
     for element in editor.tree.iter_elements(("link", "style")):
         if stands_apart(element, editor.text) or not _is_sheet(element):
             continue
@@ -62,11 +68,27 @@ def page_styles(editor: Editor, page: PageContext, view: View) -> list[PageStyle
         preferred = preferred or ("" if is_alternate else title)
         # of a <style> the attribute means nothing
         is_disabled = element.tag == "link" and "disabled" in element.attrs
-        if is_alternate or is_disabled or (title and title != preferred):
+        if page.has_scripts and (is_alternate or is_disabled or title or _is_known(element, page)):
+            found.append(PageStyle(element, None, "a script of the page may know it"))
+        elif page.has_scripts and framed and view.follow(page.base, element.attr("href") or "").path in framed:
+            found.append(PageStyle(element, None, FRAMED))
+        elif is_alternate or is_disabled or (title and title != preferred):
             found.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
+        elif element.tag == "style":
+            found.append(_style(element, page, view, keep_fonts))
         else:
-            found.append(_style(element, page, view) if element.tag == "style" else _link(element, page, view))
+            found.append(_link(element, page, view, keep_fonts))
     return found
+
+
+# An element with any other attribute is one that a script may know
+_PLAIN = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
+
+
+def _is_known(element: Element, page: PageContext) -> bool:
+    unusual = set(element.attrs) - _PLAIN
+    handle = element.attr("id") or ""
+    return bool(unusual - {"id"}) or ("id" in unusual and any(handle in text for text in page.script_texts()))
 
 
 def _rel(element: Element) -> list[str]:
@@ -78,25 +100,25 @@ def _is_sheet(element: Element) -> bool:
     return is_css and (element.tag == "style" or ("stylesheet" in _rel(element) and bool(element.attr("href"))))
 
 
-def _style(element: Element, page: PageContext, view: View) -> PageStyle:
+def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
     text = element.text
     if "@import" in text.lower() and page.base_path is not None:
         asset = Asset(page.base_path, media.CSS, text.encode("utf-8", "replace"))
         text = flatten(page.base_path, text, SheetLoader(view, asset), Rebase(view)).text
-    return _made(element, text, None)
+    return _made(element, text, None, keep_fonts)
 
 
-def _link(element: Element, page: PageContext, view: View) -> PageStyle:
+def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
     url = element.attr("href") or ""
     found = view.follow(page.base, url)
     if found.path is None:
-        is_needless = found.target.reach is Reach.LOCAL or is_font_service(url)
+        is_needless = found.target.reach is Reach.LOCAL or (is_font_service(url) and not keep_fonts)
         return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
     if view.media_type(found.path) != media.CSS:
         return PageStyle(element, "")
     if not meets_integrity(view.read(found.path), element.attr("integrity")):
         return PageStyle(element, "")
-    return _made(element, _file_text(view.artifact(found.path)), found.path)
+    return _made(element, _file_text(view.artifact(found.path)), found.path, keep_fonts)
 
 
 @lru_cache(maxsize=64)
@@ -104,11 +126,12 @@ def _file_text(content: bytes) -> str:
     return _CHARSET.sub("", sheet_text(content))
 
 
-def _made(element: Element, text: str, path: str | None) -> PageStyle:
+def _made(element: Element, text: str, path: str | None, keep_fonts: bool) -> PageStyle:
     medium = (element.attr("media") or "").strip()
     if not _is_whole(text) or not _MARKS.isdisjoint(medium):
         return PageStyle(element, None, "it is malformed: something is open at its end", path)
-    text = drop_font_imports(text)
+    if not keep_fonts:
+        text = drop_font_imports(text)
     starts = "@" in text and not _HEAD_STATEMENTS.isdisjoint(_at_keywords(text))
     return PageStyle(element, text, "", path, "" if medium.lower() == "all" else medium, starts)
 

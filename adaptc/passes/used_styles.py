@@ -1,6 +1,11 @@
-"""used-styles: the rules that a page uses, in the page; nothing else that style sheets load."""
+"""used-styles: the rules that a page uses, in the page."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from adaptc.css.inline import for_style_element
 from adaptc.css.lighten import lighten
@@ -15,6 +20,7 @@ from adaptc.passes.inline_styles import rebased
 from adaptc.passes.page import KEPT, PageContext, Report
 from adaptc.passes.page_styles import PageStyle, page_styles, runs
 from adaptc.passes.view import Options, View
+from adaptc.script.names import NamesOfScripts, brings_markup, loads_more
 
 __all__ = ["used_styles"]
 
@@ -22,49 +28,76 @@ NAME = "used-styles"
 
 
 def used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Put the rules that the page uses in ``<style>`` elements, without fonts and (an option) images.
+    """Put the rules that the page uses in ``<style>`` elements, without what else they load (an option).
 
-    Not while the page has scripts, which may set any class, nor under a Content-Security-Policy, which may not let
-    style elements count.
+    Not under a Content-Security-Policy, which may not let style elements count. While the page has scripts, which may
+    set any class, an option says whether what their texts name counts as used.
     """
     report = Report()
-    reason = _reason_to_leave(page)
+    reason = next(_reasons_to_leave(page, options), None)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
-    _Using(editor, page, view, keep_images=options["backgrounds"] == "keep").run(report)
+    _Using(editor, page, view, options).run(report)
     return report
 
 
-def _reason_to_leave(page: PageContext) -> str | None:
-    if page.has_scripts:
-        return "the page has scripts, which may set any class"
+def _reasons_to_leave(page: PageContext, options: Options) -> Iterator[str]:
     if page.has_policy:
-        return "a Content-Security-Policy restricts the page"
-    return "the page's base URL is on another site" if page.base_path is None else None
+        yield "a Content-Security-Policy restricts the page"
+    if page.base_path is None:
+        yield "the page's base URL is on another site"
+    if page.has_scripts:
+        yield from _reasons_of_scripts(page, options)
+
+
+def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
+    if options["scripts"] == "none":
+        yield "the page has scripts, which may set any class"
+        return
+    strangers = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loads_more(text))]
+    if any(not _is_on(url, options["apart"]) for url in strangers):
+        yield "a script may load others, which may set any class"
+    if any(map(brings_markup, page.script_texts())):
+        yield "a script may fetch parts of pages"
+    if page.looks_for_sheets():
+        yield "a script of the page looks for style sheets"
+
+
+def _is_on(url: str, hosts: Iterable[str]) -> bool:
+    """Whether an address is on one of ``hosts``, or below it."""
+    host = urlsplit(url).hostname or ""
+    return any(host == name or host.endswith(f".{name}") for name in hosts)
 
 
 class _Using:
     """The sheets of one page."""
 
-    def __init__(self, editor: Editor, page: PageContext, view: View, *, keep_images: bool) -> None:
-        self.editor, self.page, self.view, self.keep_images = editor, page, view, keep_images
+    def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
+        self.editor, self.page, self.view = editor, page, view
+        self.keep_images, self.keep_fonts = options["loads"] != "nothing", options["loads"] == "everything"
 
     def run(self, report: Report) -> None:
         """Edit the page."""
-        styles = page_styles(self.editor, self.page, self.view)
-        texts = [style.text or "" for style in styles]
-        inline = inline_declarations(self.editor.tree)
-        used = used_sheets(texts, PageMatches(self.editor.tree), inline=inline)
-        light = [lighten(text, keep_images=self.keep_images) for text in used]
-        written = {id(style): self._text(style, text) for style, text in zip(styles, light, strict=True)}
+        styles = page_styles(self.editor, self.page, self.view, keep_fonts=self.keep_fonts)
+        written = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
         settled = [style if written[id(style)] is not None else _staying(style) for style in styles]
         for run in runs(settled):
             self._write(run, [written[id(style)] or "" for style in run], report)
         report.actions += [Action(NAME, KEPT, _subject(one), one.reason) for one in settled if one.text is None]
-        self._attributes()
-        if labelled := hide_icons(self.editor):
+        if not self.keep_images:
+            self._attributes()
+        if not self.keep_fonts and (labelled := hide_icons(self.editor)):
             report.actions.append(Action(NAME, "labelled", "links that were an icon", count=labelled))
+
+    def _used(self, styles: list[PageStyle]) -> Iterable[str]:
+        used = used_sheets(
+            [style.text or "" for style in styles],
+            PageMatches(self.editor.tree),
+            keep_names=_names_of_scripts(self.page) if self.page.has_scripts else None,
+            inline=inline_declarations(self.editor.tree),
+        )
+        return used if self.keep_fonts else [lighten(text, keep_images=self.keep_images) for text in used]
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet as it can stand in the page, ``None`` where it cannot."""
@@ -93,8 +126,6 @@ class _Using:
 
     def _attributes(self) -> None:
         """Take the images out of style attributes, and those that attributes put behind text."""
-        if self.keep_images:
-            return
         for element in self.editor.tree.select('[style*="("]'):
             style = element.attr("style") or ""
             lightened = lighten(style, declarations=True)
@@ -102,6 +133,20 @@ class _Using:
                 self.editor.set_attribute(element, "style", lightened)
         for element in self.editor.tree.select("[background]"):
             self.editor.remove_attribute(element, "background")
+
+
+def _names_of_scripts(page: PageContext) -> NamesOfScripts:
+    """Return what scripts may bring in: their own words, and those that the page holds ready for them."""
+    return _names_of((*page.script_texts(), *_READY.findall(page.page.text)))
+
+
+# The same scripts stand in all pages of a batch
+_names_of = lru_cache(maxsize=16)(NamesOfScripts)
+# What scripts read: the values of their attributes, data, and markup that waits
+_READY = re.compile(
+    r"""\sdata-[^\s=>]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|<(?:script|template|noscript)\b[\s\S]*?</(?:script|template|noscript)""",
+    re.IGNORECASE,
+)
 
 
 def _staying(style: PageStyle) -> PageStyle:

@@ -32,7 +32,7 @@ class Copy:
             for level, coding in _pairs(target.resource):
                 there = self.file(level, coding, target)
                 there.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.source / level / coding / target.resource.path, there)
+                shutil.copy2(self.source / level / coding / target.resource.path, there)  # times make entity tags
                 os.chmod(there, 0o644)
 
     def file(self, level: str, coding: str, target: Target) -> Path:

@@ -60,7 +60,7 @@ class Stage:
         texts = render(self.server, policy)
         for file, text in texts.items():
             (folder / file).write_bytes(os.fsencode(text))
-        with self._running(name, policy, tuple(folder / file for file in texts)) as server:
+        with self._running(name, policy, tuple(folder / file for file in texts if file.endswith(".conf"))) as server:
             yield server
 
     @contextlib.contextmanager

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 _LARGEST = 8 << 20
+_TOGETHER = 1000  # lines that are written at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +29,27 @@ class Audit:
 
         Raises ``OSError``.
         """
+        self.write_all(at, event, [record])
+
+    def write_all(self, at: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
+        """Append a line for each record. Raises ``OSError``."""
         if self.path is None:
             return
-        line = json.dumps({"at": round(at, 3), "event": event, **record}, ensure_ascii=True) + "\n"
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        head = {"at": round(at, 3), "event": event}
+        lines = (json.dumps({**head, **record}, ensure_ascii=True) + "\n" for record in records)
+        while part := "".join(islice(lines, _TOGETHER)):
+            self._append(self.path, part)
+
+    @staticmethod
+    def _append(path: Path, lines: str) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
         try:
-            os.write(descriptor, line.encode("ascii"))
+            os.write(descriptor, lines.encode("ascii"))
             is_full = os.fstat(descriptor).st_size > _LARGEST
         finally:
             os.close(descriptor)
         if is_full:
-            os.replace(self.path, f"{self.path}.1")
+            os.replace(path, f"{path}.1")
 
 
 def rounded(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -46,6 +46,10 @@ class Reporter:
     def record(self, epoch: float, event: str, **record: Any) -> None:
         """Write a line of the audit only."""
         self.attempt(lambda: self._audit.write(epoch, event, **record))
+
+    def record_all(self, epoch: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
+        """Write a line of the audit for each record."""
+        self.attempt(lambda: self._audit.write_all(epoch, event, records))
 
     def status(self, epoch: float, interval: float, figures: exposition.Figures, **status: Any) -> None:
         """Publish the figures, and write the status when the last one is old."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,11 @@ def live(run: RunDirectory, now: float) -> list[DaemonStatus]:
             lives = not said.get("stopped") and age < 2 * float(said.get("interval", 1)) + _GRACE
             found.append(DaemonStatus(name, age, lives, said))
     return found
+
+
+def is_obeyed(found: Iterable[DaemonStatus]) -> bool:
+    """Whether a daemon lives that follows a person's word; ``classify`` has no level to set."""
+    return any(one.lives for one in found if one.name in ("switch", "control"))
 
 
 def built_levels(output: Path) -> list[str]:

@@ -17,16 +17,30 @@ def apache_words(policy: Policy) -> dict[str, Any]:
     if "?" in policy.output:
         raise ValueError("a question mark, which begins a query in substitutions of mod_rewrite")
     fixed = not (policy.serve.buckets or policy.serve.classes)
-    excluded = "".join(f"|{quoting.pattern(path[1:])}(?:/|$)" for path in policy.serve.exclude if path)
+    left = "|".join(["_adaptc/", *(f"{quoting.pattern(path[1:])}(?:/|$)" for path in policy.serve.exclude if path)])
+    trees = f"{policy.prefix}{policy.serve.htaccess_trees}"
     return {
+        "trees": trees,
+        "trees_rw": quoting.apache_rewrite(trees),
+        "trees_re": f"^{quoting.pattern(policy.serve.htaccess_trees[1:])}/",
+        "excluded_here": rf"[%?\#]|^(?:{left})",
         "modules": ["headers", *(["remoteip"] if policy.serve.trusted_proxies else []), "rewrite"],
-        "adaptable": f"^{quoting.pattern(policy.prefix)}/(?!_adaptc/{excluded})[^?]*$",
-        "asked": asks(policy.asked),
+        "adaptable": f"^(?:GET|HEAD) {quoting.pattern(policy.prefix)}/(?!{left})[^?]*$",
+        "level_map": _level_map(policy),
+        "asked": asks(policy.trees_asked, policy.codings),
         "root_rw": quoting.apache_rewrite(policy.output),
         "level_rw": policy.start if fixed else f"%{{ENV:{policy.name}_level}}",
         "level_flag": f"E={policy.name}_level:{policy.start}," if fixed else "",
         "log_format": apache_log_format(policy),
     }
+
+
+def _level_map(policy: Policy) -> str:
+    """Return what looks the level up: that of the bucket ``%1``, or the one of every bucket; then of the client."""
+    level = f"${{{policy.name}_buckets:%1|{policy.start}}}" if policy.serve.buckets else policy.start
+    if not policy.serve.classes:
+        return level
+    return f"${{{policy.name}_trees:{level}:%{{ENV:{policy.name}_asked}}:%{{ENV:{policy.name}_class}}|{policy.start}}}"
 
 
 def is_plain(path: str) -> bool:

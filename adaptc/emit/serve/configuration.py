@@ -14,12 +14,24 @@ from adaptc.emit.serve.apache import apache_words, count_skips, is_plain
 from adaptc.emit.serve.nginx import nginx_words
 from adaptc.emit.serve.patterns import HINTS, TOKENS, accepts
 from adaptc.emit.serve.policy import CLASSES, CONF_DIRECTORY, Policy
+from adaptc.emit.serve.small_servers import caddy_words, lighttpd_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+WORDS: Mapping[str, Callable[[Policy], dict[str, Any]]] = {
+    "apache": apache_words,
+    "htaccess": apache_words,
+    "caddy": caddy_words,
+    "lighttpd": lighttpd_words,
+    "nginx": nginx_words,
+}
+CLASS_TREES = "apache-trees.txt"
 FILES: Mapping[str, tuple[str, ...]] = {
-    "apache": ("apache.conf",),
+    "apache": ("apache.conf", CLASS_TREES),
+    "htaccess": ("htaccess",),
+    "caddy": ("Caddyfile",),
+    "lighttpd": ("lighttpd.conf", "lighttpd.lua"),
     "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf"),
 }
 
@@ -27,9 +39,11 @@ FILES: Mapping[str, tuple[str, ...]] = {
 def render(server: str, policy: Policy) -> dict[str, str]:
     """Return the configuration files of ``server`` by name; texts are to be written with ``os.fsencode``.
 
-    Raises ``UsageError`` for a path that the server cannot be told, or a template that is wrong.
+    Those that the policy has no use for are left out. Raises ``UsageError`` for a path that the server cannot be told,
+    or a template that is wrong.
     """
-    return {name: _rendered(server, name, policy) for name in FILES[server]}
+    names = [name for name in FILES[server] if name != CLASS_TREES or policy.serve.classes]
+    return {name: _rendered(server, name, policy) for name in names}
 
 
 def _rendered(server: str, name: str, policy: Policy) -> str:
@@ -38,7 +52,7 @@ def _rendered(server: str, name: str, policy: Policy) -> str:
     try:
         template = _environment(server, policy).get_template(f"{name}.j2")
         text = template.render(_words(server, policy))
-        return count_skips(text) if server != "nginx" else text
+        return count_skips(text) if server in ("apache", "htaccess") else text
     except TemplateError as error:
         raise UsageError(f"template {name}.j2: {error}") from error
     except ValueError as error:
@@ -59,7 +73,7 @@ def _environment(server: str, policy: Policy) -> Environment:
     )
     environment.filters |= {"comment": printable, "abspath": os.path.abspath}
     environment.filters |= {"rewrite": quoting.apache_rewrite, "regex": quoting.apache_regex}
-    environment.filters["pattern"] = quoting.pattern
+    environment.filters |= {"pattern": quoting.pattern, "caddy_regex": quoting.caddy_regex}
     environment.tests["plain"] = is_plain
     environment.filters |= _quoting(server, policy)
     return environment
@@ -72,6 +86,8 @@ def _shipped(name: str) -> str | None:
 
 def _quoting(server: str, policy: Policy) -> dict[str, Callable[[str], str]]:
     """Return the filters of arguments: ``arg`` may hold variables of the server, ``path`` holds none."""
+    if server in ("caddy", "lighttpd"):
+        return {"arg": getattr(quoting, server), "lua": quoting.lua}
     quote = quoting.nginx if server == "nginx" else quoting.apache
     return {"arg": quote, "path": partial(quote, dollar=policy.dollar)}
 
@@ -88,4 +104,4 @@ def _words(server: str, policy: Policy) -> dict[str, Any]:
         "prefix_re": quoting.pattern(policy.prefix),
         "hints": HINTS,
     }
-    return common | (nginx_words(policy) if server == "nginx" else apache_words(policy))
+    return common | WORDS[server](policy)

@@ -31,7 +31,7 @@ class Emitted:
     @property
     def configures(self) -> bool:
         """Whether a server's configuration is among the files, and not only tables."""
-        return any(file.suffix == ".conf" for file in self.files)
+        return any(file.suffix == ".conf" or file.name in ("htaccess", "Caddyfile") for file in self.files)
 
 
 def emit(config: Config, servers: Iterable[str]) -> Emitted:

@@ -20,7 +20,7 @@ def nginx_words(policy: Policy) -> dict[str, Any]:
     prefix = quoting.pattern(policy.prefix)
     return {
         "buckets": [f"{number:02x}" for number in range(256)],
-        "asked": asks(policy.asked, f"{policy.name}_word"),
+        "asked": asks(policy.trees_asked, policy.codings, f"{policy.name}_word"),
         "excluded": "|".join(f"^{prefix}{quoting.pattern(path)}(?:/|$)" for path in policy.serve.exclude),
         "steps": steps,
         "next_codings": sorted({name for _, rows in steps for _, name in rows}),

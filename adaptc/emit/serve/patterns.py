@@ -20,7 +20,12 @@ def accepts(coding: str) -> str:
     return rf"(?i)(?<![^,\s]){token}(?![^,;\s])(?![^,]*;\s*q=0(?:\.0*)?\s*(?:,|$))"
 
 
-def asks(words: Iterable[str], group: str = "") -> str:
-    """Return the pattern of an ``X-Server-Actions`` that names one of ``words``, which it captures (as ``group``)."""
-    capture = f"?<{group}>" if group else ""
-    return rf"(?:^|[ ,;])\.({capture}{'|'.join(words)})(?:$|[ ,;])"
+def asks(trees: Iterable[str], codings: Iterable[str], group: str = "") -> str:
+    """Return the pattern of an ``X-Server-Actions`` that names something known, which it captures (as ``group``).
+
+    The first class or level counts, wherever it stands: a coding beside it says nothing that Accept-Encoding does not.
+    """
+    begin, end = rf"\.({f'?<{group}>' if group else ''}", r")(?:$|[ ,;])"
+    tree = rf"^(?:.*?[ ,;])??{begin}{'|'.join(trees)}{end}"
+    named = "|".join(codings)
+    return rf"(?|{tree}|(?:^|[ ,;]){begin}{named}{end})" if named else tree

@@ -43,6 +43,7 @@ class Policy:
     title: str
     prefix: str
     index: str
+    docroot: str
     output: str
     state: str
     levels: tuple[str, ...]
@@ -74,15 +75,22 @@ class Policy:
         return (*self.levels, REJECT) if self.serve.reject else self.levels
 
     @property
+    def trees_asked(self) -> tuple[str, ...]:
+        """The words of ``X-Server-Actions`` that choose a tree: classes and levels."""
+        return (*CLASSES, *self.levels)
+
+    @property
     def asked(self) -> tuple[str, ...]:
-        """The words of ``X-Server-Actions`` that are known: classes, levels, codings (at the level of everybody)."""
-        return (*CLASSES, *self.levels, *self.codings)
+        """All words of ``X-Server-Actions`` that are known; a coding alone means the level of everybody."""
+        return (*self.trees_asked, *self.codings)
 
     def tree(self, level: str, asked: str) -> str:
         """Return the level that is served when a bucket says ``level`` to a client of class ``asked``."""
+        if level == REJECT:
+            return level
         if asked == NO_ACTION:
             return OFF
-        if level in (REJECT, OFF) or asked not in self.class_levels:
+        if asked not in self.class_levels:
             return level
         return max(level, self.class_levels[asked], key=self.levels.index)
 
@@ -93,6 +101,13 @@ class Policy:
                 served = self.tree(level, asked)
                 if served != level:
                     yield level, asked, served
+
+    def every_tree(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield (level of the bucket, what the client asks for, class, level that is served) for all there may be."""
+        for level in self.outcomes:
+            for asked in ("", NO_ACTION, *self.asked):
+                for name in CLASSES:
+                    yield level, asked, name, self.tree(level, asked or name)
 
 
 def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Policy:
@@ -113,6 +128,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         title,
         prefix,
         config.site.index[0] if config.site.index else "index.html",
+        built.docroot,
         output,
         os.path.abspath(serve.state) if serve.state else f"{output}/{STATE_DIRECTORY}",
         names,
@@ -176,5 +192,7 @@ def _refuse(config: Config, names: tuple[str, ...]) -> None:
         for name in names
         if name in (STATE_DIRECTORY, CONF_DIRECTORY)
     ]
+    if not serve.htaccess_trees:
+        problems.append("serve.htaccess_trees: the trees need a path of their own below the docroot")
     if problems:
         raise UsageError("\n".join(problems))

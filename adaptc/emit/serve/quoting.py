@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 
+CADDY_PATH = "{path}"  # the path of the request, the one thing that Caddy shall expand
 _SPECIAL = re.compile(r"[^A-Za-z0-9_/ ,:=!@~<>&;'\x80-\U0010ffff-]")
 
 
@@ -47,6 +48,36 @@ def apache_rewrite(text: str) -> str:
     if re.search(r"[\n\r\0]", text):
         raise ValueError("a line break")
     return re.sub(r"""([\\$%{"'\s])""", r"\\\1", text)
+
+
+def caddy(text: str) -> str:
+    """Return ``text`` as a quoted argument in a Caddyfile, which expands braces and, in paths, wildcards.
+
+    Raises ``ValueError`` for what has no escape there.
+    """
+    if found := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", text.replace(CADDY_PATH, "")):
+        raise ValueError(f"{found[0]!r}, which Caddy cannot be told")
+    return f'"{text}"'
+
+
+def caddy_regex(regex: str) -> str:
+    """Return a regular expression as a quoted argument in a Caddyfile."""
+    if "`" in regex:
+        raise ValueError("a backquote, which ends a regular expression in a Caddyfile")
+    return f"`{regex}`"
+
+
+def lighttpd(text: str) -> str:
+    """Return ``text`` as a string of lighttpd's configuration. Raises ``ValueError`` for what has no escape there."""
+    if found := re.search(r'[\x00-\x1f"\\]', text):
+        raise ValueError(f"{found[0]!r}, which lighttpd cannot be told")
+    return f'"{text}"'
+
+
+def lua(text: str) -> str:
+    """Return ``text`` as a string of Lua."""
+    escaped = re.sub(r'[\x00-\x1f"\\\x7f]', lambda found: f"\\{ord(found[0]):03d}", text)
+    return f'"{escaped}"'
 
 
 def nginx(text: str, dollar: str = "") -> str:

@@ -3,7 +3,7 @@
     opt.do                  the mode switch: adaptation is on while it exists
     buckets.txt             for Apache: a bucket, 00 to ff, and its level on each line
     m/BUCKET.LEVEL          for nginx: the same as empty files; a bucket without one has the level of the configuration
-    classes.txt             for Apache: a key and its class on each line
+    classes.txt             for Apache: a key and its class on each line (classkeys.py)
     classes.dbm             the same as a hash file, made by httxt2dbm
     classes.geo             for nginx, when it says nginx_classes = "geo": a network and its class on each line
     c/CLASS/KEY             for nginx otherwise: the same keys as empty files
@@ -20,6 +20,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from adaptc.classkeys import indexed
 from adaptc.emit.serve.policy import CLASSES
 from adaptc.fs import remove, write_atomic
 
@@ -63,7 +64,7 @@ def write_classes(state: Path, classes: Mapping[Network, str], class_map: str) -
         raise ValueError(f"no class: {', '.join(sorted(unknown))}")
     ordered = sorted(classes.items(), key=lambda item: (item[0].version, item[0]))
     keys = {key: name for network, name in _by_length(ordered) for key in keys_of(network)}
-    _write(state / "classes.txt", "".join(f"{key} {name}\n" for key, name in sorted(keys.items())))
+    _write(state / "classes.txt", "".join(f"{key} {name}\n" for key, name in sorted(indexed(keys).items())))
     _write(state / "classes.geo", "".join(f"{network} {name};\n" for network, name in ordered))
     for name in CLASSES:
         _mark(state / "c" / name, {key for key, given in keys.items() if given == name})

@@ -4,9 +4,10 @@ A retrieval begins with a page that was sent (200 or 304) and ends at the client
 seconds without a request (the paper is silent on this; 30 s is our choice). Pages on which an action was taken are
 not used, since their delays are those of the action. A retrieval without embedded objects says nothing.
 
-The delay to the last object grows with the page. It is scaled to the mean weight of all retrievals, weight being bytes
-and 10 kB an object, so that small pages do not make slow clients rich; a retrieval of less than a tenth of the mean
-(all of it came from the browser's cache) is not used. Retrievals are weighed once there are ``_REFERENCE`` of them.
+Delays grow with the page. Each is scaled to what a mean retrieval carries until then, in bytes and 10 kB a request, so
+that small pages do not make slow clients rich: until the first object is asked for, the page; until the last one, the
+objects too, but for those that are still on their way. A retrieval of less than a tenth of the mean (all of it came
+from the browser's cache) is not used. Retrievals are weighed once there are ``_REFERENCE`` of them.
 
 The state is mutable: at 150,000 lines a second there is no time to copy it. Estimates are values (``estimate``).
 """
@@ -22,22 +23,54 @@ from adaptc.runtime.classify.hits import Hit, container
 from adaptc.runtime.classify.prefixes import Network, Prefixes, address_of, cluster_of
 
 OBJECT_WEIGHT = 10_000  # bytes that a request is worth
+_IN_FLIGHT = 4  # objects that browsers ask for at once, at least
 _LIGHT = 0.1
-_SCALES = (0.5, 2.0)
+_SCALES = (1 / 3, 3.0)  # the delay of a fast line is round trips, and does not grow with the page
 _REFERENCE = 50
 _SENT = (200, 304)
 
 
 @dataclass(slots=True)
 class Page:
-    """A retrieval that goes on: times in seconds (epoch), weight in bytes."""
+    """A retrieval that goes on: times in seconds (epoch), bytes of the page itself and of its objects."""
 
     base: float
     first: float
     last: float
-    weight: int
+    container: int
+    embedded: int = 0
     objects: int = 0
     rtt: float | None = None
+
+    def embed(self, at: float, size: int, rtt: float | None) -> None:
+        """Count an object that was asked for."""
+        if not self.objects:
+            self.first = at
+        if at > self.last:
+            self.last = at
+        self.objects += 1
+        self.embedded += size
+        if rtt is not None and (self.rtt is None or rtt < self.rtt):
+            self.rtt = rtt  # the least has the least queueing in it
+
+    @property
+    def weights(self) -> Weights:
+        """What was carried, a request being ``OBJECT_WEIGHT``."""
+        first = self.container + OBJECT_WEIGHT
+        embedded = self.embedded + OBJECT_WEIGHT * self.objects
+        arrived = 1 - min(_IN_FLIGHT, self.objects) / self.objects
+        return Weights(first, first + arrived * embedded, self.container + embedded)
+
+
+class Weights(NamedTuple):
+    """Bytes carried until the first object was asked for, until the last one was, and in all."""
+
+    first: float
+    last: float
+    whole: float
+
+
+NOTHING = Weights(0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -69,21 +102,26 @@ class Limits:
 
 @dataclass(slots=True)
 class Reference:
-    """The mean weight of all retrievals so far."""
+    """The mean weights of all retrievals so far."""
 
-    weight: float = 0.0
     count: int = 0
+    mean: Weights = NOTHING
 
-    def scale(self, weight: int) -> float | None:
-        """Count a retrieval and return the factor for its delay; None when it is too light to tell anything."""
+    def scales(self, found: Weights) -> tuple[float, float] | None:
+        """Count a retrieval and return the factors for its delays; None when it is too light to tell anything."""
         known = self.count >= _REFERENCE
         self.count += 1
-        self.weight += (weight - self.weight) / min(self.count, 10_000)
+        share = 1 / min(self.count, 10_000)
+        self.mean = Weights(*(before + share * (now - before) for before, now in zip(self.mean, found, strict=True)))
         if not known:
-            return 1.0
-        if weight < _LIGHT * self.weight:
+            return 1.0, 1.0
+        if found.whole < _LIGHT * self.mean.whole:
             return None
-        return min(max(self.weight / weight, _SCALES[0]), _SCALES[1])
+        return _clipped(self.mean.first / found.first), _clipped(self.mean.last / found.last)
+
+
+def _clipped(scale: float) -> float:
+    return min(max(scale, _SCALES[0]), _SCALES[1])
 
 
 @dataclass(slots=True)
@@ -102,17 +140,17 @@ class Classifier:
 
     def feed(self, hits: Iterable[Hit]) -> Iterator[Verdict]:
         """Take requests in the order of the log, and yield what the retrievals that ended tell."""
-        clients, silence, now = self.clients, self.limits.silence, self.now
+        known, silence, now = self.clients.get, self.limits.silence, self.now
         for name, at, path, status, size, acted, rtt in hits:
             if at > now:
                 now = self.now = at
-            client = clients.get(name)
+            client = known(name)
             kind = container(path)
             if kind is None:
                 if client is None or (page := client.page) is None:
                     continue
-                if at - max(client.seen, page.last) <= silence:
-                    _embed(page, at, size, rtt)
+                if at - page.last <= silence:
+                    page.embed(at, size, rtt)
                     client.seen = at
                     continue
             if client is not None and client.page is not None and (ended := self._end(name, client)):
@@ -150,10 +188,11 @@ class Classifier:
         assert page is not None
         if not page.objects:
             return None
-        scale = self.reference.scale(page.weight + OBJECT_WEIGHT * page.objects) if self.normalise else 1.0
-        if scale is None:
+        scales = self.reference.scales(page.weights) if self.normalise else (1.0, 1.0)
+        if scales is None:
             return None
-        seen = Retrieval(max(0.0, page.first - page.base), max(0.0, page.last - page.base) * scale, page.rtt)
+        first, last = max(0.0, page.first - page.base) * scales[0], max(0.0, page.last - page.base) * scales[1]
+        seen = Retrieval(first, last, page.rtt)
         client.estimate = step(client.estimate, seen, self.rules)
         if client.cluster is not None:
             before = self.clusters.get(client.cluster)
@@ -172,14 +211,3 @@ class Classifier:
         if len(self.clusters) > self.limits.clients:
             known = sorted(self.clusters.items(), key=lambda item: item[1][1])
             self.clusters = dict(known[len(known) - self.limits.clients * 9 // 10 :])
-
-
-def _embed(page: Page, at: float, size: int, rtt: float | None) -> None:
-    if not page.objects:
-        page.first = at
-    page.objects += 1
-    page.weight += size
-    if at > page.last:
-        page.last = at
-    if rtt is not None:
-        page.rtt = rtt if page.rtt is None else min(page.rtt, rtt)  # the least has the least queueing in it

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
 from typing import Any
 
 from adaptc.accesslog.parser import compile_format
+from adaptc.runtime.classify.changes import changes
 from adaptc.runtime.classify.classifier import Classifier, Verdict
 from adaptc.runtime.classify.follow import Follower
 from adaptc.runtime.classify.history import read_history
@@ -25,6 +26,7 @@ BATCH = 8 << 20  # bytes of each log that are read at a time, and
 _SLICE = 200_000  # lines of history: a second's work, after which the watchdog hears from us
 _BATCHES = 30  # in a step: then it is time for a table, even when the log grows faster than it is read
 _BUFFERED = 10.0  # seconds that a server may keep lines to itself
+_TELLING = 100  # lines after which it is told that most are in another format
 
 
 class ClassifyDaemon:
@@ -40,7 +42,8 @@ class ClassifyDaemon:
         self._is_new = not marks
         self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
         self._skipped, self._lines, self._used = [0], 0, 0
-        self._table: Table | None = None
+        self._table: Table | None = None  # as the server has it; what is remembered may not be written yet
+        self._known = table_of(self._classifier)
         self._written = self._saved = float("-inf")
         self._epoch = self._told = 0.0
         self._complained: set[str] = set()
@@ -51,6 +54,7 @@ class ClassifyDaemon:
         if self._is_new:
             self._read_history()
         self._read_new()
+        self._complain_of_format()
         self._used += sum(1 for _ in self._classifier.sweep(epoch - _BUFFERED))
         if clock - self._written >= self._settings.write_every:
             self._written = clock
@@ -74,10 +78,13 @@ class ClassifyDaemon:
     def _read_history(self) -> None:
         self._is_new = False
         if self._settings.history:
-            found = read_history(self._settings.history, self._parser, self._unacted, self._skipped)
+            skipped = [0]
+            found = read_history(self._settings.history, self._parser, self._unacted, skipped)
             while part := list(islice(found, _SLICE)):
                 self._used += sum(1 for _ in self._classifier.feed(part))
                 notify("WATCHDOG=1")
+            if skipped[0]:
+                self._complain("history", f"{skipped[0]:,} lines of the history are not in the format")
 
     def _read_new(self) -> None:
         for _ in range(_BATCHES):
@@ -97,6 +104,14 @@ class ClassifyDaemon:
                 yield line
         except OSError as error:
             self._complain(str(follower.path), f"{follower.path} cannot be read: {error}")
+            return
+        if follower.mark is None:
+            self._complain(str(follower.path), f"there is no log {follower.path}; it is read when it is there")
+
+    def _complain_of_format(self) -> None:
+        if self._lines >= _TELLING and 2 * self._skipped[0] > self._lines:
+            shares = f"{self._skipped[0]:,} of {self._lines:,} log lines"
+            self._complain("format", f"{shares} are not in the format that log_format names")
 
     # ---- writing
 
@@ -109,7 +124,8 @@ class ClassifyDaemon:
                 WRITERS[form](self._run, table)
             except (OSError, ToolMissing) as error:
                 self._complain(form, f"table {form} is not written: {error}")
-        self._table, self._told = table, epoch
+        self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
+        self._table, self._known, self._told = table, table, epoch
         self._reporter.record(epoch, "table", **_counts(table))
 
     def _save(self) -> None:
@@ -136,11 +152,21 @@ class ClassifyDaemon:
             "retrievals_total": (float(self._used), "Page retrievals that were used."),
             "clients": (clients, "Clients that are remembered."),
             "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
+            **_table_figures(counts),
         }
         self._reporter.status(
             epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
             retrievals=self._used, clients=int(clients), **counts,
         )  # fmt: skip
+
+
+def _table_figures(counts: Mapping[str, Any]) -> dict[str, tuple[float | None, str]]:
+    figures: dict[str, tuple[float | None, str]] = {"table_age": (counts.get("table_age"), "Seconds since it changed.")}
+    meanings = {"addresses": "Addresses in the table, by class.", "networks": "Networks in the table, by class."}
+    for name, meaning in meanings.items():
+        for believed, count in counts.get(name, {}).items():
+            figures[f'{name}{{class="{believed}"}}'] = (float(count), meaning)
+    return figures
 
 
 def _counts(table: Table) -> dict[str, Any]:

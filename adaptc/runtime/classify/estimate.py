@@ -30,12 +30,25 @@ class Rules:
     patience: int = 2
 
     def verdict(self, first: float, last: float, rtt: float | None) -> str:
-        """Return the class for such delays; an unknown round-trip time speaks neither for nor against."""
+        """Return the class for such delays; an unknown round-trip time speaks neither for nor against.
+
+        ``reason`` says it in words.
+        """
         if first > self.poor_first or last > self.poor_last or (rtt or 0) > self.poor_rtt:
             return POOR
         if first <= self.rich_first and last <= self.rich_last and (rtt or 0) <= self.rich_rtt:
             return RICH
         return NORMAL
+
+    def reason(self, one: Estimate) -> str:
+        """Return the rule that an estimate falls under, in words: what makes it poor, or keeps it from being rich."""
+        smoothed = {"first": one.first, "last": one.last, "rtt": one.rtt or 0.0}
+        for believed in (POOR, RICH):
+            for name, value in smoothed.items():
+                limit = getattr(self, f"{believed}_{name}")
+                if value > limit:
+                    return f"{name} > {limit:g} s"
+        return "first, last and rtt are short"
 
 
 AS_PUBLISHED = Rules(warm_up=1, patience=1, poor_rtt=float("inf"), rich_rtt=float("inf"))

@@ -6,12 +6,12 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-from adaptc.runtime.classify.classifier import Classifier, Client, Reference
+from adaptc.runtime.classify.classifier import Classifier, Client, Reference, Weights
 from adaptc.runtime.classify.estimate import Estimate
 from adaptc.runtime.classify.follow import Mark
 from adaptc.runtime.classify.prefixes import address_of, cluster_of
 
-SCHEMA = 1
+SCHEMA = 2
 FILE = "classify-state.json"
 
 
@@ -20,7 +20,7 @@ def remembered(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, A
     return {
         "schema": SCHEMA,
         "now": classifier.now,
-        "reference": [classifier.reference.weight, classifier.reference.count],
+        "reference": [classifier.reference.count, *classifier.reference.mean],
         "logs": {path: [mark.device, mark.inode, mark.offset] for path, mark in marks.items()},
         "clients": {
             name: [*_row(client.estimate), client.seen]
@@ -39,7 +39,8 @@ def restore(classifier: Classifier, state: Any) -> dict[str, Mark]:
     if not isinstance(state, dict) or state.get("schema") != SCHEMA:
         return {}
     classifier.now = state["now"]
-    classifier.reference = Reference(*state["reference"])
+    count, *means = state["reference"]
+    classifier.reference = Reference(count, Weights(*means))
     for name, (*row, seen) in state["clients"].items():
         address = address_of(name)
         cluster = cluster_of(address, classifier.routes) if address else None

@@ -1,12 +1,12 @@
 """The classes as the server reads them; everything is replaced by rename.
 
-===============  =================================================================================
-``classes.txt``  ``KEY CLASS`` a line: a RewriteMap of type txt, for hundreds of clients
+===============  =======================================================================================
+``classes.txt``  ``KEY CLASS`` a line, as ``classkeys`` has it: a RewriteMap of type txt, for hundreds of clients
 ``classes.dbm``  the same for type dbm, made by Apache's own ``httxt2dbm`` so that its library reads it
 ``classes.geo``  ``PREFIX CLASS;`` a line, for nginx's geo module; it takes a reload
 ``classes.mmdb`` networks with ``{"class": CLASS}``, for modules that read MaxMind's format
 ``c/CLASS/KEY``  marker files for nginx
-===============  =================================================================================
+===============  =======================================================================================
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc import fs
+from adaptc.classkeys import indexed
 from adaptc.runtime.classify.classifier import Classifier
 from adaptc.runtime.classify.estimate import CLASSES, NORMAL
 from adaptc.runtime.classify.keys import network_keys
@@ -71,7 +72,7 @@ class ToolMissing(Exception):
 
 
 def _text(table: Table) -> bytes:
-    return "".join(f"{key} {believed}\n" for key, believed in sorted(table.keys().items())).encode("ascii")
+    return "".join(f"{key} {believed}\n" for key, believed in sorted(indexed(table.keys()).items())).encode("ascii")
 
 
 def write_text(run: RunDirectory, table: Table) -> None:

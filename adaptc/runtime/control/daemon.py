@@ -1,7 +1,7 @@
 """``adaptc control`` as a daemon: meters in, m of each site out as bucket maps.
 
-The flag of a site is set while its m is below M: at M everybody gets the original. Without the logs nothing is known of
-the load, and m stays as it is; so it does when the logs say that nobody asks for anything while the server's own
+The flag of a site is set while its m is below M: at M everybody gets the original. Without its meters nothing is known
+of the load, and m stays as it is; so it does when the logs say that nobody asks for anything while the server's own
 control group is above the bound, which is a log that is not written.
 """
 
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from adaptc.runtime.control.buckets import BUCKETS, bucket_levels, write_buckets
 from adaptc.runtime.control.ladder import REJECT
 from adaptc.runtime.control.machine import Load, Machine, MachineState, Site, step
-from adaptc.runtime.control.meter import LogMissing, Meter
+from adaptc.runtime.control.meter import LoadUnknown, Meter
 from adaptc.runtime.control.settings import ControlSettings
+from adaptc.runtime.control.trace import Loads
 from adaptc.runtime.exposition import Figures
 from adaptc.runtime.guard import Guard
 from adaptc.runtime.override import ORIGINAL, Override, read_override
@@ -23,6 +26,7 @@ from adaptc.runtime.override import REJECT as FORCED_REJECT
 from adaptc.runtime.reporter import Reporter
 from adaptc.runtime.run_directory import RunDirectory
 from adaptc.runtime.sensors.cpu import CpuCount, CpuSource, busy_share
+from adaptc.runtime.trace import append_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the daemon works with. The places are by name of the site."""
+    """What the daemon works with. The places are by name of the site; ``record`` is the trace that samples go to."""
 
     places: Mapping[str, Place]
     cpu: CpuSource
     reporter: Reporter
     guard: Guard | None = None
+    record: Path | None = None
 
 
 class ControlDaemon:
@@ -61,8 +66,11 @@ class ControlDaemon:
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
+        if not self._shown:
+            self._tell_floor(epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
+            self._record(Loads(clock, loads, cpu))
             self._state = self._stepped(loads, cpu, forced)
         for site in self._machine.sites:
             self._show(site, forced[site.name], loads, epoch)
@@ -101,8 +109,8 @@ class ControlDaemon:
 
     def _loads(self, elapsed: float, cpu: float | None, epoch: float) -> dict[str, Load] | None:
         try:
-            loads = {name: place.meter.read(elapsed) for name, place in self._around.places.items()}
-        except LogMissing as error:
+            loads = {name: self._load(name, place.meter, elapsed) for name, place in self._around.places.items()}
+        except LoadUnknown as error:
             self._complain(f"{error}; m stays", epoch)
             return None
         is_busy = self._settings.cgroup and cpu is not None and cpu > self._settings.bound
@@ -111,6 +119,18 @@ class ControlDaemon:
             return None
         self._complain("", epoch)
         return loads
+
+    def _load(self, name: str, meter: Meter, elapsed: float) -> Load:
+        """A meter that does not see rejections is told their share by that of the clients."""
+        load = meter.read(elapsed)
+        if meter.sees_rejections:
+            return load
+        rejecting = self._shown.get(name, ()).count(REJECT) / BUCKETS
+        return replace(load, rejected=load.requests * rejecting)
+
+    def _record(self, sample: Loads) -> None:
+        if self._around.record:
+            self._around.reporter.attempt(partial(append_record, self._around.record, sample.record()))
 
     def _complain(self, sentence: str, epoch: float) -> None:
         if sentence != self._complaint:
@@ -139,6 +159,12 @@ class ControlDaemon:
         if forced is not None and forced.level != ORIGINAL:
             return (REJECT if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
         return tuple(site.ladder.level(one) for one in bucket_levels(self._state.m(site), site.ladder.most))
+
+    def _tell_floor(self, epoch: float) -> None:
+        for site in self._machine.sites:
+            if site.ladder.least:
+                rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
+                self._around.reporter.decision(epoch, "remark", rule, site=site.name)
 
     def _tell(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
         m, load = self._state.m(site), loads[site.name] if loads else None

@@ -20,7 +20,9 @@ _REACH = 0.25
 class Ladder:
     """Names of the levels, cheapest first, and their costs against the full site; rejection is before the first.
 
-    ``costs`` has one entry more than ``names``: costs[0] is that of a rejection, costs[M] is 1.
+    ``costs`` has one entry more than ``names``: costs[0] is that of a rejection, costs[M] is 1. Where a rejection saves
+    nothing against the cheapest level (Apache closes the connection after a 503), rejecting would raise the load and
+    turn the loop around: then costs[0] is costs[1], and m stays at 1 or above.
     """
 
     names: tuple[str, ...]
@@ -30,6 +32,11 @@ class Ladder:
     def most(self) -> int:
         """M, the full site."""
         return len(self.names)
+
+    @property
+    def least(self) -> int:
+        """The least m that saves something: 0, or 1 where rejecting does not."""
+        return 0 if self.costs[0] < self.costs[1] else 1
 
     def share(self, m: float) -> float:
         """Return the cost of serving everybody at m, against the full site: linear between levels."""

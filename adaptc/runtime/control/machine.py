@@ -133,10 +133,12 @@ def step(machine: Machine, state: MachineState, loads: Mapping[str, Load], cpu: 
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
         error = targets[site.name] - used[site.name]
-        loops[site.name] = _advanced(machine, state.loops[site.name], error, gain, site.ladder.most)
+        loops[site.name] = _advanced(
+            machine, state.loops[site.name], error, gain, (site.ladder.least, site.ladder.most)
+        )
     total, bound = sum(used.values()), machine.tuning.bound
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
-    whole = _advanced(machine, state.whole, bound - total, gain, machine.most)
+    whole = _advanced(machine, state.whole, bound - total, gain, (0, machine.most))
     return replace(state, loops=loops, whole=whole, utilization=used)
 
 
@@ -166,6 +168,7 @@ def _learnt(machine: Machine, state: MachineState, loads: Mapping[str, Load], cp
     return replace(state, cost=Cost(estimator.a / 1000, estimator.b / 1000, state.cost.rejection))
 
 
-def _advanced(machine: Machine, loop: Loop, error: float, gain: float, most: int) -> Loop:
+def _advanced(machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[int, int]) -> Loop:
     gains = tuned(machine.tuning.period, machine.tuning.margin, gain)
-    return advance(loop, error, gains, float(most))
+    least, most = ends
+    return advance(loop, error, gains, float(most), float(least))

@@ -45,11 +45,11 @@ class Loop:
     error: float | None = None
 
 
-def advance(loop: Loop, error: float, gains: Gains, most: float) -> Loop:
+def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 0.0) -> Loop:
     """Return the loop after a sample: m <- clip(m + c0 e - c1 e_prev). Clipping m itself is the anti-windup.
 
     For the first sample the error before is taken to be the same.
     """
     before = error if loop.error is None else loop.error
     m = loop.m + gains.now * error - gains.before * before
-    return Loop(min(max(m, 0.0), most), error)
+    return Loop(min(max(m, least), most), error)

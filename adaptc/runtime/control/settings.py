@@ -18,6 +18,7 @@ from adaptc.runtime.settings import (
     Unfit,
     duration,
     flag,
+    http_url,
     number,
     one_of,
     path,
@@ -31,7 +32,7 @@ from adaptc.tomlsource import TomlSource
 
 @dataclass(frozen=True, slots=True)
 class SiteSettings:
-    """A virtual server: its output, its access logs, and what it is promised.
+    """A virtual server: its output, its access logs or else its status page, and what it is promised.
 
     ``requests`` a second and ``kilobytes`` a second together are a guarantee; without them the site shares what is
     left, ``priority`` 1 before 2.
@@ -39,6 +40,7 @@ class SiteSettings:
 
     output: Path | None = None
     logs: tuple[Path, ...] = ()
+    status_url: str = ""
     requests: float | None = None
     kilobytes: float | None = None
     priority: int = 1
@@ -58,6 +60,7 @@ class SiteSettings:
 SITE_CHECKS: Mapping[str, Check] = {
     "output": path,
     "logs": paths,
+    "status_url": http_url,
     "requests": number(0, 1e7),
     "kilobytes": number(0, 1e9),
     "priority": whole(1, 100),
@@ -70,12 +73,14 @@ class ControlSettings:
 
     ``bound`` is U*; ``throughput_only`` lets guarantees go up to 1, where no response times are promised. The costs
     are what U is computed from until the estimator (``learn``, with ``forgetting``) knows better; None takes those of
-    ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``, ``cgroup`` and ``expire`` as for ``adaptc
-    switch``. ``audit_all`` writes every sample to the audit.
+    ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``; without logs ``status_url``, a page of
+    mod_status, tells the load. ``cgroup`` and ``expire`` are as for ``adaptc switch``. ``audit_all`` writes every
+    sample to the audit.
     """
 
     logs: tuple[Path, ...] = ()
     log_format: str = "auto"
+    status_url: str = ""
     interval: float = 1.0
     bound: float = BOUND
     margin: float = 4.0
@@ -97,6 +102,7 @@ class ControlSettings:
 CHECKS: Mapping[str, Check] = {
     "logs": paths,
     "log_format": text,
+    "status_url": http_url,
     "interval": duration(0.1, 5),
     "bound": number(0.01, 1),
     "margin": number(1.5, 100),
@@ -131,8 +137,8 @@ def _site(sites: TomlSource, name: str) -> SiteSettings:
     if not _NAME.fullmatch(name):
         raise UsageError(sites.complaint((name,), f"{name!r} is no name of a site: letters, digits, dots and hyphens"))
     found = read_settings(SiteSettings, SITE_CHECKS, sites.below(name))
-    if found.output is None or not found.logs:
-        raise UsageError(sites.complaint((name,), f"the site {name} needs output and logs"))
+    if found.output is None or not (found.logs or found.status_url):
+        raise UsageError(sites.complaint((name,), f"the site {name} needs output, and logs or status_url"))
     return found
 
 

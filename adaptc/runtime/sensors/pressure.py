@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.runtime.sensors.cpu import CGROUPS
+
+HOST = Path("/proc/pressure/cpu")
+
 
 def parse_pressure(text: str) -> int:
     """Return the microseconds of the ``some`` line. Raises ``ValueError``."""
@@ -23,8 +27,14 @@ def parse_pressure(text: str) -> int:
 class Pressure:
     """Microseconds of waiting so far."""
 
-    path: Path = Path("/proc/pressure/cpu")
+    path: Path = HOST
 
     def read(self) -> int:
         """Return the counter. Raises ``OSError`` and ``ValueError``."""
         return parse_pressure(self.path.read_text("ascii"))
+
+
+def open_pressure(group: str, root: Path = CGROUPS) -> Pressure:
+    """Return the sensor of a control group; version 1 counts none, so that the host's stands for it."""
+    own = root / group.strip("/") / "cpu.pressure"
+    return Pressure(own if group and own.exists() else HOST)

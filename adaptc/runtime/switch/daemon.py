@@ -19,7 +19,7 @@ from adaptc.runtime.sensors.panel import Panel, Reading, difference
 from adaptc.runtime.sensors.sample import Sample
 from adaptc.runtime.switch.policy import Decision, Force, Mode, Overridden, SetMode, step
 from adaptc.runtime.switch.settings import SwitchSettings
-from adaptc.runtime.trace import append_sample
+from adaptc.runtime.trace import append_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class SwitchDaemon:
             for decision in decisions:
                 self._tell(decision, sample, epoch)
         if before and self._around.record:
-            self._around.reporter.attempt(partial(append_sample, self._around.record, sample))
+            self._around.reporter.attempt(partial(append_record, self._around.record, sample.record()))
         self._put_flag()
         self._report(sample, epoch)
 

@@ -1,0 +1,212 @@
+"""``adaptc check``: says by its exit code whether an output is fresh, whole and within its budgets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.build_source import with_mirror
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.frame import Frame, command
+from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text, table
+from adaptc.cli.site_options import overrides, site_options
+
+if TYPE_CHECKING:
+    from adaptc.config import Config
+    from adaptc.diagnostics import Diagnostic
+    from adaptc.freshness.budgets import Budget
+    from adaptc.freshness.check import Verdict
+    from adaptc.freshness.formats.problem import Problem
+    from adaptc.freshness.growth import Growth
+
+# Rows of the table of pages that became heavier
+_MOST_PAGES = 10
+_FILE = click.Path(exists=True, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a check found: the verdict on the trees, what exceeds the budgets, and what grew."""
+
+    verdict: Verdict
+    budgets: tuple[Diagnostic, ...]
+    growth: tuple[Growth, ...]
+
+    @property
+    def is_well(self) -> bool:
+        return not self.verdict.findings and not self.budgets
+
+
+@command("check", formats=("text", "json", "junit", "github", "sarif"))
+@site_options
+@click.option("--quick", "mode", flag_value="quick", help="Read only files whose size or time changed.")
+@click.option("--content", "mode", flag_value="content", default=True, help="Compare all contents.  [default]")
+@click.option("--fix", is_flag=True, help="Build what is needed, then check again.")
+@click.option("--baseline", type=_FILE, metavar="FILE", help="Compare pages with this older manifest.")
+def check(frame: Frame, mode: str, fix: bool, baseline: Path | None, **site: Any) -> ExitCode:
+    """Say whether trees are fresh and within budgets.
+
+    Compares DOCROOT, configuration and trees with what the last build noted, by content, so that it holds for a
+    checkout or a copy where every file has another time. Nothing is written without --fix. Ends with 0 when all is
+    well, and with 1 when it is not.
+    """
+    config = with_mirror(frame.load(overrides(site)))
+    outcome = _checked(frame, config, mode == "content", fix, baseline)
+    if outcome is None:
+        return ExitCode.BUSY
+    _PRINTERS[frame.format](outcome, frame, config)
+    return ExitCode.DONE if outcome.is_well else ExitCode.WITH_ERRORS
+
+
+def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome | None:
+    from adaptc.api import OutputBusy
+    from adaptc.cli.progress import watching
+    from adaptc.freshness.check import check as run
+    from adaptc.freshness.check import repair
+
+    budgets = _budgets(config)
+    verdict = run(config, every_file=every_file)
+    if fix and verdict.findings:
+        try:
+            with watching(frame) as progress:
+                repair(config, verdict, progress)
+        except OutputBusy as busy:
+            click.echo(f"adaptc: {busy}", err=True)
+            return None
+        verdict = run(config, every_file=every_file)
+    return _weighed(config, verdict, budgets, baseline)
+
+
+def _budgets(config: Config) -> tuple[Budget, ...]:
+    from adaptc.api import configured_levels
+    from adaptc.freshness.budgets import read_budgets
+
+    return read_budgets(config.budgets, [level.name for level in configured_levels(config)])
+
+
+def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> _Outcome:
+    """Hold the pages of the manifest against the budgets; without a manifest there is nothing to weigh."""
+    from adaptc.catalogue import MANIFEST
+    from adaptc.freshness.budgets import exceeded, outgrown
+    from adaptc.freshness.growth import growth
+    from adaptc.freshness.weights import read_weights
+
+    if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
+        return _Outcome(verdict, (), ())
+    now = read_weights(config.output)
+    rows = growth(read_weights(baseline), now) if baseline else []
+    found = [said for one in budgets if one.level in now for said in exceeded(one, now[one.level])]
+    found += [said for one in budgets for said in outgrown(one, rows)]
+    return _Outcome(verdict, tuple(found), tuple(rows))
+
+
+# ---- what is printed
+
+
+def _print_text(outcome: _Outcome, frame: Frame, _config: Config) -> None:
+    print_diagnostics([*(one.diagnostic() for one in outcome.verdict.findings), *outcome.budgets], frame)
+    if outcome.growth:
+        print_text(_growth_table(outcome.growth), frame)
+    print_text(_level_table(outcome.verdict), frame)
+    print_text(_sentence(outcome), frame)
+
+
+def _level_table(verdict: Verdict) -> str:
+    """Return how many files of each level are in which state."""
+    counts = Counter((one.level, one.status.value) for one in verdict.findings)
+    states = [name for name in dict.fromkeys(one.status.value for one in verdict.findings) if name != "fresh"]
+    levels = [*verdict.fresh, *dict.fromkeys(one.level for one in verdict.findings if one.level not in verdict.fresh)]
+    rows = [["", "fresh", *states]]
+    for level in levels:
+        fresh = verdict.fresh.get(level or "", 0)
+        rows.append([level or "others", f"{fresh:,}", *(f"{counts[level, name]:,}" for name in states)])
+    return table(rows, right=tuple(range(1, len(rows[0]))))
+
+
+def _growth_table(rows: tuple[Growth, ...]) -> str:
+    """Return what became heavier: the means of levels, and the pages that grew most."""
+    from adaptc.diagnostics import printable
+    from adaptc.freshness.weights import written
+
+    means = [row for row in rows if row.path is None]
+    pages = [row for row in rows if row.path is not None]
+    cells = [["grew", "level", "", "before", "now", ""]]
+    for row in (*means, *pages[:_MOST_PAGES]):
+        before, now = written(row.measure, row.before), written(row.measure, row.now)
+        place = "mean of pages" if row.path is None else printable(row.path)
+        cells.append([place, row.level, row.measure, before, now, f"+{row.percent:.1f} %"])
+    more = len(pages) - _MOST_PAGES
+    return table(cells, right=(3, 4, 5)) + (f"\nand {more:,} more; see --format json" if more > 0 else "") + "\n"
+
+
+def _sentence(outcome: _Outcome) -> str:
+    verdict = outcome.verdict
+    counts = Counter(one.status.value for one in verdict.findings)
+    parts = [f"{count:,} {name}" for name, count in counts.items()]
+    trees = f"not fresh: {', '.join(parts)}" if parts else f"fresh: {verdict.files:,} files as they were built"
+    return f"{trees}; {len(outcome.budgets):,} over budget" if outcome.budgets else trees
+
+
+def _print_json(outcome: _Outcome, _frame: Frame, _config: Config) -> None:
+    import dataclasses
+
+    verdict = outcome.verdict
+    print_json(
+        {
+            "fresh": not verdict.findings,
+            "within_budgets": not outcome.budgets,
+            "units": dict(verdict.fresh),
+            "files": verdict.files,
+            "findings": [{**dataclasses.asdict(one), "status": one.status.value} for one in verdict.findings],
+            "budgets": [diagnostic_record(one) for one in outcome.budgets],
+            "growth": [{**dataclasses.asdict(row), "percent": _finite(row.percent)} for row in outcome.growth],
+        }
+    )
+
+
+def _finite(percent: float) -> float | None:
+    return round(percent, 1) if percent < float("inf") else None  # JSON has no infinity
+
+
+def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
+    from adaptc.freshness.formats.problem import Problem, file_name
+
+    docroot = config.docroot or Path()
+    for one in outcome.verdict.findings:
+        folder = config.output if one.file else docroot
+        yield Problem(one.diagnostic(), file_name(folder, one.place), one.level or "trees")
+    for said in outcome.budgets:
+        yield Problem(said, file_name(docroot, said.location.path) if said.location else None, "budgets")
+
+
+def _print_junit(outcome: _Outcome, _frame: Frame, config: Config) -> None:
+    from adaptc.freshness.formats.junit import junit
+
+    click.echo(junit(_problems(outcome, config), outcome.verdict.fresh))
+
+
+def _print_github(outcome: _Outcome, _frame: Frame, config: Config) -> None:
+    from adaptc.freshness.formats.github import workflow_commands
+
+    for line in workflow_commands(_problems(outcome, config), _sentence(outcome)):
+        click.echo(line)
+
+
+def _print_sarif(outcome: _Outcome, _frame: Frame, config: Config) -> None:
+    from adaptc.freshness.formats.sarif import sarif
+
+    click.echo(sarif(_problems(outcome, config)))
+
+
+_PRINTERS = {
+    "text": _print_text,
+    "json": _print_json,
+    "junit": _print_junit,
+    "github": _print_github,
+    "sarif": _print_sarif,
+}

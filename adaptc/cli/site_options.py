@@ -1,0 +1,50 @@
+"""The options by which a command names a site, its output and what is built of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Names of the parameters, and the settings that they override
+_SETTINGS = {
+    "docroot": "docroot",
+    "output": "output",
+    "levels": "build.levels",
+    "effort": "build.effort",
+    "base_url": "site.base_url",
+    "jobs": "build.jobs",
+    "cache": "build.cache",
+}
+
+
+def site_options(function: F) -> F:
+    """Add DOCROOT and the options that say what is built of it, and where it goes."""
+    options = (
+        click.argument("docroot", required=False, metavar="[DOCROOT]"),
+        click.option("-o", "--output", type=FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]"),
+        click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again."),
+        click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes."),
+        click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published."),
+        click.option(
+            "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]"
+        ),
+        click.option(
+            "--cache", type=FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs."
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def overrides(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the parameters of ``site_options`` override, for ``Frame.load``."""
+    asked = {_SETTINGS[name]: value or None for name, value in given.items()}
+    return {**asked, "docroot": Path(given["docroot"]) if given["docroot"] else None}

@@ -1,0 +1,1 @@
+"""Findings in the words of other programs: JUnit, GitHub, SARIF."""

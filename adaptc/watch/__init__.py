@@ -1,0 +1,1 @@
+"""Keeps the trees fresh while files change (``adaptc watch``)."""

@@ -1,0 +1,178 @@
+"""What the watcher does: holds one output, with a warm engine, and builds in it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adaptc.api import bring_up_to_date, engine_of
+from adaptc.config import Config
+from adaptc.diagnostics import Diagnostic
+from adaptc.engine.changes import aliases_of, compare_files
+from adaptc.engine.gate import Gate, Owed
+from adaptc.engine.progress import Progress
+from adaptc.engine.publish import Publisher
+from adaptc.engine.session import Session, Unusual
+from adaptc.engine.state import State, discard, is_damage, system_error
+from adaptc.engine.store import Store
+from adaptc.engine.survey import digests_of
+from adaptc.fs import DiskTree
+from adaptc.watch.notice import Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What was done: units that were built, removed, and refused since files changed meanwhile. ``why`` a site was
+    compared as a whole although few files changed."""
+
+    built: int = 0
+    removed: int = 0
+    refused: int = 0
+    paths: tuple[str, ...] = ()
+    why: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Keeper:
+    """Keeps the output of ``config`` fresh; ``told`` is called by ``notice`` (``adaptc.watch.notice``).
+
+    Holds the output's lock until it is closed. Raises ``UsageError`` and ``OutputBusy`` when it is made.
+    """
+
+    def __init__(self, config: Config, told: Callable[[Sequence[str], bool], None], progress: Progress) -> None:
+        self.config = config
+        self.best = engine_of(config, progress)
+        quick = dataclasses.replace(config, build=dataclasses.replace(config.build, effort="fast"))
+        self.fast = engine_of(quick, progress)
+        self.fast.others = frozenset(self.best.recipes.values())
+        self.best.yields = True
+        self._lock = self.best.lock()
+        self._open()
+        self.notice = Notice(os.fspath(self.best.docroot), self.best.selection, self.gate, told)
+        self._know()
+
+    def _open(self) -> None:
+        self.state = State(self.best.state_path)
+        self.gate = Gate(Publisher(self.best.output, Store(self.best.cache)), self.best.state_path)
+        self.best.gate = self.fast.gate = self.gate
+        self._session: Session | None = None
+
+    def close(self) -> None:
+        """Let the output go."""
+        self.gate.close()
+        self.state.close()
+        self._lock.close()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the docroot's name leads to another directory now."""
+        assert self.config.docroot is not None
+        return os.path.realpath(self.config.docroot) != os.fspath(self.best.docroot)
+
+    # ---- building
+
+    def build_changed(self) -> Work:
+        """Build what was noticed, warm if that can be; raises as ``build_site``."""
+        owed = self.gate.take()
+        if self._session is None:
+            self.gate.owe(owed)
+            return self.build_site()
+        try:
+            done = self._session.step(owed)
+        except Unusual as why:
+            self.gate.owe(owed)
+            return dataclasses.replace(self.build_site(), why=str(why))
+        except BaseException:
+            self._drop(owed)
+            raise
+        self._know()
+        return Work(len(done.reasons), done.removed, done.refused, tuple(sorted(owed.paths)))
+
+    def build_site(self) -> Work:
+        """Compare the whole docroot, and build what is stale with the fast encodings.
+
+        Raises ``GivenUp`` when the gate closes, and ``OSError`` for the system's sake; the trees are true then.
+        """
+        owed = self.gate.take()
+        try:
+            self._forget(owed)
+            report = self.fast.run(self.state)
+            self._session = Session(self.fast, self.state, report)
+        except BaseException:
+            self._drop(owed)
+            raise
+        self._know()
+        return Work(len(report.reasons), report.removed, len(report.unread), tuple(sorted(owed.paths)))
+
+    def polish(self) -> Work:
+        """Build with the best encodings, and write manifest, report and what ``serve.emit`` names; raises as above.
+
+        ``GivenUp`` is raised when files change, too.
+        """
+        try:
+            report, result = bring_up_to_date(self.best, self.state)
+            self._session = Session(self.fast, self.state, report)
+        except BaseException:
+            self._drop(Owed())
+            raise
+        self._know()
+        return Work(len(result.built), result.removed, len(report.unread), (), None, result.diagnostics)
+
+    def reconcile(self) -> bool:
+        """Look for files that changed without an event, and doubt them; return whether the trees are as they were left.
+
+        A file with another time is read, so that one that was only touched stays where it is.
+        """
+        if not self.best.docroot.is_dir():
+            self.notice.everything()
+            return True
+        known = self.state.resources()
+        loaded = self.best.load().resources
+        found = compare_files(loaded, known)
+        same_size = [path for path in found.touched if path in known and known[path][0].size == loaded[path].size]
+        digests = digests_of(DiskTree(self.best.docroot), same_size)
+        changed = [path for path in found.touched if path not in known or digests.get(path) != known[path][1]]
+        paths = dict.fromkeys((*changed, *sorted(found.went)))
+        linked = {
+            path for path in paths for one in (loaded.get(path), known.get(path, (None,))[0]) if one and one.alias_of
+        }
+        self.notice.files(paths, whole=bool(linked))
+        return not self.best.trees_differ(self.state)
+
+    def _forget(self, owed: Owed) -> None:
+        """Make the build look at units that were withdrawn, and at the trees."""
+        self.state.begin()
+        for unit in owed.units:
+            self.state.forget_unit(unit)
+        if owed.units:
+            self.state.set_directories(())
+        self.state.commit()
+
+    def _drop(self, owed: Owed) -> None:
+        """Give back what could not be done, and begin with a whole build next time."""
+        self._session = None
+        self.gate.owe(owed)
+        with contextlib.suppress(sqlite3.DatabaseError):
+            self.state.rollback()
+
+    def recover(self, error: sqlite3.DatabaseError) -> None:
+        """Throw a damaged state away; the next build builds everything anew. Raises ``OSError`` for other errors."""
+        if not is_damage(error):
+            raise system_error(error, self.best.state_path) from None
+        self.gate.close()
+        self.state.close()
+        discard(self.best.state_path)
+        self._open()
+        self.notice.gate = self.gate
+        self._know()
+
+    def _know(self) -> None:
+        if self._session is not None:
+            self.notice.know(self._session.known, self._session.aliases)
+        else:
+            known = self.state.resources()
+            self.notice.know(known, aliases_of(one for one, _ in known.values()))

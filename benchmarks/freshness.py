@@ -1,0 +1,165 @@
+"""How fast `adaptc watch` and `adaptc check` are on a site: python benchmarks/freshness.py DOCROOT
+
+Works on a copy of DOCROOT. Saves pages one after the other, by rename, and measures for each the time until the watcher
+had withdrawn what was stale (the window in which an old version may go out) and until the new version stood in the
+trees. Then writes --burst files at once, waits until all is built, and compares the trees with those of a clean build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import filecmp
+import json
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ADAPTC = [sys.executable, "-P", "-m", "adaptc.cli"]
+WAIT = 1800.0
+
+
+class Watcher:
+    """`adaptc watch` in another process, and its log."""
+
+    def __init__(self, docroot: Path, output: Path, log: Path, *options: str) -> None:
+        self.log = log
+        self.process = subprocess.Popen(
+            [*ADAPTC, "-q", "watch", str(docroot), "-o", str(output), "--effort", "fast", "--log", str(log), *options]
+        )
+        self.read = 0
+        self.wait_for("ready")
+
+    def wait_for(self, name: str, holds: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
+        """Wait for the next event of this name."""
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            for event in self._new():
+                if event["event"] == name and holds(event):
+                    return event
+            time.sleep(0.001)
+        raise SystemExit(f"no event {name}")
+
+    def _new(self) -> list[dict[str, Any]]:
+        if not self.log.exists():
+            return []
+        with self.log.open("rb") as file:
+            file.seek(self.read)
+            lines = [line for line in file.read().splitlines(keepends=True) if line.endswith(b"\n")]
+        self.read += sum(map(len, lines))
+        return [json.loads(line) for line in lines]
+
+    @property
+    def peak(self) -> float:
+        """Peak of resident memory in MB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 1024
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def saves(docroot: Path, output: Path, watcher: Watcher, count: int) -> tuple[list[float], list[float]]:
+    """Save pages; return for each the seconds until it was noticed, and until it was fresh."""
+    pages = sorted(path for path in docroot.rglob("*.html*") if path.is_file() and not path.is_symlink())
+    chosen = random.Random(1)
+    windows, delays = [], []
+    for number in range(count):
+        page = chosen.choice(pages)
+        path = os.fspath(page.relative_to(docroot))
+        mark = f"saved {number} {time.time_ns()}"
+        content = page.read_bytes() + f"\n<p>{mark}\n".encode()
+        other = page.with_name(f".{page.name}.new")
+        other.write_bytes(content)
+        os.replace(other, page)
+        saved = time.time()
+        windows.append(watcher.wait_for("noticed", lambda event, path=path: path in event["paths"])["at"] - saved)
+        trees = [output / level / "id" / path for level in ("full", "lossless")]
+        while not all(holds(tree, mark) for tree in trees):
+            time.sleep(0.0005)
+        delays.append(time.time() - saved)
+        time.sleep(chosen.uniform(0.05, 0.3))
+    return windows, delays
+
+
+def holds(tree: Path, mark: str) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return mark.encode() in tree.read_bytes()
+    return False
+
+
+def burst(docroot: Path, count: int) -> None:
+    """Write files as a checkout does: new ones, and the old ones over and over."""
+    for number in range(count):
+        file = docroot / f"burst/{number // 200}/{number}.html"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(
+            f"<!DOCTYPE html>\n<html lang=en><title>{number}</title>\n<p>  burst {number}\n" + "<p>x\n" * 40
+        )
+
+
+def equal(one: Path, other: Path) -> bool:
+    """Whether two trees hold the same names and bytes."""
+    found = filecmp.dircmp(one, other, ignore=[".adaptc"])
+    if (
+        found.left_only
+        or found.right_only
+        or filecmp.cmpfiles(one, other, found.common_files, shallow=False)[1:] != ([], [])
+    ):
+        return False
+    return all(equal(one / name, other / name) for name in found.common_dirs)
+
+
+def show(name: str, seconds: list[float]) -> None:
+    ordered = sorted(seconds)
+    median, tail, most = (1000 * one for one in (statistics.median(ordered), ordered[-len(ordered) // 20], ordered[-1]))
+    print(f"{name:28} median {median:7.1f} ms   95 % {tail:7.1f}   most {most:7.1f}")
+
+
+def timed(name: str, *command: str) -> None:
+    start = time.perf_counter()
+    code = subprocess.run([*ADAPTC, "-q", *command], check=False).returncode
+    print(f"{name:28} {time.perf_counter() - start:14.2f} s    exit code {code}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("docroot", type=Path)
+    parser.add_argument("--saves", type=int, default=40)
+    parser.add_argument("--burst", type=int, default=10_000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        docroot, output, clean = (Path(scratch) / name for name in ("site", "opt", "clean"))
+        shutil.copytree(arguments.docroot, docroot, symlinks=True)
+        site = (str(docroot), "--effort", "fast")
+        timed("build", "build", *site, "-o", str(output))
+        timed("check --quick", "check", "--quick", *site, "-o", str(output))
+        timed("check --content", "check", *site, "-o", str(output))
+        watcher = Watcher(docroot, output, Path(scratch) / "events.jsonl", "--idle", "10")
+        windows, delays = saves(docroot, output, watcher, arguments.saves)
+        show("save to withdrawn", windows)
+        show("save to fresh", delays)
+        if arguments.burst:
+            start, written = time.perf_counter(), time.time()
+            burst(docroot, arguments.burst)
+            print(f"{'burst of ' + str(arguments.burst) + ' written in':28} {time.perf_counter() - start:14.2f} s")
+            watcher.wait_for("polished", lambda event: event["at"] > written)
+            print(f"{'burst to polished':28} {time.perf_counter() - start:14.2f} s    peak {watcher.peak:.0f} MB")
+        watcher.stop()
+        timed("check --content", "check", *site, "-o", str(output))
+        timed("clean build", "build", *site, "-o", str(clean))
+        print("equal to the clean build:", all(equal(output / level, clean / level) for level in ("full", "lossless")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""page-icons: of the icons for tabs and bookmarks one stays, in the page if it is small."""
+
+from __future__ import annotations
+
+import pytest
+from small_site import SmallSite
+
+from adaptc.passes.view import Settings
+from adaptc.pipeline import BY_NAME, Step
+
+HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
+FILES = {"a.png": b"\x89PNG\r\n\x1a\n" + b"a" * 40, "b.png": b"\x89PNG\r\n\x1a\n" + b"b" * 900, "f.ico": b"\0\0\1\0"}
+SMALL = "<link rel=icon href=a.png sizes=16x16>"
+LARGE = "<link rel='shortcut icon' href=b.png>"
+TOUCH = "<link rel=apple-touch-icon href=b.png>"
+
+
+def made(head, csp=None, largest=500):
+    site = SmallSite({"index.html": f"{HEAD}{head}<body><p>text", **FILES}, settings=Settings(csp=csp))
+    done = site.rewrite(steps=(Step(BY_NAME["page-icons"], {"largest": largest}),), promise="words")
+    assert not done.demoted, done.diagnostics
+    text = (site.contents["index.html"] if done.content is None else done.content).decode()
+    return text[len(HEAD) : text.index("<body")]
+
+
+def test_the_cheapest_icon_moves_into_the_page_and_the_others_go():
+    text = made(LARGE + SMALL + TOUCH)
+    assert text.count("<link") == 1
+    assert "sizes=16x16" in text
+    assert "data:image/png;base64," in text
+
+
+def test_a_large_icon_stays_a_file():
+    assert made(LARGE) == LARGE
+
+
+def test_icons_of_telephones_go_even_where_there_is_no_other():
+    assert made(TOUCH) == ""
+
+
+@pytest.mark.parametrize(
+    "icons",
+    [
+        "<link rel=icon href=a.png media='(prefers-color-scheme:dark)'><link rel=icon href=b.png>",
+        "<link rel=icon href=a.png><link rel=icon href=https://x.example/b.png>",
+        "<link rel=icon href=f.ico>",
+        "<link rel=manifest href=m.json>",
+    ],
+)
+def test_icons_stay_that_are_a_set_or_not_understood(icons):
+    assert made(icons) == icons
+
+
+def test_under_a_policy_nothing_becomes_a_data_uri():
+    assert made(SMALL + LARGE, csp="default-src 'self'") == SMALL
