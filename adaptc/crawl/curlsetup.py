@@ -34,7 +34,7 @@ def set_up(curl: pycurl.Curl, options: NetworkOptions) -> None:
         curl.setopt(pycurl.COOKIEFILE, "")
     _set_times(curl, options)
     _set_proxy(curl, options)
-    _set_clients_certificate(curl, options)
+    _set_certificates(curl, options)
 
 
 def _set_times(curl: pycurl.Curl, options: NetworkOptions) -> None:
@@ -78,7 +78,7 @@ def _system_authorities() -> tuple[str | None, str | None]:
     return system.cafile, system.capath
 
 
-def _set_clients_certificate(curl: pycurl.Curl, options: NetworkOptions) -> None:
+def _set_certificates(curl: pycurl.Curl, options: NetworkOptions) -> None:
     if not options.check_certificate:
         curl.setopt(pycurl.SSL_VERIFYPEER, 0)
         curl.setopt(pycurl.SSL_VERIFYHOST, 0)
