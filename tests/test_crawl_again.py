@@ -131,6 +131,20 @@ def test_what_is_answered_404_is_purged(tmp_path: Path) -> None:
         assert crawl(server, tmp_path / "m", "--purge").files() == {"index.html"}
 
 
+@pytest.mark.parametrize("failure", [Answer("", 500), Answer("", 404), Answer(raw=b"")])
+def test_nothing_is_purged_behind_a_start_that_fails(failure: Answer, tmp_path: Path) -> None:
+    with serving({"/": Answer(LINKS, after=(failure,)), "/a.html": "a"}) as server:
+        crawl(server, tmp_path / "m")
+        assert "a.html" in crawl(server, tmp_path / "m", "--purge -t 1").files()
+
+
+def test_nothing_is_purged_behind_a_page_that_fails(tmp_path: Path) -> None:
+    first = Answer('<a href="b.html">b</a>', after=(Answer("", 503),))
+    with serving({"/": LINKS, "/a.html": first, "/b.html": "b"}) as server:
+        crawl(server, tmp_path / "m")
+        assert crawl(server, tmp_path / "m", "--purge -t 1").files() == {"index.html", "a.html", "b.html"}
+
+
 def test_what_could_not_be_had_is_not_purged(tmp_path: Path) -> None:
     with serving({"/": LINKS, "/a.html": Answer("a", after=(Answer("", 500),))}) as server:
         crawl(server, tmp_path / "m")

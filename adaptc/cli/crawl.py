@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from adaptc.cli.crawl_options import GroupedCommand, crawl_options
-from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
+from adaptc.cli.crawl_run import collect_seldom, crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text
@@ -30,6 +30,7 @@ def crawl(frame: Frame, urls: tuple[str, ...], **given: Any) -> ExitCode:
     from adaptc.crawl.crawl import crawl as run
 
     options = options_of(urls, given)
+    collect_seldom()
     try:
         with stoppable() as is_stopped, watching_crawl(frame) as watch:
             result = run(options, is_stopped=is_stopped, watch=watch)

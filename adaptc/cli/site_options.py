@@ -27,7 +27,7 @@ _SETTINGS = {
 def site_options(function: F) -> F:
     """Add DOCROOT and the options that say what is built of it, and where it goes."""
     options = (
-        click.argument("docroot", required=False, metavar="[DOCROOT]"),
+        click.argument("docroot", required=False),
         click.option("-o", "--output", type=FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]"),
         click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again."),
         click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes."),

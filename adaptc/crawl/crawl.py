@@ -98,20 +98,26 @@ def crawl(
         if watch is not None:
             engine.on_settled = _watcher(watch, settler, frontier)
         engine.run()
-        if settler.limit is not None:
-            frontier.give_up(*settler.limit)
-        merge_twins(frontier, mirror, claims, options.names.default_page)
-        converted = _converted(options, frontier, mirror)
-        # a crawl that ended early did not look for everything
-        gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
-        diagnostics = (*converted, *broken_links(frontier), *gone)
-        write_table(frontier, mirror, options.names)
+        diagnostics = _completed(options, settler)
         frontier.end_run()
         return CrawlResult(
             options.output, settler.files, settler.stored_bytes, time.monotonic() - began,
             frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
             resumed, frontier.failure_rules(), diagnostics,
         )  # fmt: skip
+
+
+def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...]:
+    """Do what can be done only when everything is there, and return what there is to say."""
+    frontier, mirror, claims = settler.frontier, settler.mirror, settler.claims
+    if settler.limit is not None:
+        frontier.give_up(*settler.limit)
+    merge_twins(frontier, mirror, claims, options.names.default_page)
+    converted = _converted(options, frontier, mirror)
+    # a crawl that ended early did not look for everything
+    gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
+    write_table(frontier, mirror, options.names)
+    return (*converted, *broken_links(frontier), *gone)
 
 
 def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:

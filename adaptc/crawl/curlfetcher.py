@@ -14,7 +14,7 @@ from typing import IO
 
 import pycurl
 
-from adaptc.crawl.curlsetup import add_cookies, cookie_lines, own_headers, set_up
+from adaptc.crawl.curlsetup import add_cookies, cookie_lines, own_headers, set_authorities, set_up
 from adaptc.crawl.fetch import Request, Response
 from adaptc.crawl.head import Head, parse_head
 from adaptc.crawl.network import NetworkOptions
@@ -215,6 +215,8 @@ class CurlFetcher:
 
     def _ask(self, curl: pycurl.Curl, request: Request, transfer: _Transfer) -> None:
         curl.setopt(pycurl.URL, request.url.encode())
+        if request.url.startswith("https:"):
+            set_authorities(curl, self.options)
         if request.method == "HEAD":
             curl.setopt(pycurl.NOBODY, 1)
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import pycurl
@@ -58,18 +58,30 @@ def _set_proxy(curl: pycurl.Curl, options: NetworkOptions) -> None:
         curl.setopt(pycurl.PROXYPASSWORD, options.proxy_password or "")
 
 
+def set_authorities(curl: pycurl.Curl, options: NetworkOptions) -> None:
+    """Set whom to trust; only for https, since Python's ssl takes 30 ms to import."""
+    file, directory = _system_authorities()
+    authorities = options.ca_certificate or file
+    directory = str(options.ca_directory) if options.ca_directory else directory
+    if authorities is not None:
+        curl.setopt(pycurl.CAINFO, str(authorities))
+    if directory is not None:
+        curl.setopt(pycurl.CAPATH, directory)
+
+
+@lru_cache(maxsize=1)
+def _system_authorities() -> tuple[str | None, str | None]:
+    """Return file and directory of this system's authorities: the libcurl of the wheels does not know them."""
+    import ssl
+
+    system = ssl.get_default_verify_paths()
+    return system.cafile, system.capath
+
+
 def _set_certificates(curl: pycurl.Curl, options: NetworkOptions) -> None:
     if not options.check_certificate:
         curl.setopt(pycurl.SSL_VERIFYPEER, 0)
         curl.setopt(pycurl.SSL_VERIFYHOST, 0)
-    # the libcurl of the wheels does not know where this system keeps its authorities; Python's ssl does
-    system = ssl.get_default_verify_paths()
-    authorities = options.ca_certificate or system.cafile
-    directory = options.ca_directory or system.capath
-    if authorities is not None:
-        curl.setopt(pycurl.CAINFO, str(authorities))
-    if directory is not None:
-        curl.setopt(pycurl.CAPATH, str(directory))
     if options.certificate is not None:
         curl.setopt(pycurl.SSLCERT, str(options.certificate))
     if options.private_key is not None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import IO, Any
+
+_KEPT = 1.0  # seconds that lines may wait in memory: what a killed crawl loses of its log
 
 
 class Journal:
@@ -12,19 +15,16 @@ class Journal:
 
     def __init__(self, path: Path, *, anew: bool) -> None:
         self._file: IO[str] = open(path, "w" if anew else "a", encoding="utf-8", buffering=1 << 16)  # noqa: SIM115
+        self._flushed = time.monotonic()
 
     def write(self, decision: str, url: str, **fields: Any) -> None:
         """Write a line: what was decided on a URL, and what is known of it."""
-        record = {
-            "url": url,
-            "decision": decision,
-            **{name: value for name, value in fields.items() if value is not None},
-        }
-        self._file.write(json.dumps(record) + "\n")
-
-    def flush(self) -> None:
-        """Hand what was written to the system."""
-        self._file.flush()
+        known = {name: value for name, value in fields.items() if value is not None}
+        self._file.write(json.dumps({"url": url, "decision": decision, **known}) + "\n")
+        now = time.monotonic()
+        if now - self._flushed > _KEPT:
+            self._file.flush()
+            self._flushed = now
 
     def close(self) -> None:
         """Close the file."""

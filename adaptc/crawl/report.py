@@ -53,6 +53,15 @@ def gone_files(frontier: Frontier, mirror: Mirror, claims: Claims, *, purge: boo
         yield diagnose("file-purged" if purge else "file-gone", None, file=row.name, url=row.url)
 
 
+_GONE = (404, 410)
+
+
 def _gone(frontier: Frontier) -> Iterator[Row]:
-    yield from (row for row in frontier.rows(State.FAILED) if row.status in (404, 410))
-    yield from frontier.rows(State.STORED, of_this_run=False)
+    yield from (row for row in frontier.rows(State.FAILED) if row.status in _GONE)
+    if _looked_everywhere(frontier):
+        yield from frontier.rows(State.STORED, of_this_run=False)
+
+
+def _looked_everywhere(frontier: Frontier) -> bool:
+    """Whether what was not met is gone: behind a page that could not be had, or a start, there may be anything."""
+    return all(row.status in _GONE and row.place != "start" for row in frontier.rows(State.FAILED))
