@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import logging
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from built_site import BuiltSite
 from watched_site import WAIT, save, watched
 
+from adaptc.api import engine_of
+from adaptc.engine.changes import aliases_of
+from adaptc.engine.gate import Gate
+from adaptc.engine.progress import Silent
+from adaptc.engine.publish import Publisher
+from adaptc.engine.state import State as EngineState
+from adaptc.engine.store import Store
 from adaptc.watch.journal import Journal
 from adaptc.watch.machine import (
     BuildChanged,
@@ -36,6 +46,8 @@ from adaptc.watch.machine import (
     Timing,
     step,
 )
+from adaptc.watch.notice import Notice
+from adaptc.watch.observing import Observing
 
 PAGE = '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="/one.css">\n<p>  {0}\n'
 FILES = {
@@ -178,6 +190,15 @@ def test_the_release_behind_a_link_is_swapped(site: BuiltSite) -> None:
         assert one.events("reopened")
 
 
+def test_the_docroot_goes_and_comes_back(site: BuiltSite) -> None:
+    with watched(site) as one:
+        os.rename(site.docroot, site.root / "away")
+        one.wait_until(lambda: not _read(site, "index.html"))
+        os.rename(site.root / "away", site.docroot)
+        (site.docroot / "index.html").write_text(PAGE.format("back"))
+        one.settle()
+
+
 def test_links_inside(site: BuiltSite) -> None:
     (site.docroot / "link").symlink_to("deep")
     (site.docroot / "a.html").symlink_to("deep/a.html")
@@ -248,3 +269,72 @@ def test_systemd_is_told(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> No
             assert channel.recv(100) == b"READY=1"
             assert one.stop() == 0
             assert channel.recv(100) == b"STOPPING=1"
+
+
+# ---- noticing
+
+
+class Told:
+    """A notice of a built site, and what it told."""
+
+    def __init__(self, site: BuiltSite) -> None:
+        site.build()
+        builder = engine_of(site.config(), Silent())
+        self.gate = Gate(Publisher(builder.output, Store(builder.cache)), builder.state_path)
+        self.said: list[tuple[list[str], bool]] = []
+        self.notice = Notice(
+            str(site.docroot), builder.selection, self.gate, lambda paths, whole: self.said.append((list(paths), whole))
+        )
+        with contextlib.closing(EngineState(builder.state_path)) as state:
+            known = state.resources()
+        self.notice.know(known, aliases_of(one for one, _ in known.values()))
+
+
+def test_what_was_only_touched_stays(site: BuiltSite) -> None:
+    told = Told(site)
+    os.utime(site.docroot / "index.html")
+    told.notice.file(str(site.docroot / "index.html"))
+    told.notice.file(str(site.docroot / ".hidden"))
+    told.notice.file(str(site.docroot / "never.html~"))
+    assert told.said == []
+    assert site.read("index.html")
+
+
+def test_a_file_that_changes_back_while_it_is_built_counts(site: BuiltSite) -> None:
+    """What is being published may be the version between."""
+    told = Told(site)
+    told.notice.is_building = True
+    told.notice.file(str(site.docroot / "index.html"))
+    assert told.said == [(["index.html"], False)]
+    assert not _read(site, "index.html")
+
+
+def test_a_doubted_file_is_told_once(site: BuiltSite) -> None:
+    told = Told(site)
+    for text in ("one", "two"):
+        (site.docroot / "index.html").write_text(text)
+        told.notice.file(str(site.docroot / "index.html"))
+    assert told.said == [(["index.html"], False)]
+
+
+def test_an_error_of_the_system_does_not_make_it_deaf(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(site)
+    lost = threading.Event()
+
+    def refuse(_path: str) -> None:
+        raise PermissionError(1, "no")
+
+    monkeypatch.setattr(told.notice, "file", refuse)
+    observing = Observing(told.notice, lost.set)
+    (site.docroot / "index.html").write_text("changed")
+    assert lost.wait(WAIT)
+    assert observing.is_alive
+    observing.close()
+
+
+def test_lost_events_are_told(site: BuiltSite) -> None:
+    lost = threading.Event()
+    observing = Observing(Told(site).notice, lost.set)
+    logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed")
+    assert lost.is_set()
+    observing.close()

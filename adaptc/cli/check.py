@@ -119,7 +119,7 @@ def _print_text(outcome: _Outcome, frame: Frame, _config: Config) -> None:
 def _level_table(verdict: Verdict) -> str:
     """Return how many files of each level are in which state."""
     counts = Counter((one.level, one.status.value) for one in verdict.findings)
-    states = [name for name in dict.fromkeys(one.status.value for one in verdict.findings) if name != "fresh"]
+    states = list(dict.fromkeys(one.status.value for one in verdict.findings))
     levels = [*verdict.fresh, *dict.fromkeys(one.level for one in verdict.findings if one.level not in verdict.fresh)]
     rows = [["", "fresh", *states]]
     for level in levels:

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from adaptc import media
 from adaptc.analyse.decorations.configured import configured_rules
 from adaptc.analyse.facts import Facts, affected_targets
 from adaptc.analyse.placement import DeliveryCost
@@ -30,12 +29,13 @@ from adaptc.codings import recipe as codec_recipe
 from adaptc.config import Config, recipe_text
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.digest import digest_parts
-from adaptc.engine.changes import Changes, FileChanges, compare_files, of_another_kind, stale_units
-from adaptc.engine.decisions import changed_decisions, decide, decision_rows
+from adaptc.engine.changes import FileChanges, compare_files, racily_clean, stale_units, what_changed
+from adaptc.engine.decisions import decide, note_decisions
 from adaptc.engine.executor import Workers, available_cpus, worker_pool
 from adaptc.engine.gate import Gate, GivenUp
 from adaptc.engine.ladder import levels_above
 from adaptc.engine.lock import output_lock, wait_for_workers
+from adaptc.engine.order import ordered, phase_of
 from adaptc.engine.progress import Progress
 from adaptc.engine.publish import PRIVATE, Publisher
 from adaptc.engine.reasons import STALE, OutputMissing, Reason
@@ -57,8 +57,6 @@ from adaptc.site import Source
 
 # Results between two commits: what a killed build has to do again
 _COMMIT_EVERY = 256
-# Times of files move in steps of 10 ms at most (a kernel with HZ=100)
-_TICK_NS = 20_000_000
 
 EVERYTHING = Decisions({}, frozenset())
 
@@ -462,47 +460,6 @@ class Builder:
         if done:
             state.set_meta("complete", self._complete_mark(report))
         state.commit()
-
-
-def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
-    """Note decisions in the state; return the keys of those that turned."""
-    rows = decision_rows(decisions)
-    turned = changed_decisions(state.decisions(), rows)
-    state.set_decisions(rows)
-    return frozenset(turned)
-
-
-def what_changed(
-    resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
-) -> Changes:
-    """Return what is not as it was; ``read`` are the digests of files that were read."""
-    came_or_went = resources.keys() ^ before.keys()
-    other = {path for path in read.keys() & before.keys() if of_another_kind(resources[path], before[path][0])}
-    contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
-    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
-
-
-def racily_clean(resource: Resource, started: int) -> Resource:
-    """Return the resource as it is to be remembered.
-
-    A file that was written just before it was looked at may be written again within one tick of the file system's
-    clock, and look the same: it gets a time that no file has, so that it is read again next time.
-    """
-    is_fresh = abs(started - resource.mtime_ns) < _TICK_NS
-    return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
-
-
-def phase_of(source: Source) -> int:
-    """Assets first: a page may take their artifacts in. Aliases last: they may be links to what they stand for."""
-    if source.alias_of is not None:
-        return 2
-    return 1 if source.media_type == media.HTML else 0
-
-
-def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
-    """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
-    rank = {level.name: number for number, level in enumerate(levels)}
-    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}
 
 
 def _mtime(path: str) -> int | None:

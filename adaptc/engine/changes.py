@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from adaptc.engine.state import State, Unit
 from adaptc.engine.traffic import UNRESTRICTED, Restriction
 from adaptc.engine.view import PIN, PLACEMENT, PRESENCE, STANDING
 from adaptc.model import Resource
+
+# Times of files move in steps of 10 ms at most (a kernel with HZ=100)
+_TICK_NS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,26 @@ class Changes:
     def keys(self) -> frozenset[str]:
         """Return the keys of dependencies that do not hold any more."""
         return self.contents | self.decisions | {PRESENCE + path for path in self.presence}
+
+
+def what_changed(
+    resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
+) -> Changes:
+    """Return what is not as it was; ``read`` are the digests of files that were read."""
+    came_or_went = resources.keys() ^ before.keys()
+    other = {path for path in read.keys() & before.keys() if of_another_kind(resources[path], before[path][0])}
+    contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
+    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
+
+
+def racily_clean(resource: Resource, started: int) -> Resource:
+    """Return the resource as it is to be remembered.
+
+    A file that was written just before it was looked at may be written again within one tick of the file system's
+    clock, and look the same: it gets a time that no file has, so that it is read again next time.
+    """
+    is_fresh = abs(started - resource.mtime_ns) < _TICK_NS
+    return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
 
 
 def stale_units(

@@ -10,6 +10,7 @@ from adaptc import media
 from adaptc.analyse.decorations import SiteCounts, Standing
 from adaptc.analyse.facts import Facts
 from adaptc.analyse.placement import DeliveryCost, Use, place_assets
+from adaptc.engine.state import State
 from adaptc.engine.view import PIN, PLACEMENT, STANDING, Decisions
 from adaptc.model import Role
 from adaptc.site import Source
@@ -139,3 +140,11 @@ def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[
     gone_or_new = before.keys() ^ now.keys()
     default = (0, "")
     return turned | {key for key in gone_or_new if (before.get(key) or now.get(key) or default)[0]}
+
+
+def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
+    """Note decisions in the state; return the keys of those that turned."""
+    rows = decision_rows(decisions)
+    turned = changed_decisions(state.decisions(), rows)
+    state.set_decisions(rows)
+    return frozenset(turned)

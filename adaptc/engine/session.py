@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 from adaptc.analyse.facts import Facts, affected_targets
 from adaptc.engine.assets import Assets
-from adaptc.engine.builder import EVERYTHING, Builder, Report, ordered, phase_of, racily_clean, what_changed
-from adaptc.engine.changes import Changes, aliases_of, units_of_changes
+from adaptc.engine.builder import EVERYTHING, Builder, Report
+from adaptc.engine.changes import Changes, aliases_of, racily_clean, units_of_changes, what_changed
 from adaptc.engine.decisions import Row, changed_decisions, decision_rows
 from adaptc.engine.gate import Owed
+from adaptc.engine.order import ordered, phase_of
 from adaptc.engine.reasons import NeverBuilt, OutputMissing, Reason
 from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.view import Decisions

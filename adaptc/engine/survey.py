@@ -14,9 +14,11 @@ from dataclasses import dataclass
 
 from adaptc.analyse.facts import affected_targets
 from adaptc.digest import digest_chunks
-from adaptc.engine.builder import EVERYTHING, Builder, Report, note_decisions, ordered, what_changed
-from adaptc.engine.changes import Changes, compare_files, stale_units
+from adaptc.engine.builder import EVERYTHING, Builder, Report
+from adaptc.engine.changes import Changes, compare_files, stale_units, what_changed
+from adaptc.engine.decisions import note_decisions
 from adaptc.engine.executor import available_cpus
+from adaptc.engine.order import ordered
 from adaptc.engine.reasons import Reason
 from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.worker import gathered

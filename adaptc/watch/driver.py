@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
+from adaptc.api import engine_of
 from adaptc.config import Config
 from adaptc.diagnostics import UsageError
 from adaptc.engine.gate import GivenUp
@@ -66,6 +67,7 @@ class Watcher:
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._state = State()
         self._observing: Observing | None = None
+        self._is_gone = False
         self._keeper = self._opened(around.configured())
 
     def run(self) -> None:
@@ -118,13 +120,11 @@ class Watcher:
 
     def _reopen(self, reload: bool) -> None:
         """Begin anew, by the configuration as it is now; a wrong one is told, and the old one goes on."""
-        config = self._keeper.config
-        if reload:
-            try:
-                config = self.around.configured()
-            except UsageError as wrong:
-                self.around.journal.tell("failed", f"the configuration is wrong and the old one stays: {wrong}")
-        if not self._keeper.is_elsewhere and config == self._keeper.config:
+        try:
+            config = self.around.configured() if reload else self._keeper.config
+            engine_of(config, self.around.progress)
+        except UsageError as wrong:
+            self.around.journal.tell("failed", f"the configuration is wrong and the old one stays: {wrong}")
             return
         self._close()
         self._keeper = self._opened(config)
@@ -149,10 +149,20 @@ class Watcher:
             found: list[Event] = [self._queue.get(timeout=wait) if wait else self._queue.get_nowait()]
         except queue.Empty:
             found = [Moved(time.monotonic())] if self._has_moved() else []
-        return found or [Tick(time.monotonic())]
+        return [*found, Tick(time.monotonic())]  # a stream of events must not keep what is due waiting
 
     def _has_moved(self) -> bool:
-        return self._keeper.is_elsewhere and self._keeper.config.docroot is not None
+        """Whether the docroot's name leads elsewhere, or to a directory again; when there is none, all is withdrawn."""
+        is_elsewhere = self._keeper.is_elsewhere
+        if is_elsewhere is None:
+            if not self._is_gone:
+                self._is_gone = True
+                self._keeper.notice.everything()
+            return False
+        is_deaf = self._observing is not None and not self._observing.is_alive
+        has_moved = is_elsewhere or is_deaf or self._is_gone
+        self._is_gone = False
+        return has_moved
 
     # ---- commands
 

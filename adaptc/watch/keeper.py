@@ -6,8 +6,9 @@ import contextlib
 import dataclasses
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from adaptc.api import bring_up_to_date, engine_of
 from adaptc.config import Config
@@ -50,6 +51,7 @@ class Keeper:
         self.fast = engine_of(quick, progress)
         self.fast.others = frozenset(self.best.recipes.values())
         self.best.yields = True
+        self._docroot = _identity(self.best.docroot)
         self._lock = self.best.lock()
         self._open()
         self.notice = Notice(os.fspath(self.best.docroot), self.best.selection, self.gate, told)
@@ -68,28 +70,23 @@ class Keeper:
         self._lock.close()
 
     @property
-    def is_elsewhere(self) -> bool:
-        """Whether the docroot's name leads to another directory now."""
+    def is_elsewhere(self) -> bool | None:
+        """Whether the docroot's name leads to another directory now; ``None`` when it leads to none."""
         assert self.config.docroot is not None
-        return os.path.realpath(self.config.docroot) != os.fspath(self.best.docroot)
+        found = _identity(self.config.docroot)
+        return None if found is None else found != self._docroot
 
     # ---- building
 
     def build_changed(self) -> Work:
         """Build what was noticed, warm if that can be; raises as ``build_site``."""
-        owed = self.gate.take()
         if self._session is None:
-            self.gate.owe(owed)
             return self.build_site()
         try:
-            done = self._session.step(owed)
+            with self._building(take=True) as owed:
+                done = self._session.step(owed)
         except Unusual as why:
-            self.gate.owe(owed)
             return dataclasses.replace(self.build_site(), why=str(why))
-        except BaseException:
-            self._drop(owed)
-            raise
-        self._know()
         return Work(len(done.reasons), done.removed, done.refused, tuple(sorted(owed.paths)))
 
     def build_site(self) -> Work:
@@ -97,15 +94,10 @@ class Keeper:
 
         Raises ``GivenUp`` when the gate closes, and ``OSError`` for the system's sake; the trees are true then.
         """
-        owed = self.gate.take()
-        try:
+        with self._building(take=True) as owed:
             self._forget(owed)
             report = self.fast.run(self.state)
             self._session = Session(self.fast, self.state, report)
-        except BaseException:
-            self._drop(owed)
-            raise
-        self._know()
         return Work(len(report.reasons), report.removed, len(report.unread), tuple(sorted(owed.paths)))
 
     def polish(self) -> Work:
@@ -113,13 +105,9 @@ class Keeper:
 
         ``GivenUp`` is raised when files change, too.
         """
-        try:
+        with self._building(take=False):
             report, result = bring_up_to_date(self.best, self.state)
             self._session = Session(self.fast, self.state, report)
-        except BaseException:
-            self._drop(Owed())
-            raise
-        self._know()
         return Work(len(result.built), result.removed, len(report.unread), (), None, result.diagnostics)
 
     def reconcile(self) -> bool:
@@ -152,12 +140,22 @@ class Keeper:
             self.state.set_directories(())
         self.state.commit()
 
-    def _drop(self, owed: Owed) -> None:
-        """Give back what could not be done, and begin with a whole build next time."""
-        self._session = None
-        self.gate.owe(owed)
-        with contextlib.suppress(sqlite3.DatabaseError):
-            self.state.rollback()
+    @contextlib.contextmanager
+    def _building(self, *, take: bool) -> Iterator[Owed]:
+        """Give what the gate owes, if it is to be taken. What goes wrong gives it back, for a whole build."""
+        self.notice.is_building = True
+        owed = self.gate.take() if take else Owed()
+        try:
+            yield owed
+        except BaseException:
+            self._session = None
+            self.gate.owe(owed)
+            with contextlib.suppress(sqlite3.DatabaseError):
+                self.state.rollback()
+                self._know()
+            raise
+        self._know()
+        self.notice.is_building = False
 
     def recover(self, error: sqlite3.DatabaseError) -> None:
         """Throw a damaged state away; the next build builds everything anew. Raises ``OSError`` for other errors."""
@@ -176,3 +174,12 @@ class Keeper:
         else:
             known = self.state.resources()
             self.notice.know(known, aliases_of(one for one, _ in known.values()))
+
+
+def _identity(directory: Path) -> tuple[str, int, int] | None:
+    """Return what a directory is known by: where it really is, device and inode."""
+    try:
+        found = os.stat(directory)
+    except OSError:
+        return None
+    return os.path.realpath(directory), found.st_dev, found.st_ino

@@ -37,6 +37,9 @@ class Notice:
         self._known: Known = {}
         self._aliases: Mapping[str, list[str]] = {}
         self._linked: frozenset[str] = frozenset()
+        # While something is built, what files are known as is not what is being published: a file that changes and
+        # changes back would look as it did, and the version between would stay. Then every event counts.
+        self.is_building = False
 
     def know(self, known: Known, aliases: Mapping[str, list[str]]) -> None:
         """Go by these files from now on, and by these links by the files that they lead to."""
@@ -81,6 +84,8 @@ class Notice:
 
     def _is_changed(self, path: str) -> bool:
         known = self._known.get(path)
+        if self.is_building:
+            return known is not None or os.path.lexists(f"{self.docroot}/{path}")
         try:
             found = os.lstat(f"{self.docroot}/{path}")
         except OSError:

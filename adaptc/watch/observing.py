@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import sqlite3
 from collections.abc import Callable
 
 from watchdog.events import (
@@ -20,8 +22,10 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
+from adaptc.diagnostics import UsageError
 from adaptc.watch.notice import Notice
 
+_NO_MORE = (errno.ENOSPC, errno.EMFILE)
 _EVENTS: list[type[FileSystemEvent]] = [
     DirCreatedEvent,
     DirDeletedEvent,
@@ -35,7 +39,7 @@ _EVENTS: list[type[FileSystemEvent]] = [
 
 
 class Observing:
-    """Tells ``notice`` of events below its docroot. Raises ``OSError`` when the system has no more watches.
+    """Tells ``notice`` of events below its docroot. Raises ``UsageError`` when the system has no more watches.
 
     ``lost`` is called when events were lost: watchdog says so in its log.
     """
@@ -44,8 +48,17 @@ class Observing:
         self._log = _LossHandler(lost)
         logging.getLogger("watchdog").addHandler(self._log)
         self._observer = Observer()
-        self._observer.schedule(_Handler(notice), notice.docroot, recursive=True, event_filter=_EVENTS)
-        self._observer.start()
+        self._observer.schedule(_Handler(notice, lost), notice.docroot, recursive=True, event_filter=_EVENTS)
+        try:
+            self._observer.start()
+        except OSError as error:
+            self._observer.stop()
+            if error.errno not in _NO_MORE:
+                raise
+            raise UsageError(
+                "the system has no more watches for directories: raise fs.inotify.max_user_watches and"
+                " fs.inotify.max_user_instances, or use --poll"
+            ) from None
 
     def close(self) -> None:
         """End watching."""
@@ -60,14 +73,17 @@ class Observing:
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, notice: Notice) -> None:
-        self._notice = notice
+    def __init__(self, notice: Notice, lost: Callable[[], None]) -> None:
+        self._notice, self._lost = notice, lost
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         look = self._notice.directory if event.is_directory else self._notice.file
         for path in (event.src_path, event.dest_path):
             if path:
-                look(os.fsdecode(path))
+                try:
+                    look(os.fsdecode(path))
+                except (OSError, sqlite3.Error):  # a thread that ends would be deaf from then on
+                    self._lost()
 
 
 class _LossHandler(logging.Handler):

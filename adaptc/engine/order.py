@@ -1,0 +1,24 @@
+"""In which order units are built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from adaptc.engine.reasons import Reason
+from adaptc.engine.state import Unit
+from adaptc.media import HTML
+from adaptc.rulebook import Level
+from adaptc.site import Source
+
+
+def phase_of(source: Source) -> int:
+    """Assets first: a page may take their artifacts in. Aliases last: they may be links to what they stand for."""
+    if source.alias_of is not None:
+        return 2
+    return 1 if source.media_type == HTML else 0
+
+
+def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+    """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
+    rank = {level.name: number for number, level in enumerate(levels)}
+    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}
