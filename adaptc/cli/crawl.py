@@ -19,7 +19,7 @@ from adaptc.diagnostics import printable
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @crawl_options
 def crawl(frame: Frame, urls: tuple[str, ...], **given: Any) -> ExitCode:
-    """Mirror the sites behind URLs, with wget's options.
+    """Mirror a site behind a server, with wget's options.
 
     A crawl that was interrupted goes on where it was when it is started again. State and log are in DIR/.adaptc.
     """

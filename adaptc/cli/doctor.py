@@ -27,7 +27,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 def doctor(
     frame: Frame, output: Path | None, server: str | None, server_config: Path | None, user: str | None
 ) -> ExitCode:
-    """Look for what would keep a server from adapting, and say how to mend it.
+    """Say what would keep a server from adapting.
 
     Looks at the servers of this machine for which adaptc emit wrote configuration: modules, includes, rights, caches,
     access rules, media types, times of files. Nothing is changed.

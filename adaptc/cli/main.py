@@ -43,7 +43,7 @@ COMMANDS: dict[str, Entry] = {
         "adaptc.cli.verify_server:verify_server", "Prove on a real server that every URL gets the right file."
     ),
     "doctor": Entry(
-        "adaptc.cli.doctor:doctor", "Look for what would keep a server from adapting, and say how to mend it."
+        "adaptc.cli.doctor:doctor", "Say what would keep a server from adapting."
     ),
     "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
     "classify-images": Entry(
