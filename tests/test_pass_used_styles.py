@@ -273,7 +273,9 @@ def test_sheets_that_a_script_may_know_stay():
     text = made(head=head, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
     assert "<link rel=stylesheet id=theme" in text
     plain = LINKS.replace("href=css", "id=theme href=css") + "<script>run()</script>"
-    assert "<link" not in made(head=plain, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    text = made(head=plain, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    assert "<style id=theme>.a{top:0}</style>" in text
+    assert "<link" not in text
 
 
 def test_a_sheet_that_a_frame_in_the_page_loads_as_well_stays():

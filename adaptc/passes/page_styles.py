@@ -146,10 +146,14 @@ def _is_whole(text: str) -> bool:
 
 
 def runs(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
-    """Group sheets that can follow each other in one ``<style>`` element; those that stay part the groups."""
+    """Group sheets that can follow each other in one ``<style>`` element; those that stay part the groups.
+
+    An element with an id, to which something may point, is a group of its own.
+    """
     run: list[PageStyle] = []
     for style in styles:
         is_start = style.text is None or style.starts or any(one.starts and one.media for one in run)
+        is_start = is_start or any("id" in one.element.attrs for one in (style, *run))
         if is_start and run:
             yield run
             run = []

@@ -117,10 +117,15 @@ class _Using:
             for style, text in zip(run, texts, strict=True)
         ]
         text = "\n".join(filter(None, pieces))
-        medium = "" if is_wrapped or not run[0].media else " " + attribute_markup("media", run[0].media)
+        handle = run[0].element.attr("id")
+        attributes = "" if handle is None else " " + attribute_markup("id", handle)
+        if not is_wrapped and run[0].media:
+            attributes += " " + attribute_markup("media", run[0].media)
         for style in run[1:]:
             self.editor.remove_element(style.element)
-        self.editor.replace_element(run[0].element, f"<style{medium}>{text}</style>" if text else "")
+        self.editor.replace_element(
+            run[0].element, f"<style{attributes}>{text}</style>" if text or handle is not None else ""
+        )
         for style, piece in zip(run, texts, strict=True):
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are used"))
 
