@@ -11,13 +11,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup.py setup.cfg pyproject.toml README.md
 SITE := examples/newsroom/site
+LEVELS := full lossless moderate extreme text
 
 .PHONY: demo test check clean
 
 demo: $(VENV)/installed
-	$(BIN)/adaptc build $(SITE) -o demo
+	$(BIN)/adaptc build $(SITE) -o demo $(LEVELS:%=--level %)
 	@echo
-	@echo "Look at demo/report.html (what was saved, page by page), demo/full and demo/lossless (the trees),"
+	@echo "Look at demo/report.html (what was saved, page by page) and demo/LEVEL/id (the trees),"
 	@echo "and ask why: $(BIN)/adaptc explain index.html -o demo"
 
 test: $(VENV)/tests-installed
