@@ -301,3 +301,11 @@ def test_at_moderate_no_rule_that_is_used_gets_lost():
     assert "color:red" in text
     assert "font-weight:700" in text
     assert "unused7" not in text
+
+
+def test_what_a_sheet_imports_comes_along():
+    files = {"css/a.css": "@import 'more/b.css' screen;.a{top:0}", "css/more/b.css": ".a{left:0}.none{top:1px}" + NOISE}
+    text = made(head=LINKS, files=files)
+    assert "@import" not in text
+    assert "@media screen{.a{left:0}}" in text
+    assert text.index("left:0") < text.index("top:0")

@@ -102,10 +102,17 @@ def _is_sheet(element: Element) -> bool:
 
 def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
     text = element.text
-    if "@import" in text.lower() and page.base_path is not None:
-        asset = Asset(page.base_path, media.CSS, text.encode("utf-8", "replace"))
-        text = flatten(page.base_path, text, SheetLoader(view, asset), Rebase(view)).text
+    if page.base_path is not None:
+        text = _with_imports(page.base_path, text, view)
     return _made(element, text, None, keep_fonts)
+
+
+def _with_imports(path: str, text: str, view: View) -> str:
+    """Return a sheet with what it imports: a file may be smaller with its imports, a page has a request for each."""
+    if "@import" not in text.lower():
+        return text
+    asset = Asset(path, media.CSS, text.encode("utf-8", "replace"))
+    return flatten(path, text, SheetLoader(view, asset), Rebase(view)).text
 
 
 def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
@@ -118,7 +125,8 @@ def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> 
         return PageStyle(element, "")
     if not meets_integrity(view.read(found.path), element.attr("integrity")):
         return PageStyle(element, "")
-    return _made(element, _file_text(view.artifact(found.path)), found.path, keep_fonts)
+    text = _with_imports(found.path, _file_text(view.artifact(found.path)), view)
+    return _made(element, text, found.path, keep_fonts)
 
 
 @lru_cache(maxsize=64)
