@@ -446,9 +446,19 @@ def test_the_log_shows_what_was_served(ladder: ServedSite) -> None:
     name = ladder.emitted(classes=True).policy.name
     own = f'CustomLog "{log}" {name}' if ladder.kind == "apache" else f'access_log "{log}" {name};'
     with ladder.start(after=own, flag=False, classes=True) as server:
+        # A line follows its answer, in the server's own time: one request waits for the line of the one before.
         server.get("/index.html", accept_encoding="br", x_server_actions=".poorer")
+        _await_lines(log, 1)
         server.get("/nothing")
+        _await_lines(log, 2)
     lines = log.read_text().splitlines()
     fields = r'.*" at=\d+\.\d{3} took=[\d.]+(?:us|s) served=(\S+) class=(\S+)'
     found = [re.fullmatch(fields, line) for line in lines]
     assert [one and one.groups() for one in found] == [("poorer/br", "normal"), ("-", "normal")]
+
+
+def _await_lines(log: Path, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while log.read_bytes().count(b"\n") < count:
+        assert time.monotonic() < deadline, f"{log} has no line {count}"
+        time.sleep(0.01)
