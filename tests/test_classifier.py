@@ -205,6 +205,11 @@ def test_lines_without_an_end() -> None:
     assert read(LINE.format("GET") + " at=soon rtt=-").at == 971186136
 
 
+def test_the_fields_at_the_end_stand_in_any_order() -> None:
+    found = read(LINE.format("GET") + " rtt=250000 mine=1 served=text/id at=971186136.250")
+    assert (found.at, found.acted, found.rtt) == (971186136.25, True, 0.25)
+
+
 def test_other_methods_and_other_lines() -> None:
     skipped = [0]
     lines = [LINE.format("POST"), LINE.format("HEAD"), "rubbish", ""]

@@ -34,14 +34,14 @@ def hits(
 
     ``unacted`` are the levels that leave a page as it is.
     """
-    parse = parser.parse
+    request = parser.request
     for line in lines:
-        entry = parse(line)
+        entry = request(line)
         if entry is None or (at := entry[1]) is None:
             if skipped is not None and line:
                 skipped[0] += 1
             continue
-        client, _, method, path, status, size, _, _ = entry
+        client, _, method, path, status, size = entry
         if method != "GET":
             continue
         acted, rtt = False, None
@@ -50,21 +50,19 @@ def hits(
         yield Hit(client, at, path, status, size, acted, rtt)
 
 
+# The fields as ``emit`` writes them; those of an operator's own format may stand in any order.
+_EMITTED = re.compile(r" at=([^ ]*+) took=[^ ]*+ served=([^ /]*+)[^ ]*+ class=[^ ]*+(?: rtt=([^ ]*+))?")
+_FIELD = re.compile(r" (at|served|rtt)=([^ /]*+)")
+
+
 def _tail(line: str, at: float, unacted: frozenset[str]) -> tuple[float, bool, float | None]:
     start = line.rfind('"') + 1
-    served, micro = _field(line, " served=", start), _seconds(_field(line, " rtt=", start))
-    acted = served is not None and served.partition("/")[0] not in unacted
-    return _seconds(_field(line, " at=", start)) or at, acted, micro / 1e6 if micro else None
-
-
-def _field(line: str, name: str, start: int) -> str | None:
-    """Return what stands behind ``name``, up to the next space: three times as fast as a regular expression."""
-    begin = line.find(name, start)
-    if begin < 0:
-        return None
-    begin += len(name)
-    end = line.find(" ", begin)
-    return line[begin:] if end < 0 else line[begin:end]
+    if (emitted := _EMITTED.match(line, start)) is not None:
+        moment, served, rtt = emitted.groups()
+    else:
+        moment, served, rtt = map(dict(_FIELD.findall(line, start)).get, ("at", "served", "rtt"))
+    micro = _seconds(rtt) if rtt else None
+    return _seconds(moment) or at, served is not None and served not in unacted, micro / 1e6 if micro else None
 
 
 def _seconds(value: str | None) -> float | None:
