@@ -19,7 +19,7 @@ import adaptc
 
 # The first prefix of the file and function on top of the stack that fits
 CATEGORIES = (
-    ("codecs: text", ("adaptc/codings.py", "adaptc/rewrite.py:_transfer", "adaptc/analyse/facts.py:gather")),
+    ("codecs: text", ("adaptc/codings.py", "brotli.py", "rewrite.py:_transfer", "analyse/facts.py:gather")),
     ("codecs: images", ("adaptc/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg", "numpy/")),
     ("parsers: HTML (parse, query, compare, write)", ("adaptc/html/", "turbohtml/")),
     ("parsers: CSS", ("adaptc/css/", "tinycss2/", "webencodings/")),

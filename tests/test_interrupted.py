@@ -182,7 +182,7 @@ def test_an_interrupt_ends_the_build_with_130(site: BuiltSite, truth: Truth) -> 
     os.killpg(build.pid, signal.SIGINT)  # as a terminal does
     code, said = finish(build)
     assert (code, said.strip()) == (130, "adaptc: interrupted")
-    assert not alive(build.pid)
+    wait_until(lambda: not alive(build.pid))
     truth.check(site.output)
     assert finish(start(site)) == (0, "")
     assert site.trees() == expected

@@ -81,8 +81,6 @@ class Publisher:
         return True
 
     def _place(self, source: str, target: str) -> None:
-        if not os.path.islink(target) and _same_file(source, target):
-            return
         try:
             self._in_directory(target, lambda: place(source, target, self._temporary()))
         except FileNotFoundError:

@@ -43,7 +43,7 @@ class Store:
     def read(self, key: str) -> bytes | None:
         """Return an object, or ``None``."""
         try:
-            with open(self.object_path(key), "rb") as file:
+            with open(self.object_path(key), "rb", buffering=0) as file:
                 return file.read()
         except FileNotFoundError:
             return None
