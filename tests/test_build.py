@@ -96,6 +96,14 @@ def test_the_lossless_level_is_smaller_and_means_the_same(first: tuple[BuiltSite
         assert decoded(f"lossless/{path}", site.read(name, "lossless", coding)) == site.read(name)
 
 
+def test_a_sheet_takes_in_what_it_imports_and_grows_by_it(tmp_path: Path) -> None:
+    rules = {"css/p.css": "p { color: red }", "css/li.css": "li { background: white; margin: 0 auto }"}
+    main = '@import "p.css";\n@import "li.css";'
+    site = BuiltSite(tmp_path).write({"css/main.css": main, **rules})
+    site.build()
+    assert (site.output / "lossless/id/css/main.css").read_bytes() == b"p{color:red}li{background:#fff;margin:0 auto}"
+
+
 def test_codings_are_there_where_they_pay(first: tuple[BuiltSite, adaptc.BuildResult]) -> None:
     site, _ = first
     tree = site.output / "full"

@@ -79,7 +79,9 @@ class Assets:
             outcome = self._run_step(step, Asset(path, media_type, made), view)
             actions.extend(outcome.actions)
             diagnostics.extend(outcome.diagnostics)
-            if outcome.content is not None and (step.of.may_grow or len(outcome.content) < len(made)):
+            if outcome.content is not None and (
+                step.of.may_grow or len(outcome.content) < len(made) + outcome.absorbed
+            ):
                 made = outcome.content
         return Outcome(None if made is content else made, tuple(actions), tuple(diagnostics))
 

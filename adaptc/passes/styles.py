@@ -29,7 +29,7 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
         made = _flattened(asset, made, view)
     if options["minify"]:
         made = _minified(asset.path, made)
-    return Outcome(made.encoded() if made.is_changed else None, made.actions, made.diagnostics)
+    return Outcome(made.encoded() if made.is_changed else None, made.actions, made.diagnostics, made.absorbed)
 
 
 def _malformed(path: str) -> Outcome:
@@ -42,13 +42,14 @@ def _malformed(path: str) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A sheet in the making. ``is_declared`` says that it names its encoding."""
+    """A sheet in the making. ``is_declared`` says that it names its encoding, ``absorbed`` is that of ``Outcome``."""
 
     text: str
     is_declared: bool
     is_changed: bool = False
     actions: tuple[Action, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    absorbed: int = 0
 
     def encoded(self) -> bytes:
         """Encode; without a declaration a sheet takes the encoding of the page that links it (CSS Syntax 3, 3.2)."""
@@ -65,7 +66,8 @@ def _flattened(asset: Asset, made: _Made, view: View) -> _Made:
     if not actions:
         return replace(made, diagnostics=flattened.diagnostics)
     is_declared = made.is_declared or loader.declared is True
-    return _Made(flattened.text, is_declared, True, actions, flattened.diagnostics)
+    absorbed = sum(len(view.read(path)) for path in flattened.imported)
+    return _Made(flattened.text, is_declared, True, actions, flattened.diagnostics, absorbed)
 
 
 def _minified(path: str, made: _Made) -> _Made:

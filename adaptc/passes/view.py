@@ -33,11 +33,15 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an asset pass made. ``content`` is ``None`` when the asset stays as it is."""
+    """What an asset pass made. ``content`` is ``None`` when the asset stays as it is.
+
+    ``absorbed`` is the size in bytes of the files that are now part of the content, and are not loaded beside it.
+    """
 
     content: bytes | None
     actions: tuple[Action, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    absorbed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
