@@ -61,6 +61,41 @@ def test_an_image_gets_its_copy_and_its_size() -> None:
     assert halved("<img src=a.jpg>") == '<img srcset="HALF 200w" sizes=400px src=HALF>'
 
 
+TAKE_IN = {"budget": 60_000, "largest": 20_000}
+
+
+def taken_in(body: str, **options: Any) -> list[str]:
+    """Return ``copy`` or ``page`` for each image of a page, by where its bytes are."""
+    text = halved(body, **{**TAKE_IN, **options})
+    return ["page" if "data:image/webp" in tag else "copy" for tag in re.findall(r"<img[^>]*>", text)]
+
+
+def test_a_small_copy_moves_into_the_page() -> None:
+    text = halved("<img src=a.jpg>", **TAKE_IN)
+    assert re.fullmatch(r'<img srcset="data:image/webp;base64,[A-Za-z0-9+/=]+ 200w" sizes=400px>', text)
+    assert taken_in("<img src=a.jpg><img src=b.jpg>") == ["page", "page"]
+    assert taken_in("<img src=a.jpg>", largest=10) == ["copy"]
+
+
+def test_the_budget_takes_in_what_takes_least() -> None:
+    small = len(halved("<img src=a.jpg>", **TAKE_IN))
+    assert taken_in("<img src=b.jpg><img src=a.jpg>", budget=small) == ["copy", "page"]
+    assert taken_in("<img src=a.jpg><p><img src=a.jpg>", budget=small) == ["copy", "copy"]
+
+
+def test_a_copy_that_the_page_shows_twice_counts_twice() -> None:
+    assert taken_in("<img src=a.jpg><p><img src=a.jpg>") == ["page", "page"]
+    pages = site("<img src=a.jpg>")
+    pages.page_text()
+    [copy] = pages.made.values()
+    assert taken_in("<img src=a.jpg>", largest=len(copy)) == ["page"]
+    assert taken_in("<img src=a.jpg><p><img src=a.jpg>", largest=len(copy)) == ["copy", "copy"]
+
+
+def test_a_copy_that_must_be_a_file_somewhere_is_one_everywhere() -> None:
+    assert taken_in("<img src=a.jpg><img id=x src=a.jpg>") == ["copy", "copy"]
+
+
 def test_other_attributes_stay() -> None:
     text = halved('<img class=x loading="lazy" src="a.jpg" alt="A cat" width=100 usemap=#m>')
     assert text == (

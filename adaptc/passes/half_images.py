@@ -109,15 +109,21 @@ class _Halving:
         self._set_type(element, made.media_type)
 
     def _to_take_in(self, elements: list[Element]) -> dict[str, str]:
-        """Return data URIs of small copies that the page shows once, the smallest first, within the budget."""
+        """Return data URIs of small copies, those first that take least in all places where the page shows them.
+
+        The budget counts a copy at each place: gzip finds it again only where the places are close to each other.
+        """
         budget, largest = self.options.get("budget", 0), self.options.get("largest", 0)
-        urls = Counter(str(element.attr("src")) for element in elements if _is_alone(element)) if budget else Counter()
-        copies = ((url, self.copies.of(url)) for url, uses in urls.items() if uses == 1)
-        small = [(copy.file.size, url, copy.file) for url, copy in copies if copy and copy.file.size <= largest]
+        images = [element for element in elements if element.tag == "img"] if budget else []
+        uses = Counter(str(image.attr("src")) for image in images)
+        bound = {str(image.attr("src")) for image in images if not _is_alone(image)}
+        copies = ((url, self.copies.of(url)) for url in uses if url not in bound)
+        sized = ((uses[url] * copy.file.size, url, copy.file) for url, copy in copies if copy)
+        small = [one for one in sized if one[0] <= largest]
         taken = {}
         for _, url, file in sorted(small, key=lambda one: one[:2]):
             uri = data_uri(self.view.copy_content(file), file.media_type)
-            budget -= len(uri)
+            budget -= uses[url] * len(uri)
             if budget < 0:
                 break
             taken[url] = uri
