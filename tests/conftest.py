@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,3 +25,9 @@ def chromium() -> str:
 # How long a machine takes is no fault of what is tested
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_configure() -> None:
+    """Let commands that tests start be interrupted: what runs in the background of a shell ignores SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
