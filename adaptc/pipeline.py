@@ -141,10 +141,10 @@ PASSES: tuple[Pass, ...] = (
         writes=frozenset({"link", "style"}),
     ),
     Pass("half-objects", 1, _PAGES, edit=half_objects, changes_embeds=True, writes=frozenset({"img"}), labels=True),
-    Pass("strip", 1, _PAGES, _STRIP, edit=strip, changes_embeds=True, writes=frozenset({"img", "style"}), labels=True),
+    Pass("strip", 2, _PAGES, _STRIP, edit=strip, changes_embeds=True, writes=frozenset({"img", "style"}), labels=True),
     Pass(
         "half-images",
-        1,
+        2,
         _PAGES,
         {**_COPIES, **_TAKEN_IN, "kind": Option("half", "half", "hard"), "scripts": _SCRIPTS},
         edit=half_images,
@@ -163,7 +163,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("inline-scripts", 3, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
     Pass(
         "inline-images",
-        1,
+        2,
         _PAGES,
         {**_TAKEN_IN, "readers": _READERS, "scripts": Option("any", "own", "any")},
         edit=inline_images,

@@ -103,13 +103,12 @@ def test_a_small_copy_becomes_a_data_uri_in_the_box_of_the_original() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "<img src=a.jpg><img src=a.jpg>",
         "<img src=a.jpg id=x>",
         "<picture><source srcset=a.jpg><img src=a.jpg></picture>",
         "<img src=a.jpg loading=lazy>",
     ],
 )
-def test_a_copy_stays_a_file_where_it_is_shown_again_or_must_be_one(body: str) -> None:
+def test_a_copy_stays_a_file_where_it_must_be_one(body: str) -> None:
     made = rewritten(f"<p>x{body}", "half-images", BUDGET, a_jpg=photo(200))
     assert "data:" not in made and "_adaptc/" in made
 
@@ -144,3 +143,11 @@ def test_what_a_frame_in_the_page_loads_as_well_stays_a_file(embed: str, name: s
     frame = f'<iframe srcdoc="{embed}"></iframe>'
     assert rewritten(embed + frame, name, CROWD).endswith(embed + frame)
     assert rewritten(embed + "<iframe srcdoc='<p>x'></iframe>", name, CROWD).count("src=a") == 0
+
+
+def test_a_drawing_weighs_what_it_takes_on_the_way() -> None:
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg"><path d="{"M0 0h9v9z" * 400}"/></svg>'.encode()
+    small = {"readers": "crowd", "scripts": "own", "budget": 500, "largest": 500}
+    assert "data:image/svg" in rewritten("<p>x<img src=a.svg>", "inline-images", small, a_svg=drawing)
+    visitors = {**small, "readers": "visitors"}
+    assert "data:" not in rewritten("<p>x<img src=a.svg>", "inline-images", visitors, a_svg=drawing)

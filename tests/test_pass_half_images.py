@@ -92,6 +92,31 @@ def test_a_copy_that_the_page_shows_twice_counts_twice() -> None:
     assert taken_in("<img src=a.jpg><p><img src=a.jpg>", largest=len(copy)) == ["copy", "copy"]
 
 
+def test_a_hard_copy_is_the_only_choice() -> None:
+    picture = '<picture><source media=print srcset="b.jpg"><img src=a.jpg srcset="a.jpg 1x, b.jpg 2x"></picture>'
+    assert halved(picture, kind="hard") == '<picture><img sizes=400px src=HALF srcset="HALF 200w"></picture>'
+    wide = '<img src=b.jpg srcset="a.jpg 400w, b.jpg 800w" sizes="50vw">'
+    assert halved(wide, kind="hard") == '<img src=HALF srcset="HALF 400w" sizes="50vw">'
+    assert taken_in(picture + wide, kind="hard") == ["page", "page"]
+
+
+def test_a_picture_without_a_copy_keeps_its_choices() -> None:
+    picture = "<picture><source media=print srcset=a.svg><img src=b.svg></picture>"
+    assert halved(picture, kind="hard") == picture
+
+
+LAZY = "<script>i.src = i.dataset.src; new Image().src = 'count.gif'</script>"
+
+
+def test_images_that_wait_for_a_script_are_left_to_it() -> None:
+    waiting = '<img src=a.jpg data-src="b.jpg">'
+    picture = "<picture><source data-srcset=b.jpg><img src=a.jpg></picture>"
+    assert halved(f"{LAZY}{waiting}{picture}<img src=a.jpg>", scripts="own") == (
+        f'{LAZY}{waiting}{picture}<img srcset="HALF 200w" sizes=400px src=HALF>'
+    )
+    assert halved(waiting, scripts="own") == '<img srcset="HALF 200w" sizes=400px src=HALF data-src="b.jpg">'
+
+
 def test_a_copy_that_must_be_a_file_somewhere_is_one_everywhere() -> None:
     assert taken_in("<img src=a.jpg><img id=x src=a.jpg>") == ["copy", "copy"]
 

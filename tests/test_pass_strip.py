@@ -181,6 +181,12 @@ def test_a_link_of_which_nothing_would_be_left_gets_words(attributes: str, words
     assert body(html, keep="logo-story").endswith(f'<a href="x.html"><span>{words}</span></a>')
 
 
+def test_a_picture_goes_with_its_sources() -> None:
+    picture = '<picture><source srcset="i/note.png"><img src="i/bg.png" alt="A map"></picture>'
+    html = f"{LOGO}<h1>Ships</h1>{STORY}<p>{picture}"
+    assert body(html, keep="logo-story") == html.replace(picture, "<span>A map</span>")
+
+
 def test_what_the_author_keeps_stays_beside_logo_and_story() -> None:
     html = f'{LOGO}<h1>Ships</h1>{STORY}<p data-adapt="keep"><img src="i/bg.png" alt="A map"></p>'
     assert body(html, keep="logo-story") == html

@@ -20,6 +20,7 @@ from adaptc.script import (
     writes_document,
 )
 from adaptc.script.essence import essence
+from adaptc.script.images import awaits_address, changes_images, loads_lazily
 from adaptc.script.spelling import unescaped
 from adaptc.script.tokens import Kind, tokenize
 
@@ -331,6 +332,57 @@ def test_does_not_write_the_document(text):
 )
 def test_does_not_introspect(text):
     assert introspects(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "img.src = img.src.replace('small', 'large')",
+        "a['src'] = b",
+        "document.images[0].srcset = ''",
+        "image.src = other.dataset.src",
+        "image.src = image.dataset.src + '?2'",
+        "image.setAttribute('src', image.getAttribute('alt'))",
+        "new Image().src = a.src = b",
+        "wrap(new Image()).src = b",
+    ],
+)
+def test_changes_images(text):
+    assert changes_images(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if (img.src === 'a.png') f()",
+        "new Image().src = 'count.gif?n=' + n",
+        "(new Image).src=u",
+        "new Image(1, 1).src = u;",
+        "i = new Image; i.src = '/ping'",
+    ],
+)
+def test_does_not_change_images(text):
+    assert not changes_images(text)
+    assert not loads_lazily(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "image.src = image.dataset.src",
+        "image.setAttribute('src', image.getAttribute('data-src')); f()",
+        "entries.forEach(one => { one.srcset = one.dataset.srcset; one.removeAttribute('data-srcset') })",
+        "$(this).attr('src', $(this).data('original'))",
+    ],
+)
+def test_loads_lazily(text):
+    assert loads_lazily(text)
+    assert not changes_images(text)
+
+
+def test_an_image_awaits_an_address_in_its_data():
+    assert awaits_address({"src": "a.gif", "data-src": "b.jpg"})
+    assert not awaits_address({"src": "a.gif", "data-index": "3", "data-open": None})
 
 
 @pytest.mark.parametrize(

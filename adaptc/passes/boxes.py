@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from adaptc import media
 from adaptc.html.edit import Editor
@@ -89,9 +89,14 @@ class Boxes:
 
 def sources_of(image: Element) -> Iterable[Element]:
     """Return the ``<source>`` elements of the picture that an image stands in."""
+    picture = picture_of(image)
+    return () if picture is None else picture.find_all("source")
+
+
+def picture_of(image: Element) -> Element | None:
+    """Return the picture that an image stands in, ``None`` for one of its own."""
     parent = image.parent
-    is_picture = getattr(parent, "tag", None) == "picture"
-    return parent.find_all("source") if is_picture and parent is not None else ()
+    return cast("Element", parent) if getattr(parent, "tag", None) == "picture" else None
 
 
 def names_image(name: str) -> bool:

@@ -12,11 +12,12 @@ from adaptc.html.srcset import parse_srcset
 from adaptc.model import Action
 from adaptc.passes.copies import Copies, Copy
 from adaptc.passes.half_sheets import half_css
-from adaptc.passes.half_srcset import SourceSet, halve_srcset, single
+from adaptc.passes.half_srcset import SourceSet, halve_srcset, only
 from adaptc.passes.inline_images import data_uri
 from adaptc.passes.page import ANY, KEPT, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets
 from adaptc.passes.view import DerivingView, Options
+from adaptc.script.images import awaits_address
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 NAME = "half-images"
 _MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
 # Attributes of an image that stays a file: another choice, a request by coordinates, a handle for scripts
-_BOUND = frozenset({"srcset", "sizes", "ismap", "usemap", "crossorigin", "id", "name", "loading"})
+_CHOICE = frozenset({"srcset", "sizes", "loading"})
+_BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
 # Selectors that would match other elements, or none, once the attributes changed
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
@@ -55,6 +57,7 @@ class _Halving:
     def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
         self.editor, self.page, self.view, self.options = editor, page, view, options
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
+        self.is_hard = self.copies.kind == "hard"
         self.taken_in: dict[str, str] = {}  # data URIs by the URL of the image
 
     def reason_to_leave(self) -> str | None:
@@ -77,7 +80,9 @@ class _Halving:
     def run(self) -> None:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
-        here = [element for element in elements if not stands_apart(element, self.editor.text)]
+        here = [one for one in elements if not (stands_apart(one, self.editor.text) or self._is_lazy(one))]
+        if self.is_hard:
+            here = self._without_choices(here)
         self.taken_in = self._to_take_in(here)
         self._style_attributes()
         for element in here:
@@ -86,6 +91,23 @@ class _Halving:
         for element in here:
             if element.tag == "link":
                 self._preload(element)
+
+    def _is_lazy(self, element: Element) -> bool:
+        """Whether a script may give an image, or the picture that it stands in, an address of its own."""
+        of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
+        return any(awaits_address(one.attrs) for one in (element, *of_picture)) and self.page.loads_lazily()
+
+    def _without_choices(self, elements: list[Element]) -> list[Element]:
+        """Remove the sources of pictures whose image has a copy, which is small enough for every screen."""
+        shown = [one.parent for one in elements if one.tag == "img" and _in_picture(one) and self._copy(one)]
+        gone = [one for one in elements if one.tag == "source" and one.parent in shown]
+        for source in gone:
+            self.editor.remove_element(source)
+        return [one for one in elements if one not in gone]
+
+    def _copy(self, image: Element) -> Copy | None:
+        source = image.attr("src")
+        return self.copies.of(source) if source else None
 
     def _style_attributes(self) -> None:
         for element in self.editor.tree.select('[style*="("]'):
@@ -116,7 +138,7 @@ class _Halving:
         budget, largest = self.options.get("budget", 0), self.options.get("largest", 0)
         images = [element for element in elements if element.tag == "img"] if budget else []
         uses = Counter(str(image.attr("src")) for image in images)
-        bound = {str(image.attr("src")) for image in images if not _is_alone(image)}
+        bound = {str(image.attr("src")) for image in images if not self._is_alone(image)}
         copies = ((url, self.copies.of(url)) for url in uses if url not in bound)
         sized = ((uses[url] * copy.file.size, url, copy.file) for url, copy in copies if copy)
         small = [one for one in sized if one[0] <= largest]
@@ -131,24 +153,29 @@ class _Halving:
 
     def _take_in(self, image: Element, copy: Copy, uri: str) -> None:
         """Show a copy that is in the page. There is no ``src``: it would hold the same bytes once more."""
-        made = single(Copy(uri, copy.file))
+        made = only(Copy(uri, copy.file), image.attr("srcset") or "")
         self._set_source_set(image, made, "srcset", "sizes")
         self.editor.remove_attribute(image, "src")
 
     def _img(self, image: Element) -> None:
-        copy = self.copies.of(image.attr("src") or "") if image.attr("src") else None
-        if copy is not None and image.attr("src") in self.taken_in and _is_alone(image):
+        copy, srcset = self._copy(image), image.attr("srcset") or ""
+        if copy is not None and image.attr("src") in self.taken_in:
             self._take_in(image, copy, self.taken_in[str(image.attr("src"))])
             return
-        if parse_srcset(image.attr("srcset") or ""):
+        if parse_srcset(srcset) and not (self.is_hard and copy):
             made = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
-            made = None if copy is None else single(copy)
+            made = None if copy is None else only(copy, srcset)
         if made is None:
             return
         self._set_source_set(image, made, "srcset", "sizes")
         if copy is not None:
             self.editor.set_attribute(image, "src", copy.url)
+
+    def _is_alone(self, image: Element) -> bool:
+        """Whether an image has one source, and nothing that needs it in a file."""
+        bound = _BOUND - _CHOICE if self.is_hard else _BOUND
+        return bool(image.attr("src")) and (self.is_hard or not _in_picture(image)) and not bound & set(image.attrs)
 
     def _preload(self, link: Element) -> None:
         """Preload the copy where the page shows it: the original would be fetched for nothing."""
@@ -182,11 +209,6 @@ class _Halving:
 @lru_cache(maxsize=256)
 def _selects_by_source(text: str) -> bool:
     return _BY_SOURCE.search(text) is not None
-
-
-def _is_alone(image: Element) -> bool:
-    """Whether an image has one source, and nothing that needs it in a file."""
-    return image.tag == "img" and bool(image.attr("src")) and not _in_picture(image) and not _BOUND & set(image.attrs)
 
 
 def _in_picture(element: Element) -> bool:

@@ -68,6 +68,14 @@ def single(copy: Copy, density: float = 1.0) -> SourceSet:
     return SourceSet(serialise_srcset([candidate]), sizes, copy.file.media_type)
 
 
+def only(copy: Copy, value: str) -> SourceSet:
+    """Return the source set of one copy in the place of all candidates of ``value``, laid out as they were."""
+    if any(_number(candidate, "w") for candidate in parse_srcset(value)):
+        candidate = Candidate(copy.url, (f"{copy.file.width}w",))
+        return SourceSet(serialise_srcset([candidate]), None, copy.file.media_type)
+    return single(copy)
+
+
 def _number(candidate: Candidate, unit: str) -> float | None:
     found = (descriptor for descriptor in candidate.descriptors if descriptor.endswith(unit))
     return next((float(descriptor[:-1]) for descriptor in found), None)

@@ -10,10 +10,11 @@ from urllib.parse import quote
 from adaptc import media
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.delivery import ALL, moves_in
+from adaptc.passes.delivery import ALL, CROWD, moves_in, transfer_size
 from adaptc.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets, selects_by_source
 from adaptc.passes.view import Options, View
+from adaptc.script.images import awaits_address
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -28,18 +29,21 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     """Give small images that a page uses once as data URIs, cheapest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
+    if page.loads_lazily():
+        images = [image for image in images if not awaits_address(image.attrs)]
     if not images or page.has_policy or _is_touched(page, options):
         return report
     candidates = _candidates(images, editor.text, page, view, options)
     if not candidates or _selected_by_source(editor, page, view):
         return report
     spent = 0
-    for _, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
+    for size, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
         uri = data_uri(view.artifact(path), view.media_type(path))
-        if spent + len(uri) > (options["budget"] or view.settings.data_uri_budget):
+        cost = size if _is_compressed(path, view, options) else len(uri)
+        if spent + cost > (options["budget"] or view.settings.data_uri_budget):
             report.actions.append(Action("inline-images", KEPT, path, "the page's budget for data URIs is spent"))
             continue
-        spent += len(uri)
+        spent += cost
         editor.set_attribute(image, "src", uri)
         report.actions.append(Action("inline-images", "inlined", path, INLINED))
     return report
@@ -65,12 +69,17 @@ def _candidates(
         # a fragment chooses a part of an SVG
         if path is None or "#" in target.suffix or not _is_fit(image, path, view, text, options):
             continue
-        size = len(view.artifact(path))
+        size = transfer_size(path, view) if _is_compressed(path, view, options) else len(view.artifact(path))
         if (uses[path] - 1) * size > options.get("repeated", 0):
             continue
         if size <= (options["largest"] or view.settings.data_uri_max):
             candidates.append((size, path, image))
     return candidates
+
+
+def _is_compressed(path: str, view: View, options: Options) -> bool:
+    """Whether an image weighs what it takes on the way, in a file as in a page: drawings, for a crowd."""
+    return options.get("readers") == CROWD and media.is_compressible(view.media_type(path))
 
 
 def _is_fit(image: Element, path: str, view: View, text: str, options: Options) -> bool:

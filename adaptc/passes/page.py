@@ -22,7 +22,7 @@ from adaptc.script import (
     selects_other_scripts,
     touches_sources,
 )
-from adaptc.script.images import changes_images
+from adaptc.script.images import changes_images, loads_lazily
 from adaptc.script.introspection import looks_for_style_sheets
 from adaptc.urls import Reach, document_base
 
@@ -100,6 +100,10 @@ class PageContext:
         """Whether a script of the site may change the addresses of the page's images, or take them apart."""
         return any(map(_changes_images, self.scripts))
 
+    def loads_lazily(self) -> bool:
+        """Whether a script of the site gives images the addresses that stand in their ``data-`` attributes."""
+        return any(map(_loads_lazily, self.scripts))
+
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can stand in the page: a page that declares no encoding takes ASCII only."""
         if text.isascii():
@@ -140,6 +144,11 @@ def _looks_for_sheets(script: str | bytes) -> bool:
 @lru_cache(maxsize=512)
 def _changes_images(script: str | bytes) -> bool:
     return changes_images(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _loads_lazily(script: str | bytes) -> bool:
+    return loads_lazily(_script_text(script))
 
 
 @lru_cache(maxsize=512)

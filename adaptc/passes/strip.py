@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.html.edit import Editor
 from adaptc.model import Action
-from adaptc.passes.boxes import Boxes, names_image, sources_of
+from adaptc.passes.boxes import Boxes, names_image, picture_of, sources_of
 from adaptc.passes.image_labels import LOGO_STORY, LabelledImage, labelled_images, logo_and_story
 from adaptc.passes.page import KEPT, PageContext, Report, stands_apart
 from adaptc.passes.sheets import page_sheets, selects_by_source
@@ -104,7 +104,7 @@ class _Images:
             self._keep(found[0].subject, reason)
             return
         if self.going.is_hard:
-            self.editor.replace_element(image, words_for(image, found[0]))
+            self.editor.replace_element(picture_of(image) or image, words_for(image, found[0]))
         else:
             self.boxes.empty(image)
         self.gone.update(path for one in found if (path := one.path))

@@ -2,12 +2,16 @@
 
 An image that has a ``srcset`` ignores what a script writes to ``src``, and a script that makes "large.jpg" of
 "small.jpg" would meet another name. To compare, to log or to preload an address does no harm, and neither does an
-image that the script made itself. jQuery itself only does what its callers say.
+image that the script made itself. jQuery itself only does what its callers say. A script that loads lazy images gives
+each the address that stands in its own ``data-`` attribute, so that only images with one are touched
+(``awaits_address``).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from adaptc.script.code_text import code_text
 
@@ -33,11 +37,23 @@ _NO_OTHER = r"(?:(?!(?<![\w$.])\1=(?!=))[^{}]){0,200}?"
 _MADE_HERE = re.compile(rf"{_MADE.pattern}(?=[;,(]){_NO_OTHER}(?<![\w$.])\1\.{_SOURCE}\b")
 # jQuery's own way to load a script
 _NEW_SCRIPT = re.compile(r'\("<script>"\)\.(?:attr|prop)\(\{[^{}]*\}\)')
+# new Image().src = "count.gif"
+_PRELOADED = re.compile(rf"(?:(?<![\w$)\]])\(new Image(?:\(\))?\)|new Image\([\d,]*\))\.{_SOURCE}=")
+# image.src = image.dataset.src, image.setAttribute("src", image.getAttribute("data-src")), $(this).attr("src", ...)
+_OWN_DATA = r'\1\.(?:dataset\.[\w$]+|getAttribute\("data-[\w-]+"\)|data\("[\w-]+"\)|attr\("data-[\w-]+"\))(?=[;,)}]|$)'
+_LAZY = re.compile(
+    rf'(?<![\w$.)])([\w$]+|[\w$]+\([\w$]+\))\.(?:{_SOURCE}=|(?:setAttribute|attr|prop)\("{_SOURCE}",){_OWN_DATA}'
+)
 
 
 def changes_images(text: str) -> bool:
-    """Whether a script may write or take apart addresses of images that it did not make; it errs on the side of yes."""
-    code = _NEW_SCRIPT.sub(" ", _MADE_HERE.sub(" ", code_text(text)))
+    """Whether a script may write or take apart addresses of images that it did not make; it errs on the side of yes.
+
+    Images for which ``awaits_address`` holds are not meant: these may change all the same.
+    """
+    code = code_text(text)
+    for harmless in (_MADE_HERE, _NEW_SCRIPT, _PRELOADED, _LAZY):
+        code = harmless.sub(" ", code)
     if not _CHANGES.search(code):
         return False
     for name in sorted({made[1] for made in _MADE.finditer(code)}):
@@ -52,3 +68,14 @@ def _without(code: str, name: str) -> str:
     made = sum(found[1] == name for found in _MADE.finditer(code))
     parameter = re.search(rf"[(,]{re.escape(name)}(?:,[\w$,]*)?\)(?:=>|\{{)|{mine}=>", code)
     return code if parameter or given != made else re.sub(rf"{mine}\.{_SOURCE}\b", " ", code)
+
+
+def loads_lazily(text: str) -> bool:
+    """Whether a script gives images the addresses that stand in their ``data-`` attributes."""
+    return _LAZY.search(code_text(text)) is not None
+
+
+def awaits_address(attributes: Mapping[str, Any]) -> bool:
+    """Whether an image has a ``data-`` attribute with what may be an address for a script to put in place."""
+    given = (str(value) for name, value in attributes.items() if name.startswith("data-") and value)
+    return any("/" in value or "." in value for value in given)
