@@ -144,6 +144,15 @@ def test_no_embedded_object_is_left() -> None:
         # noscript is what is shown now, but not its excuses
         ("<noscript><p>The plain <a href=t>table</a></noscript>", "<p>The plain <a href=t>table</a></p>"),
         ("<noscript>Please enable JavaScript.</noscript>b", "<p>b</p>"),
+        # the same image once more, for those without scripts
+        (
+            "<a href=t><img src=x data-src=y alt='A ship'> <noscript><img src=y alt='A ship'></noscript></a>",
+            "<p><a href=t>A ship</a></p>",
+        ),
+        (
+            "<img src=x alt='A ship'><noscript><img src=y alt='A boat'></noscript>",
+            "<p><i>[A ship]</i></p><p><i>[A boat]</i></p>",
+        ),
     ],
 )  # fmt: skip
 def test_content(source: str, expected: str) -> None:

@@ -238,7 +238,8 @@ class FlowWriter:
 
     def _noscript(self, element: Element, blocks: _Blocks) -> None:
         text = folded(element.text)
-        if len(text) > _NOTICE_LENGTH or not _SCRIPT_NOTICE.search(text):
+        is_notice = len(text) <= _NOTICE_LENGTH and _SCRIPT_NOTICE.search(text)
+        if not (is_notice or (not text and _repeats_image(element))):
             self._container(element, blocks)
 
     # ---- inline
@@ -584,6 +585,13 @@ _WRITERS: dict[str, _Writer] = {
     "fieldset": FlowWriter._fieldset,
     "legend": FlowWriter._legend,
 }
+
+
+def _repeats_image(noscript: Element) -> bool:
+    """Whether it only says again what the image before it says, as where a script loads that one later."""
+    before = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
+    images = list(noscript.iter_elements("img"))
+    return before is not None and before.tag == "img" and [*map(image_words, images)] == [image_words(before)]
 
 
 def keeps_id_by_kind(element: Element) -> bool:
