@@ -22,9 +22,7 @@ from adaptc.api import engine_of
 from adaptc.engine.changes import aliases_of
 from adaptc.engine.gate import Gate
 from adaptc.engine.progress import Silent
-from adaptc.engine.publish import Publisher
 from adaptc.engine.state import State as EngineState
-from adaptc.engine.store import Store
 from adaptc.watch.journal import Journal
 from adaptc.watch.machine import (
     BuildChanged,
@@ -280,14 +278,21 @@ class Told:
     def __init__(self, site: BuiltSite) -> None:
         site.build()
         builder = engine_of(site.config(), Silent())
-        self.gate = Gate(Publisher(builder.output, Store(builder.cache)), builder.state_path)
+        blueprint = builder.blueprint
+        self.gate = Gate(builder.trees.publisher, blueprint.state_path)
         self.said: list[tuple[list[str], bool]] = []
         self.notice = Notice(
-            str(site.docroot), builder.selection, self.gate, lambda paths, whole: self.said.append((list(paths), whole))
+            str(site.docroot),
+            blueprint.selection,
+            self.gate,
+            lambda paths, whole: self.said.append((list(paths), whole)),
         )
-        with contextlib.closing(EngineState(builder.state_path)) as state:
+        with contextlib.closing(EngineState(blueprint.state_path)) as state:
             known = state.resources()
         self.notice.know(known, aliases_of(one for one, _ in known.values()))
+
+    def _tell(self, paths: Sequence[str], whole: bool) -> None:
+        self.said.append((list(paths), whole))
 
 
 def test_what_was_only_touched_stays(site: BuiltSite) -> None:

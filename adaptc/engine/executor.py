@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,6 +67,7 @@ def worker_pool(jobs: int, lock: Path) -> Iterator[Workers]:
     if jobs <= 1:
         yield Workers(None, 1)
         return
+    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     from adaptc.engine.worker import start_worker
@@ -109,6 +111,8 @@ def run_batches(
     batches: Iterable[tuple[T, ...]],
 ) -> Iterator[R]:
     """Yield the results of ``work(snapshot, batch)`` for every batch, in no fixed order."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     waiting: set[Future[Sequence[R]]] = set()
     remaining = iter(batches)
     while True:

@@ -109,7 +109,7 @@ class Watcher:
         self._perform(BuildSite())
         notify("READY=1")
         self.around.journal.tell(
-            "ready", f"watching {self._keeper.best.docroot}", docroot=str(self._keeper.best.docroot)
+            "ready", f"watching {self._keeper.best.blueprint.docroot}", docroot=str(self._keeper.best.blueprint.docroot)
         )
 
     def _close(self) -> None:
