@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from adaptc.analyse.facts import affected_targets
 from adaptc.digest import digest_chunks
 from adaptc.engine.blueprint import Blueprint
-from adaptc.engine.changes import Changes, compare_files, stale_units, what_changed
+from adaptc.engine.changes import Changes, FileChanges, compare_files, stale_units, what_changed
 from adaptc.engine.executor import available_cpus
 from adaptc.engine.order import ordered
 from adaptc.engine.progress import Silent
@@ -43,12 +43,24 @@ class Survey:
     undetected: tuple[str, ...]
 
 
-def survey(trees: Trees, state: State, *, every_source: bool) -> Survey:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The docroot at a first look: what is there, what was ``before``, and which files look changed."""
+
+    report: Report
+    before: _Before
+    changes: FileChanges
+
+
+def look(blueprint: Blueprint, state: State) -> Look:
+    """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``begun``."""
+    report, before = begun(blueprint, state, Silent(), remember=False), state.resources()
+    return Look(report, before, compare_files(report.resources, before))
+
+
+def survey(trees: Trees, state: State, found: Look, *, every_source: bool) -> Survey:
     """Compare the docroot with ``state``: the files that look changed, or every one of them by its content."""
-    blueprint = trees.blueprint
-    report = begun(blueprint, state, Silent(), remember=False)
-    before = state.resources()
-    touched = compare_files(report.resources, before).touched
+    blueprint, report, before, touched = trees.blueprint, found.report, found.before, found.changes.touched
     digests = _read(blueprint, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
     changes = what_changed(report.resources, read, before)

@@ -10,9 +10,13 @@ from adaptc.engine.publish import Publisher
 from adaptc.engine.reasons import STALE, OutputMissing, Reason
 from adaptc.engine.report import Report
 from adaptc.engine.results import UnitResult
+from adaptc.engine.seals import expected_seals, seal_of, sealed_files
 from adaptc.engine.state import State, Unit
 from adaptc.engine.store import Store
 from adaptc.model import OWN_DIRECTORY
+
+# The time of a directory that somebody removed just now: no directory has it
+_GONE = -1
 
 
 class Trees:
@@ -30,13 +34,25 @@ class Trees:
         return not known or any(_mtime(f"{output}/{path}") != mtime for path, mtime in known.items())
 
     def note(self, state: State) -> None:
-        """Note how the directories of the trees are now."""
+        """Note the directories of the trees as they are now, and what files there should be in them."""
         output = self.blueprint.output
-        state.set_directories(
-            (os.path.relpath(directory, output), os.stat(directory).st_mtime_ns)
+        times = {
+            os.path.relpath(directory, output): os.stat(directory).st_mtime_ns
             for level in self.blueprint.recipes
             for directory, _, _ in os.walk(output / level)
-        )
+        }
+        seals = dict.fromkeys(times, seal_of(()))
+        seals.update(expected_seals(state))
+        state.set_directories((path, times.get(path, _GONE), seal) for path, seal in seals.items())
+
+    def sealed_files(self, state: State, report: Report) -> int | None:
+        """Return how many files the trees hold, if a glance tells that they and the units are as a build would leave
+        them; ``None`` where it takes a closer look. The docroot of ``report`` is as the state has it."""
+        seals = state.seals()
+        if not seals or state.meta("complete") != self.blueprint.mark(report):
+            return None
+        aliases = {path for path, one in report.resources.items() if one.alias_of is not None}
+        return sealed_files(os.fspath(self.blueprint.output), seals, aliases)
 
     def missing_outputs(
         self, state: State, known: Mapping[Unit, Reason], report: Report

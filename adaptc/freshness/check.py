@@ -14,8 +14,9 @@ from adaptc.config import Config
 from adaptc.diagnostics import UsageError
 from adaptc.engine.blueprint import Blueprint
 from adaptc.engine.progress import Progress
+from adaptc.engine.report import Report
 from adaptc.engine.state import State, Unit, is_damage, system_error
-from adaptc.engine.survey import Survey, survey
+from adaptc.engine.survey import Look, Survey, look, survey
 from adaptc.engine.trees import Trees
 from adaptc.freshness.findings import Finding, Status, of_reason
 from adaptc.freshness.trees import TreeCheck
@@ -61,10 +62,8 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
         for one in verdict.findings:
             if one.file is not None and one.status in (Status.CORRUPT, Status.FOREIGN) and "/" in one.file:
                 builder.trees.publisher.withdraw(f"{builder.blueprint.output}/{one.file}")
-        with (
-            contextlib.suppress(sqlite3.DatabaseError),
-            contextlib.closing(State(builder.blueprint.state_path)) as state,
-        ):
+        path = builder.blueprint.state_path
+        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(path)) as state:
             state.begin()
             for source in verdict.undetected:
                 state.doubt_source(source)
@@ -74,13 +73,28 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
 
 
 def _checked(trees: Trees, state: State, every_file: bool) -> Verdict:
-    done = survey(trees, state, every_source=every_file)
+    found = look(trees.blueprint, state)
+    glanced = None if every_file else _glanced(trees, state, found)
+    return glanced or _compared(trees, state, found, every_file)
+
+
+def _glanced(trees: Trees, state: State, found: Look) -> Verdict | None:
+    """Return the verdict that names, sizes and times allow: all is fresh. ``None`` where it takes a comparison."""
+    files = None if found.changes else trees.sealed_files(state, found.report)
+    if files is None:
+        return None
+    findings = tuple(_manifest_findings(trees.blueprint, state, False, False))
+    return Verdict(findings, _fresh(trees.blueprint, found.report, findings), files)
+
+
+def _compared(trees: Trees, state: State, found: Look, every_file: bool) -> Verdict:
+    done = survey(trees, state, found, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
     check = TreeCheck(trees, every_file)
     files = list(check.findings(state, done.report.resources, {**done.reasons, **gone}))
     findings = (*units, *files, *_manifest_findings(trees.blueprint, state, every_file, bool(units)))
-    return Verdict(findings, _fresh(trees.blueprint, done, findings), check.files, done.undetected)
+    return Verdict(findings, _fresh(trees.blueprint, done.report, findings), check.files, done.undetected)
 
 
 def _unit_findings(done: Survey) -> list[Finding]:
@@ -99,12 +113,12 @@ def _orphan(unit: Unit, done: Survey) -> Finding:
     return Finding(Status.ORPHANED, level, path, None, said)
 
 
-def _fresh(blueprint: Blueprint, done: Survey, findings: tuple[Finding, ...]) -> dict[str, int]:
+def _fresh(blueprint: Blueprint, report: Report, findings: tuple[Finding, ...]) -> dict[str, int]:
     """Count by level the units that there should be and of which nothing was found."""
-    wanted = {level: len(done.report.resources) for level in blueprint.recipes}
-    for level in done.report.restriction.levels & blueprint.recipes.keys():
-        wanted[level] -= len(done.report.restriction.pages)
-    for unit in {(one.level, one.path) for one in findings if one.path in done.report.resources}:
+    wanted = {level: len(report.resources) for level in blueprint.recipes}
+    for level in report.restriction.levels & blueprint.recipes.keys():
+        wanted[level] -= len(report.restriction.pages)
+    for unit in {(one.level, one.path) for one in findings if one.path in report.resources}:
         if unit[0] in wanted:
             wanted[unit[0]] -= 1
     return wanted
@@ -112,7 +126,7 @@ def _fresh(blueprint: Blueprint, done: Survey, findings: tuple[Finding, ...]) ->
 
 def _manifest_findings(blueprint: Blueprint, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
     """Yield what is wrong with the manifest; its content is not compared where the next build writes another."""
-    if not state.levels():
+    if not state.has_units:
         return
     if not (blueprint.output / MANIFEST).is_file():
         yield Finding(Status.MISSING, None, None, MANIFEST, "it is not there")
