@@ -76,12 +76,12 @@ class Emission:
 
     def _written(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         """Write manifest and report; return the figures and what was said of sources and units."""
-        from adaptc.emit.collect import Collector, stored_diagnostics
+        from adaptc.emit.collect import Collector
 
         report, blueprint = self.report, self.blueprint
-        stored = tuple(stored_diagnostics(self.state))
         hits = report.traffic.hits if report.traffic else {}
         collector = Collector(self.state, report.resources, blueprint.levels, hits)
+        stored = tuple(collector.said)
         figures = self._figures(collector, stored)
         self._write_manifest(collector, figures)
         if self.screenshots:

@@ -35,15 +35,13 @@ class Trees:
 
     def note(self, state: State) -> None:
         """Note the directories of the trees as they are now, and what files there should be in them."""
+        seals = dict(expected_seals(state))
+        empty = seal_of(())
+        for directory in list(seals):
+            while (directory := directory.rpartition("/")[0]) and directory not in seals:
+                seals[directory] = empty
         output = self.blueprint.output
-        times = {
-            os.path.relpath(directory, output): os.stat(directory).st_mtime_ns
-            for level in self.blueprint.recipes
-            for directory, _, _ in os.walk(output / level)
-        }
-        seals = dict.fromkeys(times, seal_of(()))
-        seals.update(expected_seals(state))
-        state.set_directories((path, times.get(path, _GONE), seal) for path, seal in seals.items())
+        state.set_directories((path, _mtime(f"{output}/{path}") or _GONE, seal) for path, seal in seals.items())
 
     def sealed_files(self, state: State, report: Report) -> int | None:
         """Return how many files the trees hold, if a glance tells that they and the units are as a build would leave
