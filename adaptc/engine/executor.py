@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Below this many units, and bytes of originals, the start of a pool (0.5 s: the workers load the passes) costs more than
-# it saves: a page with ten links to it is no reason for one
+# Below this many units, and bytes of originals, the start of a pool (0.5 s: workers load the passes) costs more than it
+# saves: a page with ten links to it is no reason for one
 _WORTH_A_POOL = 32
 _BYTES_WORTH_A_POOL = 4 << 20
 # A batch is about this many bytes of originals, and at most so many units
