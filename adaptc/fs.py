@@ -13,16 +13,14 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 
 class ChangedWhileRead(Exception):
     """The file was written to between the first and the last byte that were read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A name in a directory: what ``lstat`` says, and where a symbolic link leads as it is written."""
 
     path: str
@@ -68,6 +66,16 @@ def _kind(mode: int) -> str:
     return next((word for is_kind, word in _SPECIAL if is_kind(mode)), "special file")
 
 
+@contextlib.contextmanager
+def opened_directory(path: str) -> Iterator[int]:
+    """Give a descriptor of a directory: below one, a look at a file costs half as much. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 class DiskTree:
     """A docroot on disk."""
 
@@ -80,12 +88,14 @@ class DiskTree:
     def list_directory(self, path: str) -> list[Entry]:
         prefix = path + "/" if path else ""
         entries = []
-        with os.scandir(self._full(path)) as found:
+        with opened_directory(self._full(path)) as descriptor, os.scandir(descriptor) as found:
             for item in found:
-                with contextlib.suppress(FileNotFoundError):  # it went while the directory was read
-                    link = os.readlink(item.path) if item.is_symlink() else ""
+                try:
+                    link = os.readlink(item.name, dir_fd=descriptor) if item.is_symlink() else ""
                     entries.append(_entry(prefix + item.name, item.stat(follow_symlinks=False), link))
-        entries.sort(key=lambda entry: entry.path)
+                except FileNotFoundError:  # it went while the directory was read
+                    continue
+        entries.sort()
         return entries
 
     def status(self, path: str) -> Entry:

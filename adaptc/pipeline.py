@@ -8,43 +8,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptc import media
 from adaptc.digest import digest_parts
 from adaptc.image.targets import MODERATE, TEXT_SCALE
-from adaptc.passes.base_only import base_only
-from adaptc.passes.bundle import bundle_beside, bundle_page
-from adaptc.passes.dimensions import add_dimensions
-from adaptc.passes.embedded import minify_embedded
-from adaptc.passes.half_images import half_images
-from adaptc.passes.half_objects import half_objects
-from adaptc.passes.half_sheets import half_sheet_file
+from adaptc.passes.deferred import Deferred
 from adaptc.passes.images import MEDIA_TYPES as IMAGES
-from adaptc.passes.images import recompress_image
-from adaptc.passes.inline_images import inline_images
-from adaptc.passes.inline_scripts import inline_scripts
-from adaptc.passes.inline_styles import inline_styles
-from adaptc.passes.markup import shorten_markup
-from adaptc.passes.page import PagePass, WholePass
-from adaptc.passes.page_icons import reduce_icons
-from adaptc.passes.reading import read_only
-from adaptc.passes.reduce_fonts import reduce_page_fonts, reduce_sheet_fonts
-from adaptc.passes.remove_scripts import remove_scripts, show_noscript
-from adaptc.passes.scripts import rewrite_json, rewrite_script
-from adaptc.passes.strip import strip
-from adaptc.passes.strip_sheets import strip_sheet
-from adaptc.passes.styles import rewrite_sheet
-from adaptc.passes.svg import clean_svg_file
-from adaptc.passes.unembed import unembed
-from adaptc.passes.used_styles import used_styles
-from adaptc.passes.view import Asset, Beside, DerivingView, Options, Outcome, View
 from adaptc.rulebook import Level, Option
 from adaptc.version import VERSION
 
-AssetPass = Callable[[Asset, DerivingView, Options], Outcome]
+if TYPE_CHECKING:
+    from adaptc.passes.page import PagePass, WholePass
+    from adaptc.passes.view import Asset, Beside, DerivingView, Options, Outcome, View
+
+base_only = Deferred("base_only", "base_only")
+bundle_beside = Deferred("bundle", "bundle_beside")
+bundle_page = Deferred("bundle", "bundle_page")
+add_dimensions = Deferred("dimensions", "add_dimensions")
+minify_embedded = Deferred("embedded", "minify_embedded")
+half_images = Deferred("half_images", "half_images")
+half_objects = Deferred("half_objects", "half_objects")
+half_sheet_file = Deferred("half_sheets", "half_sheet_file")
+recompress_image = Deferred("images", "recompress_image")
+inline_images = Deferred("inline_images", "inline_images")
+inline_scripts = Deferred("inline_scripts", "inline_scripts")
+inline_styles = Deferred("inline_styles", "inline_styles")
+shorten_markup = Deferred("markup", "shorten_markup")
+reduce_icons = Deferred("page_icons", "reduce_icons")
+read_only = Deferred("reading", "read_only")
+reduce_page_fonts = Deferred("reduce_fonts", "reduce_page_fonts")
+reduce_sheet_fonts = Deferred("reduce_fonts", "reduce_sheet_fonts")
+remove_scripts = Deferred("remove_scripts", "remove_scripts")
+show_noscript = Deferred("remove_scripts", "show_noscript")
+rewrite_json = Deferred("scripts", "rewrite_json")
+rewrite_script = Deferred("scripts", "rewrite_script")
+strip = Deferred("strip", "strip")
+strip_sheet = Deferred("strip_sheets", "strip_sheet")
+rewrite_sheet = Deferred("styles", "rewrite_sheet")
+clean_svg_file = Deferred("svg", "clean_svg_file")
+unembed = Deferred("unembed", "unembed")
+used_styles = Deferred("used_styles", "used_styles")
+
+AssetPass = Callable[["Asset", "DerivingView", "Options"], "Outcome"]
 # Makes a file next to a page, of its path and content as it came
-BesidePass = Callable[[str, bytes, View, Options], Beside]
+BesidePass = Callable[[str, bytes, "View", "Options"], "Beside"]
 # A text pass works on the finished text of a page, after all edits.
 TextPass = Callable[..., "str | None"]
 

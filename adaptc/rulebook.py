@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from adaptc.diagnostics import UsageError
@@ -130,6 +129,8 @@ def choose_levels(names: Iterable[str], levels: Mapping[str, Level]) -> tuple[Le
 @cache
 def shipped_sources() -> tuple[TomlSource, ...]:
     """Return the level files of the package: those with a ``[level]`` table, sorted by file name."""
+    from importlib import resources
+
     folder = resources.files("adaptc.rules")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     sources = [parse_toml(file.read_text("utf-8"), f"rules/{file.name}") for file in files]

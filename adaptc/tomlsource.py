@@ -7,7 +7,6 @@ arrays of tables. Keys inside an inline table take the line of the key that hold
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
@@ -81,6 +80,8 @@ def _syntax_complaint(name: str, message: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ``", did you mean X?"`` for the known word nearest to ``word``, or nothing."""
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean {close[0]}?" if close else ""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from adaptc import media
-from adaptc.analyse.facts import gather
+from adaptc.analyse.gathering import gather
 from adaptc.analyse.placement import Placement
 from adaptc.digest import digest_bytes
 from adaptc.engine.derive import derived_file

@@ -448,7 +448,7 @@ def test_a_build_that_was_killed_before_its_report_is_reported_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.api._emit", killed)
+        patch.setattr("adaptc.emission.Emission._written", killed)
         with pytest.raises(KeyboardInterrupt):
             site.build()
     assert site.built() == {}
@@ -814,16 +814,16 @@ def test_a_page_whose_sheet_cannot_be_read_any_more_is_tried_again(
 
 
 def test_a_file_that_changes_between_reading_and_building(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.engine import builder
+    from adaptc.engine import decisions
 
-    decide = builder.decide
+    decide = decisions.decide
 
     def meanwhile(*arguments: object) -> object:
         site.write({"notes.txt": "written meanwhile\n" * 20})
         return decide(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(builder, "decide", meanwhile)
+        patch.setattr(decisions, "decide", meanwhile)
         result = site.build()
     assert (
         sorted((one.id, str(one.location)) for one in result.diagnostics) == [("changed-while-read", "notes.txt")] * 2

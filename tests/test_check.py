@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
 import pytest
 from built_site import BuiltSite
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from adaptc.cli.main import run
 from adaptc.engine.progress import Silent
 from adaptc.freshness.check import check, repair
+from adaptc.freshness.findings import Status
+from adaptc.watch.keeper import Keeper
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="one.css">\n<p>  {0}\n'
@@ -283,3 +289,74 @@ def test_wrong_budgets(
 def test_a_baseline_that_is_none(site: BuiltSite, command: Callable[..., int]) -> None:
     (site.root / "old.json").write_text("{}")
     assert command("--baseline", "old.json") == 2
+
+
+# ---- the glance
+
+
+def _write_again(site: BuiltSite) -> None:
+    site.write({"index.html": FILES["index.html"]})
+
+
+def _link_instead(site: BuiltSite) -> None:
+    file = site.output / "full/id/note.txt"
+    file.rename(site.root / "elsewhere.txt")
+    file.symlink_to(site.root / "elsewhere.txt")
+
+
+_EVENTS: dict[str, Callable[[BuiltSite], object]] = {
+    "a source changes": lambda site: site.write({"one.css": ".b { color: red }\n" * 9}),
+    "a source is written again": _write_again,
+    "a source comes": lambda site: site.write({"new.html": PAGE.format("new")}),
+    "a source goes": lambda site: site.remove("deep"),
+    "a source becomes a link": lambda site: (site.docroot / "alias.html").symlink_to("index.html"),
+    "a source keeps size and time": lambda site: overwrite(site.docroot / "note.txt", b"b note  " * 40),
+    "a file grows": lambda site: overwrite(site.output / "full/id/note.txt", b"other"),
+    "a file keeps size and time": lambda site: overwrite(site.output / "full/id/note.txt", b"b note  " * 40),
+    "a file gets another time": lambda site: os.utime(site.output / "full/id/index.html"),
+    "a file goes": lambda site: (site.output / "lossless/gz/index.html").unlink(),
+    "a file becomes a link": _link_instead,
+    "a directory goes": lambda site: shutil.rmtree(site.output / "lossless/br/deep"),
+    "a level goes": lambda site: shutil.rmtree(site.output / "lossless"),
+    "a stranger comes": lambda site: (site.output / "full/id/deep/stranger").write_text("x"),
+    "a directory comes": lambda site: (site.output / "full/id/empty").mkdir(),
+    "a directory comes with a file": lambda site: shutil.copytree(
+        site.output / "full/id/deep", site.output / "full/id/more"
+    ),
+    "the manifest goes": lambda site: (site.output / "manifest.json").unlink(),
+    "the state goes": lambda site: (site.output / ".adaptc/state.sqlite").unlink(),
+    "it is built": lambda site: site.build(),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(sorted(_EVENTS)), max_size=3, unique=True))
+@example([])
+def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
+    with TemporaryDirectory() as root:
+        site = BuiltSite(Path(root)).write(FILES)
+        (site.docroot / "linked.html").symlink_to("deep/index.html")
+        site.build()
+        for event in events:
+            with contextlib.suppress(FileNotFoundError, FileExistsError):
+                _EVENTS[event](site)
+        quick = check(site.config(), every_file=False)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("adaptc.freshness.check._glanced", lambda *_: None)
+            assert quick == check(site.config(), every_file=False)
+        if not set(quick.findings):
+            exact = check(site.config(), every_file=True)
+            assert {one.status for one in exact.findings} <= {Status.STALE, Status.CORRUPT}  # size and time were kept
+
+
+def test_a_fresh_site_takes_a_glance(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("adaptc.freshness.check._compared")
+    assert check(site.config(), every_file=False).findings == ()
+
+
+def test_a_glance_does_not_take_the_recipes_of_a_watcher_for_those_of_a_build(site: BuiltSite) -> None:
+    site.build(build__effort="default")
+    keeper = Keeper(site.config(build__effort="default"), lambda *_: None, Silent())
+    keeper.build_site()  # what was built with the best encodings stays
+    keeper.close()
+    assert {status for status, _ in found(site, every_file=False)} == {"recipe"}

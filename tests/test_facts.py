@@ -7,7 +7,8 @@ import zlib
 import pytest
 
 from adaptc import media
-from adaptc.analyse.facts import Facts, affected_targets, gather
+from adaptc.analyse.facts import Facts, affected_targets
+from adaptc.analyse.gathering import gather
 from adaptc.digest import digest_bytes
 from adaptc.site import Site, Source
 from adaptc.urls import SiteAddress

@@ -12,12 +12,11 @@ from built_site import BuiltSite, files_below
 
 from adaptc.api import bring_up_to_date, engine_of
 from adaptc.engine.builder import Builder
+from adaptc.engine.building import Admission
 from adaptc.engine.gate import Gate, Owed
 from adaptc.engine.progress import Silent
-from adaptc.engine.publish import Publisher
 from adaptc.engine.session import Session, Unusual
 from adaptc.engine.state import State
-from adaptc.engine.store import Store
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="{1}one.css">\n'
@@ -40,8 +39,8 @@ class Warm:
         self.site = site
         self.builder: Builder = engine_of(site.config(), Silent())
         self.lock = self.builder.lock()
-        self.state = State(self.builder.state_path)
-        self.gate = Gate(Publisher(self.builder.output, Store(self.builder.cache)), self.builder.state_path)
+        self.state = State(self.builder.blueprint.state_path)
+        self.gate = Gate(self.builder.trees.publisher, self.builder.blueprint.state_path)
         self.builder.gate = self.gate
         self.session = Session(self.builder, self.state, bring_up_to_date(self.builder, self.state)[0])
 
@@ -171,16 +170,16 @@ def test_what_changes_while_it_is_built_is_not_published(warm: Warm) -> None:
     assert warm.trees() == clean_trees(warm.site)
 
 
-def test_what_is_published_and_not_committed_is_withdrawn_too(warm: Warm) -> None:
+def test_what_is_published_and_not_committed_is_withdrawn_too(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Owed(frozenset({"a.html"}))
     warm.site.write({"a.html": PAGE.format("changed", "")})
-    commit = warm.builder.commit
+    commit = Admission.commit
 
-    def doubt_before(state: State) -> None:
+    def doubt_before(admission: Admission, state: State) -> None:
         warm.doubt("two.css")
-        commit(state)
+        commit(admission, state)
 
-    warm.builder.commit = doubt_before  # type: ignore[method-assign]
+    monkeypatch.setattr(Admission, "commit", doubt_before)
     warm.session.step(made)
     assert not (warm.site.output / "lossless/id/a.html").exists()
     assert (warm.site.output / "full/id/a.html").exists()

@@ -119,8 +119,9 @@ def test_small_values(state: State) -> None:
     state.set_decisions({"/placement/a": (True, "why"), "/pin/b": (False, "")})
     state.set_decisions({"/placement/a": (False, "why")})
     assert state.decisions() == {"/placement/a": (False, "why")}
-    state.set_directories([(f"full/id/{STRANGE}", 5)])
+    state.set_directories([(f"full/id/{STRANGE}", 5, "seal")])
     assert state.directories() == {f"full/id/{STRANGE}": 5}
+    assert state.seals() == {f"full/id/{STRANGE}": "seal"}
 
 
 def test_what_is_not_committed_is_not_there(tmp_path: Path) -> None:

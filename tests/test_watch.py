@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,12 +23,13 @@ from built_site import BuiltSite
 from watched_site import WAIT, save, watched
 
 from adaptc.api import engine_of
+from adaptc.cli.status import status_text
 from adaptc.engine.changes import aliases_of
 from adaptc.engine.gate import Gate
 from adaptc.engine.progress import Silent
-from adaptc.engine.publish import Publisher
 from adaptc.engine.state import State as EngineState
-from adaptc.engine.store import Store
+from adaptc.runtime.run_directory import RunDirectory
+from adaptc.runtime.status import DaemonStatus, live
 from adaptc.watch.journal import Journal
 from adaptc.watch.machine import (
     BuildChanged,
@@ -48,6 +53,7 @@ from adaptc.watch.machine import (
 )
 from adaptc.watch.notice import Notice
 from adaptc.watch.observing import Observing
+from adaptc.watch.standing import Standing
 
 PAGE = '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="/one.css">\n<p>  {0}\n'
 FILES = {
@@ -257,6 +263,47 @@ def test_an_error_in_one_page_does_not_stop_it(site: BuiltSite) -> None:
         one.wait_until(lambda: b"goes on" in _read(site, "deep/b.html"))
 
 
+def test_status_shows_the_watcher(site: BuiltSite) -> None:
+    run = RunDirectory(site.output / "run")
+
+    def said() -> DaemonStatus | None:
+        return next((found for found in live(run, time.time()) if found.name == "watch"), None)
+
+    (site.root / "adaptc.toml").write_text("")
+    with watched(site) as one:
+        one.wait_until(lambda: (now := said()) and now.said["state"] == "fresh")
+        found = said()
+        assert found is not None
+        assert found.lives
+        assert found.said["docroot"] == str(site.docroot)
+        assert found.said["errors"] == 0
+        (site.root / "adaptc.toml").write_text("[site]\nbase_url = 5\n")
+        one.process.send_signal(signal.SIGHUP)
+        one.wait_until(lambda: (now := said()) and now.said["errors"] == 1)
+        assert one.stop() == 0
+    text = status_text(run, time.time())
+    assert re.search(r"^watch +stopped +\d+ s ago$", text, re.MULTILINE)
+    assert re.search(r"^ +event +stopped, \d+ s ago$", text, re.MULTILINE)
+    assert re.search(r"^ +error +the configuration is wrong .*, \d+ s ago$", text, re.MULTILINE)
+
+
+def test_a_status_that_cannot_be_written_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, standing = RunDirectory.of(tmp_path), Standing()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    standing.open(run, "site")
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "write_json", full)
+        standing.state("building")
+    standing.state("fresh")
+    assert run.read_json("watch.json")["state"] == "fresh"
+    assert run.read_json("watch.json")["unwritten"] >= 1
+    standing.close()
+    assert run.read_json("watch.json")["stopped"]
+
+
 def test_systemd_is_told(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
@@ -280,14 +327,21 @@ class Told:
     def __init__(self, site: BuiltSite) -> None:
         site.build()
         builder = engine_of(site.config(), Silent())
-        self.gate = Gate(Publisher(builder.output, Store(builder.cache)), builder.state_path)
+        blueprint = builder.blueprint
+        self.gate = Gate(builder.trees.publisher, blueprint.state_path)
         self.said: list[tuple[list[str], bool]] = []
         self.notice = Notice(
-            str(site.docroot), builder.selection, self.gate, lambda paths, whole: self.said.append((list(paths), whole))
+            str(site.docroot),
+            blueprint.selection,
+            self.gate,
+            lambda paths, whole: self.said.append((list(paths), whole)),
         )
-        with contextlib.closing(EngineState(builder.state_path)) as state:
+        with contextlib.closing(EngineState(blueprint.state_path)) as state:
             known = state.resources()
         self.notice.know(known, aliases_of(one for one, _ in known.values()))
+
+    def _tell(self, paths: Sequence[str], whole: bool) -> None:
+        self.said.append((list(paths), whole))
 
 
 def test_what_was_only_touched_stays(site: BuiltSite) -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from adaptc import media
-from adaptc.accesslog.parser import Entry
 from adaptc.site import Site
 from adaptc.urls import SiteAddress
+
+if TYPE_CHECKING:
+    from adaptc.accesslog.parser import Entry
 
 # From the path that was served, as logged, to the page that is behind it; None when there is none.
 PageFinder = Callable[[str], str | None]

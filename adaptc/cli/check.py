@@ -83,6 +83,8 @@ def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline
 
 
 def _budgets(config: Config) -> tuple[Budget, ...]:
+    if not config.budgets.values:
+        return ()
     from adaptc.api import configured_levels
     from adaptc.freshness.budgets import read_budgets
 
@@ -92,12 +94,13 @@ def _budgets(config: Config) -> tuple[Budget, ...]:
 def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> _Outcome:
     """Hold the pages of the manifest against the budgets; without a manifest there is nothing to weigh."""
     from adaptc.catalogue import MANIFEST
+
+    if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
+        return _Outcome(verdict, (), ())
     from adaptc.freshness.budgets import exceeded, outgrown
     from adaptc.freshness.growth import growth
     from adaptc.freshness.weights import read_weights
 
-    if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
-        return _Outcome(verdict, (), ())
     now = read_weights(config.output)
     rows = growth(read_weights(baseline), now) if baseline else []
     found = [said for one in budgets if one.level in now for said in exceeded(one, now[one.level])]

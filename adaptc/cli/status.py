@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from adaptc.runtime.status import DaemonStatus
 
 _HEAD = ("daemon", "at", "interval")
+# When KEY was so, in seconds since 1970, is KEY_at
+_TIME = "_at"
 
 
 @command("status")
@@ -27,7 +29,8 @@ def status(frame: Frame, output: Path | None, watch: bool) -> None:
     """Say what the daemons do.
 
     For each daemon that works for DIR: whether it lives, its mode or m, what its sensors say and the age of its
-    tables; and whether the server is sending levels now.
+    tables; of adaptc watch what it does, what happened last and what went wrong; and whether the server is sending
+    levels now.
     """
     from adaptc.runtime.run_directory import RunDirectory
 
@@ -67,17 +70,22 @@ def status_text(run: RunDirectory, now: float) -> str:
     if override:
         nobody = "" if is_obeyed(found) else ", but no daemon works that would obey"
         lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{nobody}")
-    rows = [row for one in found for row in _rows(one)]
+    rows = [row for one in found for row in _rows(one, now)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
 
 
-def _rows(one: DaemonStatus) -> list[list[str]]:
+def _rows(one: DaemonStatus, now: float) -> list[list[str]]:
     state = "works" if one.lives else "stopped" if one.said.get("stopped") else "dead"
-    rows = [[one.name, state, f"{one.age:.0f} s ago"]]
+    rows = [[one.name, state, _ago(one.age)]]
     for key, value in one.said.items():
-        if key not in (*_HEAD, "stopped") and value not in (None, [], {}):
-            rows.append(["", key, _shown(value)])
+        if key not in (*_HEAD, "stopped") and not key.endswith(_TIME) and value not in (None, [], {}):
+            since = one.said.get(key + _TIME)
+            rows.append(["", key, _shown(value) + (f", {_ago(now - since)}" if since else "")])
     return rows
+
+
+def _ago(seconds: float) -> str:
+    return f"{max(seconds, 0):.0f} s ago"
 
 
 def _shown(value: Any) -> str:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from adaptc import media
 from adaptc.diagnostics import Diagnostic
@@ -19,10 +20,8 @@ from adaptc.emit.figures import (
 )
 from adaptc.engine.results import Extra, UnitResult
 from adaptc.engine.state import State
-from adaptc.model import EMBEDDED, IDENTITY, Resource
+from adaptc.model import IDENTITY, Resource
 from adaptc.rulebook import Level
-
-_EMBEDDED = frozenset(role.value for role in EMBEDDED)
 
 
 def group_of(media_type: str) -> str:
@@ -35,8 +34,7 @@ def group_of(media_type: str) -> str:
     return {"image": "images", "font": "fonts"}.get(kind, "other")
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """Bytes of a resource at a level: as they are, and in the best coding."""
 
     identity: int
@@ -73,7 +71,8 @@ class _Tally:
 class Collector:
     """Figures of the levels, of the pages, and of the diagnostics; memory grows with files, not with what they hold.
 
-    ``hits`` are the views of each page; without any, every page counts once.
+    ``hits`` are the views of each page; without any, every page counts once. ``embeds`` are the files that each source
+    embeds, ``said`` is what was said of sources and units.
     """
 
     def __init__(
@@ -84,17 +83,21 @@ class Collector:
         self.first = levels[0].name
         self.weights: dict[str, dict[str, Weight]] = {name: {} for name in self.levels}
         self.imports: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.levels}
+        self._costs: dict[tuple[str, str, str], tuple[int, int, int, int, int]] = {}
+        self.said: list[Diagnostic] = []
         self.embeds = self._embeds()
         self.tallies = {name: _Tally() for name in self.levels}
         for result in state.results(notes=False):
             if result.level in self.levels and result.path in resources:
                 self._add(result)
+        self._times = self._weigh()
 
     def _embeds(self) -> dict[str, tuple[str, ...]]:
-        """Return what the markup of each source embeds, sheets by @import included."""
+        """Return what each source embeds, sheets by @import included, and keep what was said of it."""
         found = {}
         for path, facts in self.state.facts():
-            targets = tuple(dict.fromkeys(target for role, target in facts.embeds if role in _EMBEDDED))
+            self.said.extend(facts.diagnostics)
+            targets = tuple(dict.fromkeys(target for _, target in facts.embeds))
             if targets:
                 found[path] = targets
         return found
@@ -134,21 +137,22 @@ class Collector:
     def page(self, result: UnitResult, level: str | None = None) -> PageFigures:
         """Return the figures of a page; with ``level``, of the page with its objects at that level."""
         level = level or result.level
+        key = (result.path, result.level, level)
+        cost = self._costs.get(key)
+        if cost is None:  # level by level, manifest and report each ask once
+            cost = self._costs[key] = self._cost(result, level)
+        return PageFigures(result.path, level, *cost, result.actions, result.demoted, self.hits.get(result.path, 0))
+
+    def _cost(self, result: UnitResult, level: str) -> tuple[int, int, int, int, int]:
+        """Return requests, bytes and transferred bytes of a page with its objects, and the bytes of the page alone."""
         objects = self._objects(result, level)
         own = self._weight(result.level, result.path)
-        weights = [self._weight(level, path) for path in objects]
-        return PageFigures(
-            result.path,
-            level,
-            1 + len(objects),
-            own.identity + sum(weight.identity for weight in weights),
-            own.transfer + sum(weight.transfer for weight in weights),
-            own.identity,
-            own.transfer,
-            result.actions,
-            result.demoted,
-            self.hits.get(result.path, 0),
-        )
+        identity, transfer = own
+        for path in objects:
+            weight = self._weight(level, path)
+            identity += weight.identity
+            transfer += weight.transfer
+        return (1 + len(objects), identity, transfer, *own)
 
     def page_at(self, level: str, path: str, made: Mapping[str, UnitResult]) -> PageFigures:
         """Return the figures of a page of which ``made`` are the results by level, or else of what stands in for it."""
@@ -180,20 +184,27 @@ class Collector:
 
     def level_figures(self, request_ms: float, kilobyte_ms: float) -> tuple[LevelFigures, ...]:
         """Return the figures of each level, dearest first."""
-        times = 0
-        for path, results in groupby(self.state.results(notes=False), key=lambda result: result.path):
-            made = {result.level: result for result in results if result.level in self.levels}
-            if any(map(self._is_page, made.values())):
-                times += self._weigh_page(path, made)
         first: tuple[float, float] | None = None
         found = []
         for name, level in self.levels.items():
-            tally, count = self.tallies[name], max(times, 1)
+            tally, count = self.tallies[name], max(self._times, 1)
             mean = (tally.requests / count, tally.transfer / count)
             first = first or mean
             factor = capacity_factor(*mean, *first, request_ms=request_ms, kilobyte_ms=kilobyte_ms)
             found.append(_level_figures(level, tally, count, factor))
         return tuple(found)
+
+    def _weigh(self) -> int:
+        """Add every page to what the levels cost, and keep what was said of units, each once a path: levels often say
+        the same. Return how many times pages count."""
+        times = 0
+        for path, results in groupby(self.state.results(), key=lambda result: result.path):
+            found = list(results)
+            self.said.extend(dict.fromkeys(one for result in found for one in result.diagnostics))
+            made = {result.level: result for result in found if result.level in self.levels}
+            if any(map(self._is_page, made.values())):
+                times += self._weigh_page(path, made)
+        return times
 
     def _weigh_page(self, path: str, made: Mapping[str, UnitResult]) -> int:
         """Add a page to what each level costs; return how many times it counts."""
@@ -219,17 +230,3 @@ def _level_figures(level: Level, tally: _Tally, times: int, factor: float) -> Le
         factor,
         tally.pages,
     )
-
-
-def stored_diagnostics(state: State) -> Iterator[Diagnostic]:
-    """Yield what was said about sources and units, each once: levels often say the same of a file."""
-    for _, facts in state.facts():
-        yield from facts.diagnostics
-    path, said = "", set[Diagnostic]()
-    for result in state.results():
-        if result.path != path:
-            path, said = result.path, set()
-        for one in result.diagnostics:
-            if one not in said:
-                said.add(one)
-                yield one

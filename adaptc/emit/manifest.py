@@ -41,14 +41,13 @@ def manifest_chunks(
     """
     paths = sorted(resources, key=os.fsencode)  # the order of the state
     numbers = {path: number for number, path in enumerate(paths)}
-    embeds = {path: [target for _, target in facts.embeds] for path, facts in state.facts() if facts.embeds}
     digests = {path: digest for path, (_, digest) in state.resources().items()}
     yield _head(levels, recipes, base_url, figures)
     units, extras = _Groups(state), _Extras()
     for number, path in enumerate(paths):
         built = units.take(path)
         extras.add(built)
-        row = _row(resources[path], digests.get(path), built, embeds.get(path, []), numbers)
+        row = _row(resources[path], digests.get(path), built, collector.embeds.get(path, ()), numbers)
         if resources[path].media_type == HTML:
             _add_costs(row, built, collector, figures)
         yield (",\n" if number else "\n").encode() + _json(row)
@@ -156,7 +155,7 @@ def _row(
     resource: Resource,
     digest: str | None,
     units: list[UnitResult],
-    embeds: list[str],
+    embeds: Sequence[str],
     numbers: Mapping[str, int],
 ) -> dict[str, Any]:
     row: dict[str, Any] = {

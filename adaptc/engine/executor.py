@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Below this many units, and bytes of originals, the start of a pool (0.3 s) costs more than it saves
-_WORTH_A_POOL = 8
+# Below this many units, and bytes of originals, the start of a pool (0.5 s: workers load the passes) costs more than it
+# saves: a page with ten links to it is no reason for one
+_WORTH_A_POOL = 32
 _BYTES_WORTH_A_POOL = 4 << 20
 # A batch is about this many bytes of originals, and at most so many units
 _BATCH_BYTES = 256 * 1024
@@ -66,6 +68,7 @@ def worker_pool(jobs: int, lock: Path) -> Iterator[Workers]:
     if jobs <= 1:
         yield Workers(None, 1)
         return
+    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     from adaptc.engine.worker import start_worker
@@ -109,6 +112,8 @@ def run_batches(
     batches: Iterable[tuple[T, ...]],
 ) -> Iterator[R]:
     """Yield the results of ``work(snapshot, batch)`` for every batch, in no fixed order."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     waiting: set[Future[Sequence[R]]] = set()
     remaining = iter(batches)
     while True:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from adaptc.diagnostics import Diagnostic, Location, Severity
 from adaptc.model import Action
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """A file of the tree: content coding ("id", "br", ...), object key, SHA-256 of the bytes, size in bytes."""
 
     coding: str
@@ -87,11 +87,11 @@ def pack_outputs(result: UnitResult) -> str:
 
 
 def _files(outputs: tuple[Output, ...]) -> list[list[Any]]:
-    return [[one.coding, one.key, one.digest, one.size] for one in outputs]
+    return list(map(list, outputs))
 
 
 def _outputs(files: list[list[Any]]) -> tuple[Output, ...]:
-    return tuple(Output(*one) for one in files)
+    return tuple(map(Output._make, files))
 
 
 # Path, content coding, object key, SHA-256, size in bytes: an ``Output`` with its path, in a form that costs little
@@ -115,17 +115,26 @@ def pack_notes(result: UnitResult) -> str:
 
 def unpack_result(level: str, path: str, outputs: str, notes: str = "[[],[],[]]") -> UnitResult:
     """Return what ``pack_outputs`` and ``pack_notes`` packed, without dependencies."""
+    media_type, changed, files, embeds, extras = _unpack_outputs(outputs)
+    actions, diagnostics, demoted = _unpack_notes(notes)
+    return UnitResult(level, path, media_type, files, (), actions, diagnostics, demoted, embeds, changed, True, extras)
+
+
+# Pages that come from one template, and the links to a file, have equal records: of 5,530 units of a site with 1,857
+# links 890 notes are distinct. What is unpacked is immutable, and is shared.
+_KEPT_RECORDS = 1024
+
+
+@lru_cache(_KEPT_RECORDS)
+def _unpack_outputs(
+    outputs: str,
+) -> tuple[str, bool, tuple[Output, ...], tuple[str, ...] | None, tuple[Extra, ...]]:
     media_type, changed, files, embeds, extras = json.loads(outputs)
+    made = tuple(Extra(name, kind, _outputs(found)) for name, kind, found in extras)
+    return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), made
+
+
+@lru_cache(_KEPT_RECORDS)
+def _unpack_notes(notes: str) -> tuple[tuple[Action, ...], tuple[Diagnostic, ...], tuple[str, ...]]:
     actions, diagnostics, demoted = json.loads(notes)
-    return UnitResult(
-        level,
-        path,
-        media_type,
-        _outputs(files),
-        actions=tuple(Action(*one) for one in actions),
-        diagnostics=unpack_diagnostics(diagnostics),
-        demoted=tuple(demoted),
-        embeds=None if embeds is None else tuple(embeds),
-        changed=changed,
-        extras=tuple(Extra(name, kind, _outputs(made)) for name, kind, made in extras),
-    )
+    return tuple(Action(*one) for one in actions), unpack_diagnostics(diagnostics), tuple(demoted)

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 
 from adaptc.analyse.facts import Facts, affected_targets
 from adaptc.engine.assets import Assets
-from adaptc.engine.builder import EVERYTHING, Builder, Report
+from adaptc.engine.builder import Builder, note_begun
 from adaptc.engine.changes import Changes, aliases_of, racily_clean, units_of_changes, what_changed
 from adaptc.engine.decisions import Row, changed_decisions, decision_rows
 from adaptc.engine.gate import Owed
 from adaptc.engine.order import ordered, phase_of
 from adaptc.engine.reasons import NeverBuilt, OutputMissing, Reason
+from adaptc.engine.report import Report
 from adaptc.engine.state import State, Unit, as_sources
-from adaptc.engine.view import Decisions
+from adaptc.engine.view import EVERYTHING, Decisions
 from adaptc.engine.worker import gathered
 from adaptc.engine.workshop import Workshop
 from adaptc.fs import ChangedWhileRead, DiskTree
@@ -64,7 +65,7 @@ class Session:
 
     def __init__(self, builder: Builder, state: State, report: Report) -> None:
         self.builder, self.state, self.restriction = builder, state, report.restriction
-        self.tree, self.types = DiskTree(builder.docroot), types_of(builder.docroot)
+        self.tree, self.types = DiskTree(builder.blueprint.docroot), types_of(builder.blueprint.docroot)
         self.known = state.resources()
         self.aliases = aliases_of(one for one, _ in self.known.values())
         self._facts = dict(state.facts())
@@ -78,7 +79,7 @@ class Session:
         """
         started = time.time_ns()
         draft = self._draft(owed.paths)
-        decisions = self.builder.decide(draft.facts.items(), draft.sources)
+        decisions = self.builder.blueprint.decide(draft.facts.items(), draft.sources)
         rows = decision_rows(decisions)
         changes = dataclasses.replace(draft.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(owed, changes, draft)
@@ -87,7 +88,7 @@ class Session:
         done = Step(reasons)
         extras = self._begun(draft, rows, done, started)
         self._build(draft, changes, decisions, done)
-        self.builder.withdraw_extras(self.state, extras)
+        self.builder.trees.withdraw_extras(self.state, extras)
         return done
 
     # ---- reading
@@ -139,9 +140,9 @@ class Session:
         """Return the facts of files that are there, and of those that refer to files that came or went."""
         wanted = dict.fromkeys(now)
         if moved:
-            affected = affected_targets(moved, self.builder.config.site.index)
+            affected = affected_targets(moved, self.builder.blueprint.config.site.index)
             wanted.update((path, None) for path in self.state.affected_by_targets(affected) if path in sources)
-        workshop = Workshop(self.builder.snapshot(sources, EVERYTHING))
+        workshop = Workshop(self.builder.blueprint.snapshot(sources, EVERYTHING))
         found: dict[str, Facts] = {}
         for path in wanted:
             facts = gathered(workshop, path)
@@ -154,7 +155,7 @@ class Session:
 
     def _reasons(self, owed: Owed, changes: Changes, draft: _Draft) -> dict[Unit, Reason]:
         """Return the units to build: those that changes make stale, those of new files, and those that are owed."""
-        levels = self.builder.recipes
+        levels = self.builder.blueprint.recipes
         found: dict[Unit, Reason] = {unit: OutputMissing("/".join(unit)) for unit in owed.units}
         found.update(units_of_changes(self.state, changes, levels))
         for path in draft.now.keys() - self.known.keys():
@@ -164,7 +165,7 @@ class Session:
             for unit, reason in found.items()
             if unit[0] in levels and unit[1] in draft.sources and not self.restriction.forbids(unit)
         }
-        return ordered(wanted, self.builder.levels)
+        return ordered(wanted, self.builder.blueprint.levels)
 
     def _begun(self, draft: _Draft, rows: dict[str, Row], done: Step, started: int) -> dict[Unit, None]:
         """Note what was read, and take what is untrue out of the trees; return the extra files of that."""
@@ -179,8 +180,8 @@ class Session:
         if rows != self._rows:
             state.set_decisions(rows)
         gone = [(one.level, path) for path in draft.went for one in state.results(path, notes=False)]
-        extras = self.builder.withdraw(state, gone, done.reasons)
-        self.builder.note_begun(state, True)
+        extras = self.builder.trees.withdraw(state, gone, done.reasons)
+        note_begun(state, True)
         state.commit()
         done.removed = len(gone)
         self.known, self._facts, self._rows = draft.known, draft.facts, rows
@@ -190,15 +191,16 @@ class Session:
 
     def _build(self, draft: _Draft, changes: Changes, decisions: Decisions, done: Step) -> None:
         """Build the units, and publish each as soon as it is built."""
-        workshop = Workshop(self.builder.snapshot(draft.sources, decisions))
+        workshop = Workshop(self.builder.blueprint.snapshot(draft.sources, decisions))
         if self._assets is not None:
             workshop.assets.take_over(self._assets, changes.keys())
         self._assets = workshop.assets
+        admission = self.builder.admission
         self.state.begin()
         for level, path in sorted(done.reasons, key=lambda unit: phase_of(draft.sources[unit[1]])):
-            result = self.builder.admitted(workshop.make(level, path), draft.sources[path].alias_of)
+            result = admission.admitted(workshop.make(level, path), draft.sources[path].alias_of)
             if result.published:
-                self.state.set_unit(result, self.builder.recipes[level])
+                self.state.set_unit(result, self.builder.blueprint.recipes[level])
             else:
                 done.refused += 1
-        self.builder.commit(self.state)
+        admission.commit(self.state)

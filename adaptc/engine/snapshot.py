@@ -6,14 +6,17 @@ import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adaptc.analyse.decorations import DecorationRules
-from adaptc.codings import Coding
-from adaptc.engine.view import Decisions
 from adaptc.fs import write_atomic
-from adaptc.passes.view import Settings
-from adaptc.rulebook import Level
-from adaptc.site import Source
+
+if TYPE_CHECKING:
+    from adaptc.analyse.decorations import DecorationRules
+    from adaptc.codings import Coding
+    from adaptc.engine.view import Decisions
+    from adaptc.passes.view import Settings
+    from adaptc.rulebook import Level
+    from adaptc.site import Source
 
 
 @dataclass(frozen=True, slots=True)

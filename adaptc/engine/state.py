@@ -30,7 +30,7 @@ from adaptc.model import Resource
 from adaptc.site import Source
 
 # Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
-SCHEMA = 4
+SCHEMA = 5
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -44,7 +44,7 @@ CREATE INDEX dependencies_of ON dependencies (level, path);
 CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path, owner)) WITHOUT ROWID;
 CREATE INDEX extras_of ON extras (level, owner);
 CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
-CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, seal TEXT) WITHOUT ROWID;
 """
 
 Unit = tuple[str, str]  # (level, path)
@@ -234,13 +234,18 @@ class State:
         rows = self.db.execute("SELECT level, path, recipe FROM units")
         return {(level, os.fsdecode(path)): recipe for level, path, recipe in rows}
 
+    @property
+    def has_units(self) -> bool:
+        """Whether anything was built."""
+        return self.db.execute("SELECT 1 FROM units LIMIT 1").fetchone() is not None
+
     def levels(self) -> list[str]:
         """Return the levels that have units."""
         return [level for (level,) in self.db.execute("SELECT DISTINCT level FROM units ORDER BY level")]
 
     def files(self) -> Iterator[tuple[Unit, list[StoredFile]]]:
         """Yield every unit with its files, by level: the short way for who looks at all of them."""
-        for level, path, outputs in self.db.execute("SELECT level, path, outputs FROM units"):
+        for level, path, outputs in self.db.execute("SELECT level, path, outputs FROM units ORDER BY level"):
             name = os.fsdecode(path)
             yield (level, name), unpack_files(name, outputs)
 
@@ -276,11 +281,15 @@ class State:
         """Return the directories of the trees, relative to the output, with the mtimes that the last build left."""
         return {os.fsdecode(path): mtime for path, mtime in self.db.execute("SELECT path, mtime_ns FROM directories")}
 
-    def set_directories(self, directories: Iterable[tuple[str, int]]) -> None:
-        """Replace the directories; an empty list says that the trees are not known to be complete."""
+    def seals(self) -> dict[str, str]:
+        """Return the directories of the trees with their seals (``adaptc.engine.seals``)."""
+        return {os.fsdecode(path): seal for path, seal in self.db.execute("SELECT path, seal FROM directories")}
+
+    def set_directories(self, directories: Iterable[tuple[str, int, str]]) -> None:
+        """Replace the directories: path, mtime, seal. None at all says that the trees may not be complete."""
         self.db.execute("DELETE FROM directories")
-        rows = [(os.fsencode(path), mtime) for path, mtime in directories]
-        self.db.executemany("INSERT INTO directories VALUES (?, ?)", rows)
+        rows = [(os.fsencode(path), mtime, seal) for path, mtime, seal in directories]
+        self.db.executemany("INSERT INTO directories VALUES (?, ?, ?)", rows)
 
 
 def _opened(path: Path) -> sqlite3.Connection | None:

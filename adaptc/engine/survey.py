@@ -9,20 +9,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from adaptc.analyse.facts import affected_targets
 from adaptc.digest import digest_chunks
-from adaptc.engine.builder import EVERYTHING, Builder, Report
-from adaptc.engine.changes import Changes, compare_files, stale_units, what_changed
-from adaptc.engine.decisions import note_decisions
+from adaptc.engine.blueprint import Blueprint
+from adaptc.engine.changes import Changes, FileChanges, compare_files, stale_units, what_changed
 from adaptc.engine.executor import available_cpus
 from adaptc.engine.order import ordered
+from adaptc.engine.progress import Silent
 from adaptc.engine.reasons import Reason
+from adaptc.engine.report import Report, begun
 from adaptc.engine.state import State, Unit, as_sources
-from adaptc.engine.worker import gathered
-from adaptc.engine.workshop import Workshop
+from adaptc.engine.trees import Trees
 from adaptc.fs import ChangedWhileRead, DiskTree, Tree
 from adaptc.model import Resource
 
@@ -44,25 +43,39 @@ class Survey:
     undetected: tuple[str, ...]
 
 
-def survey(builder: Builder, state: State, *, every_source: bool) -> Survey:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The docroot at a first look: what is there, what was ``before``, and which files look changed."""
+
+    report: Report
+    before: _Before
+    changes: FileChanges
+
+
+def look(blueprint: Blueprint, state: State) -> Look:
+    """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``begun``."""
+    report, before = begun(blueprint, state, Silent(), remember=False), state.resources()
+    return Look(report, before, compare_files(report.resources, before))
+
+
+def survey(trees: Trees, state: State, found: Look, *, every_source: bool) -> Survey:
     """Compare the docroot with ``state``: the files that look changed, or every one of them by its content."""
-    report = builder.begun(state, remember=False)
-    before = state.resources()
-    touched = compare_files(report.resources, before).touched
-    digests = _read(builder, report, report.resources if every_source else touched)
+    blueprint, report, before, touched = trees.blueprint, found.report, found.before, found.changes.touched
+    digests = _read(blueprint, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
     changes = what_changed(report.resources, read, before)
     if before and (changes.contents or changes.presence):
         with contextlib.closing(state.copied()) as copy:
-            changes = dataclasses.replace(changes, decisions=_decisions(builder, copy, report, before, read, changes))
-    reasons = stale_units(state, changes, builder.recipes, report.resources, report.restriction)
+            changes = dataclasses.replace(changes, decisions=_decisions(blueprint, copy, report, before, read, changes))
+    reasons = stale_units(state, changes, blueprint.recipes, report.resources, report.restriction)
     undetected = tuple(sorted(read.keys() - set(touched)))
-    return Survey(report, ordered(reasons, builder.levels), tuple(builder.unwanted(state, report)), undetected)
+    unwanted = tuple(trees.unwanted(state, report))
+    return Survey(report, ordered(reasons, blueprint.levels), unwanted, undetected)
 
 
-def _read(builder: Builder, report: Report, paths: Iterable[str]) -> dict[str, str]:
+def _read(blueprint: Blueprint, report: Report, paths: Iterable[str]) -> dict[str, str]:
     """Return the digests of sources; what cannot be read is taken out of the report's resources, as in a build."""
-    found = digests_of(DiskTree(builder.docroot), list(paths))
+    found = digests_of(DiskTree(blueprint.docroot), list(paths))
     for path, digest in found.items():
         if digest is None:
             del report.resources[path]
@@ -71,6 +84,8 @@ def _read(builder: Builder, report: Report, paths: Iterable[str]) -> dict[str, s
 
 def digests_of(tree: Tree, paths: list[str]) -> dict[str, str | None]:
     """Return the digest of each file, ``None`` for what cannot be read. Threads do: hashing releases the GIL."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(2 * available_cpus()) as threads:
         return dict(zip(paths, threads.map(lambda path: _digest(tree, path), paths), strict=True))
 
@@ -83,18 +98,23 @@ def _digest(tree: Tree, path: str) -> str | None:
 
 
 def _decisions(
-    builder: Builder, copy: State, report: Report, before: _Before, read: Mapping[str, str], changes: Changes
+    blueprint: Blueprint, copy: State, report: Report, before: _Before, read: Mapping[str, str], changes: Changes
 ) -> frozenset[str]:
     """Return the decisions that would turn; ``copy`` is a state that may be written."""
+    from adaptc.engine.decisions import note_decisions
+    from adaptc.engine.view import EVERYTHING
+    from adaptc.engine.worker import gathered
+    from adaptc.engine.workshop import Workshop
+
     known = {**{path: digest for path, (_, digest) in before.items()}, **read}
     sources = as_sources((one, known[path]) for path, one in report.resources.items())
-    affected = affected_targets(changes.presence, builder.config.site.index)
+    affected = affected_targets(changes.presence, blueprint.config.site.index)
     pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
-    workshop = Workshop(builder.snapshot(sources, EVERYTHING))
+    workshop = Workshop(blueprint.snapshot(sources, EVERYTHING))
     for path in dict.fromkeys((*(path for path in changes.contents if path in sources), *pages)):
         facts = gathered(workshop, path)
         if not isinstance(facts, str):
             copy.set_facts(path, facts)
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
-    return note_decisions(copy, builder.decide(copy.facts(), sources))
+    return note_decisions(copy, blueprint.decide(copy.facts(), sources))

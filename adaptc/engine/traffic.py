@@ -10,10 +10,8 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from adaptc.accesslog.parser import LineParser, compile_format
-from adaptc.accesslog.reader import LogTally, log_files, read_log
 from adaptc.analyse.popularity import Traffic, count_paths, measured, page_hits, site_finder
 from adaptc.config import Config
 from adaptc.diagnostics import Diagnostic, UsageError, diagnose
@@ -25,6 +23,9 @@ from adaptc.load.site import site_of
 from adaptc.media import HTML
 from adaptc.model import Resource
 from adaptc.rulebook import Level
+
+if TYPE_CHECKING:
+    from adaptc.accesslog.parser import LineParser
 
 _LOGS, _TRAFFIC = "logs", "traffic"
 
@@ -83,6 +84,9 @@ def measure_traffic(
 
 
 def _counted(config: Config, state: State, progress: Progress, remember: bool) -> tuple[Counter[str], list[Diagnostic]]:
+    from adaptc.accesslog.parser import compile_format
+    from adaptc.accesslog.reader import log_files
+
     parser = compile_format(config.select.format)
     known = state.meta(_LOGS) or {}
     logs = {name: _key(name, parser) for name in log_files(config.select.logs)}
@@ -114,6 +118,8 @@ def _key(name: str, parser: LineParser) -> list[Any]:
 
 
 def _record(name: str, key: list[Any], parser: LineParser) -> dict[str, Any]:
+    from adaptc.accesslog.reader import LogTally, read_log
+
     tally = LogTally()
     counts = count_paths(read_log(name, parser, tally))
     return {"key": key, "counts": counts, "diagnostics": pack_diagnostics(tuple(tally.diagnostics))}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
 from adaptc.analyse.placement import Placement
 from adaptc.digest import digest_bytes
 from adaptc.fs import ChangedWhileRead, Tree
 from adaptc.passes.view import DerivedFile, Options, Settings
 from adaptc.site import Found, Site, Source
 from adaptc.urls import Reach
+
+if TYPE_CHECKING:
+    from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
 
 # The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
 # PRESENCE is on whether there is such a file, and of which media type.
@@ -32,8 +35,11 @@ class Decisions:
     standings: Mapping[str, Standing] = field(default_factory=dict)
 
 
+EVERYTHING = Decisions({}, frozenset())
+"""No decisions yet: for those who only read."""
+
 # Says what an image file looks like, given its source and how to read it.
-Evidence = Callable[[Source, Callable[[], bytes]], ImageEvidence]
+Evidence = Callable[[Source, Callable[[], bytes]], "ImageEvidence"]
 
 
 @dataclass(frozen=True)

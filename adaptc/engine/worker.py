@@ -9,7 +9,8 @@ from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from adaptc.analyse.facts import Facts, gather
+from adaptc.analyse.facts import Facts
+from adaptc.analyse.gathering import gather
 from adaptc.digest import digest_bytes, digest_chunks
 from adaptc.engine.lock import hold_as_worker
 from adaptc.engine.results import UnitResult

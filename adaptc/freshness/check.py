@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptc.api import build, engine_of
+from adaptc.api import blueprint_of, build, engine_of
 from adaptc.catalogue import MANIFEST, read_catalogue
 from adaptc.config import Config
 from adaptc.diagnostics import UsageError
-from adaptc.engine.builder import Builder
-from adaptc.engine.progress import Progress, Silent
+from adaptc.engine.blueprint import Blueprint
+from adaptc.engine.progress import Progress
+from adaptc.engine.report import Report
 from adaptc.engine.state import State, Unit, is_damage, system_error
-from adaptc.engine.survey import Survey, survey
+from adaptc.engine.survey import Look, Survey, look, survey
+from adaptc.engine.trees import Trees
 from adaptc.freshness.findings import Finding, Status, of_reason
 from adaptc.freshness.trees import TreeCheck
 
@@ -39,13 +41,13 @@ def check(config: Config, *, every_file: bool) -> Verdict:
     With ``every_file`` all contents are compared; else those of files whose size or time changed. Raises
     ``UsageError`` for a wrong configuration.
     """
-    builder = engine_of(config, Silent())
+    blueprint = blueprint_of(config)
     try:
-        with contextlib.closing(State(builder.state_path, read_only=True)) as state:
-            return _checked(builder, state, every_file)
+        with contextlib.closing(State(blueprint.state_path, read_only=True)) as state:
+            return _checked(Trees(blueprint), state, every_file)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
-            raise system_error(error, builder.state_path) from None
+            raise system_error(error, blueprint.state_path) from None
         said = "it is damaged; a build throws it away and builds everything anew"
         return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", said),))
 
@@ -59,24 +61,40 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
     with builder.lock():
         for one in verdict.findings:
             if one.file is not None and one.status in (Status.CORRUPT, Status.FOREIGN) and "/" in one.file:
-                builder.publisher.withdraw(f"{builder.output}/{one.file}")
-        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(builder.state_path)) as state:
+                builder.trees.publisher.withdraw(f"{builder.blueprint.output}/{one.file}")
+        path = builder.blueprint.state_path
+        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(path)) as state:
             state.begin()
-            for path in verdict.undetected:
-                state.doubt_source(path)
+            for source in verdict.undetected:
+                state.doubt_source(source)
             state.set_meta("build", None)
             state.commit()
     build(config, progress)
 
 
-def _checked(builder: Builder, state: State, every_file: bool) -> Verdict:
-    done = survey(builder, state, every_source=every_file)
+def _checked(trees: Trees, state: State, every_file: bool) -> Verdict:
+    found = look(trees.blueprint, state)
+    glanced = None if every_file else _glanced(trees, state, found)
+    return glanced or _compared(trees, state, found, every_file)
+
+
+def _glanced(trees: Trees, state: State, found: Look) -> Verdict | None:
+    """Return the verdict that names, sizes and times allow: all is fresh. ``None`` where it takes a comparison."""
+    files = None if found.changes else trees.sealed_files(state, found.report)
+    if files is None:
+        return None
+    findings = tuple(_manifest_findings(trees.blueprint, state, False, False))
+    return Verdict(findings, _fresh(trees.blueprint, found.report, findings), files)
+
+
+def _compared(trees: Trees, state: State, found: Look, every_file: bool) -> Verdict:
+    done = survey(trees, state, found, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
-    trees = TreeCheck(builder, every_file)
-    files = list(trees.findings(state, done.report.resources, {**done.reasons, **gone}))
-    findings = (*units, *files, *_manifest_findings(builder, state, every_file, bool(units)))
-    return Verdict(findings, _fresh(builder, done, findings), trees.files, done.undetected)
+    check = TreeCheck(trees, every_file)
+    files = list(check.findings(state, done.report.resources, {**done.reasons, **gone}))
+    findings = (*units, *files, *_manifest_findings(trees.blueprint, state, every_file, bool(units)))
+    return Verdict(findings, _fresh(trees.blueprint, done.report, findings), check.files, done.undetected)
 
 
 def _unit_findings(done: Survey) -> list[Finding]:
@@ -95,34 +113,34 @@ def _orphan(unit: Unit, done: Survey) -> Finding:
     return Finding(Status.ORPHANED, level, path, None, said)
 
 
-def _fresh(builder: Builder, done: Survey, findings: tuple[Finding, ...]) -> dict[str, int]:
+def _fresh(blueprint: Blueprint, report: Report, findings: tuple[Finding, ...]) -> dict[str, int]:
     """Count by level the units that there should be and of which nothing was found."""
-    wanted = {level: len(done.report.resources) for level in builder.recipes}
-    for level in done.report.restriction.levels & builder.recipes.keys():
-        wanted[level] -= len(done.report.restriction.pages)
-    for unit in {(one.level, one.path) for one in findings if one.path in done.report.resources}:
+    wanted = {level: len(report.resources) for level in blueprint.recipes}
+    for level in report.restriction.levels & blueprint.recipes.keys():
+        wanted[level] -= len(report.restriction.pages)
+    for unit in {(one.level, one.path) for one in findings if one.path in report.resources}:
         if unit[0] in wanted:
             wanted[unit[0]] -= 1
     return wanted
 
 
-def _manifest_findings(builder: Builder, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
+def _manifest_findings(blueprint: Blueprint, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
     """Yield what is wrong with the manifest; its content is not compared where the next build writes another."""
-    if not state.levels():
+    if not state.has_units:
         return
-    if not (builder.output / MANIFEST).is_file():
+    if not (blueprint.output / MANIFEST).is_file():
         yield Finding(Status.MISSING, None, None, MANIFEST, "it is not there")
     elif state.meta("build") is None:
         yield Finding(Status.STALE, None, None, MANIFEST, "it is older than the trees: a build was interrupted")
     elif every_file and not is_stale:
-        problem = _manifest_problem(builder, state)
+        problem = _manifest_problem(blueprint, state)
         if problem is not None:
             yield Finding(Status.CORRUPT, None, None, MANIFEST, problem)
 
 
-def _manifest_problem(builder: Builder, state: State) -> str | None:
+def _manifest_problem(blueprint: Blueprint, state: State) -> str | None:
     try:
-        resources = read_catalogue(builder.output).resources
+        resources = read_catalogue(blueprint.output).resources
     except UsageError as error:
         return str(error)
     listed = {path: one.files for path, one in resources.items()}

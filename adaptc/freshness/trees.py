@@ -8,10 +8,10 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from adaptc.digest import digest_chunks
-from adaptc.engine.builder import Builder
 from adaptc.engine.results import StoredFile
 from adaptc.engine.state import State, Unit
 from adaptc.engine.store import time_of
+from adaptc.engine.trees import Trees
 from adaptc.freshness.findings import Finding, Status
 from adaptc.model import Resource
 
@@ -23,21 +23,21 @@ _SECOND = 10**9
 class TreeCheck:
     """Compares trees. ``every_file`` reads each; else those whose size or time is not that of the build."""
 
-    builder: Builder
+    trees: Trees
     every_file: bool
     files: int = 0
     _digests: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def findings(self, state: State, resources: Mapping[str, Resource], skipped: Container[Unit]) -> Iterator[Finding]:
         """Yield what is missing, corrupt or foreign; units that are ``skipped`` have findings of their own."""
-        strangers, _ = self.builder.publisher.names(sorted({*self.builder.recipes, *state.levels()}))
+        strangers, _ = self.trees.publisher.names(sorted({*self.trees.blueprint.recipes, *state.levels()}))
         aliases = {path for path, one in resources.items() if one.alias_of is not None}
         seen: set[str] = set()
         for unit, files in state.files():
             level, path = unit
             look = os.stat if path in aliases else os.lstat  # an alias may be published as a link
             for stored in files:
-                file = f"{self.builder.output}/{level}/{stored[1]}/{stored[0]}"
+                file = f"{self.trees.blueprint.output}/{level}/{stored[1]}/{stored[0]}"
                 strangers.pop(file, None)
                 if unit in skipped or (stored[0] != path and file in seen):
                     continue
@@ -50,7 +50,7 @@ class TreeCheck:
             yield Finding(Status.FOREIGN, None, None, self._below(file), "adaptc did not put it there")
 
     def _below(self, file: str) -> str:
-        return os.path.relpath(file, self.builder.output)
+        return os.path.relpath(file, self.trees.blueprint.output)
 
     def _examined(
         self, file: str, stored: StoredFile, look: Callable[[str], os.stat_result]

@@ -110,7 +110,7 @@ class _Walk:
                 self._entry(place, entry, links)
 
     def _is_excluded(self, *paths: str) -> bool:
-        return any(self.excluded.fullmatch(path) for path in dict.fromkeys(paths))
+        return any(map(self.excluded.fullmatch, set(paths)))
 
     def _entry(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
         if entry.kind == "directory":

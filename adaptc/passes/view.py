@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from adaptc.analyse.placement import Placement
 from adaptc.diagnostics import Diagnostic
 from adaptc.model import Action
-from adaptc.site import Found
 
 if TYPE_CHECKING:
     from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
+    from adaptc.analyse.placement import Placement
+    from adaptc.site import Found
 
 Effort = Literal["fast", "default", "max"]
 Options = Mapping[str, Any]

@@ -6,7 +6,7 @@
 ``buckets.txt``     the same for Apache's RewriteMap: ``BB LEVEL`` a line
 ``classes.*``       the classes of clients, see ``classify.tables``
 ``override.json``   what a person asked for, see ``override``
-``NAME.json``       what the daemon NAME said last, see ``status``
+``NAME.json``       what the daemon NAME said last, or ``adaptc watch``: see ``status``
 ``NAME.lock``       held while a daemon works; ``mode`` is that of switch and control, which share the flag
 ==================  ===============================================================================
 

@@ -11,6 +11,8 @@ from typing import Any
 from adaptc.runtime.run_directory import RunDirectory
 
 DAEMONS = ("switch", "control", "classify")
+WATCHER = "watch"
+"""It works on the trees, not beside the server: it has no settings below ``[daemons]``."""
 # A status this old, beyond two intervals, is that of a daemon that died.
 _GRACE = 3.0
 
@@ -26,9 +28,9 @@ class DaemonStatus:
 
 
 def live(run: RunDirectory, now: float) -> list[DaemonStatus]:
-    """Return the status of each daemon that ever worked here; ``now`` is seconds since the epoch."""
+    """Return the status of each daemon that ever worked here, the watcher among them; ``now`` is seconds since 1970."""
     found = []
-    for name in DAEMONS:
+    for name in (*DAEMONS, WATCHER):
         said = run.read_json(f"{name}.json")
         if isinstance(said, dict) and isinstance(said.get("at"), int | float):
             age = max(0.0, now - said["at"])

@@ -16,6 +16,7 @@ from adaptc.diagnostics import UsageError
 from adaptc.engine.gate import GivenUp
 from adaptc.engine.progress import Progress
 from adaptc.runtime.notify import notify
+from adaptc.runtime.run_directory import RunDirectory
 from adaptc.watch.journal import Journal
 from adaptc.watch.keeper import Keeper, Work
 from adaptc.watch.machine import (
@@ -79,10 +80,10 @@ class Watcher:
                 pass
         finally:
             notify("STOPPING=1")
+            self.around.journal.tell("stopped", "stopped")
             self._close()
             for number, handler in before.items():
                 signal.signal(number, handler)
-            self.around.journal.tell("stopped", "stopped")
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
@@ -103,20 +104,21 @@ class Watcher:
 
     def _begin(self) -> None:
         """Watch first and compare then: nothing falls between."""
+        blueprint = self._keeper.best.blueprint
+        self.around.journal.standing.open(RunDirectory.of(blueprint.output), str(blueprint.docroot))
         if self.around.observes:
             self._observing = Observing(self._keeper.notice, lambda: self._queue.put(Lost(time.monotonic())))
         self._keeper.reconcile()
         self._perform(BuildSite())
         notify("READY=1")
-        self.around.journal.tell(
-            "ready", f"watching {self._keeper.best.docroot}", docroot=str(self._keeper.best.docroot)
-        )
+        self.around.journal.tell("ready", f"watching {blueprint.docroot}", docroot=str(blueprint.docroot))
 
     def _close(self) -> None:
         if self._observing is not None:
             self._observing.close()
             self._observing = None
         self._keeper.close()
+        self.around.journal.standing.close()
 
     def _reopen(self, reload: bool) -> None:
         """Begin anew, by the configuration as it is now; a wrong one is told, and the old one goes on."""

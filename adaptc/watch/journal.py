@@ -9,15 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from adaptc.watch.standing import Standing
+
 _CLEAR = "\r\x1b[K"
 
 
 class Journal:
     """Tells events. ``say`` prints a line for people; ``records`` get JSON lines; a ``terminal`` has a line that says
-    what is going on."""
+    what is going on; ``standing`` is kept up to date."""
 
     def __init__(self, say: Callable[[str], None], records: list[IO[str]], terminal: IO[str] | None = None) -> None:
         self._say, self._records, self._terminal, self._status = say, records, terminal, ""
+        self.standing = Standing()
         self._lock = threading.Lock()
 
     def tell(self, event: str, sentence: str, **values: Any) -> None:
@@ -25,7 +28,8 @@ class Journal:
         now = time.time()
         self._write(_CLEAR)
         self._say(f"{time.strftime('%H:%M:%S', time.localtime(now))} {sentence}")
-        self.status(self._status)
+        self._write(_CLEAR + self._status)
+        self.standing.event(event, sentence)
         self.record(event, sentence=sentence, **values)
 
     def record(self, event: str, **values: Any) -> None:
@@ -39,6 +43,7 @@ class Journal:
     def status(self, sentence: str) -> None:
         """Say what is going on."""
         self._status = sentence
+        self.standing.state(sentence)
         self._write(_CLEAR + sentence)
 
     def _write(self, text: str) -> None:

@@ -16,10 +16,8 @@ from adaptc.diagnostics import Diagnostic
 from adaptc.engine.changes import aliases_of, compare_files
 from adaptc.engine.gate import Gate, Owed
 from adaptc.engine.progress import Progress
-from adaptc.engine.publish import Publisher
 from adaptc.engine.session import Session, Unusual
 from adaptc.engine.state import State, discard, is_damage, system_error
-from adaptc.engine.store import Store
 from adaptc.engine.survey import digests_of
 from adaptc.fs import DiskTree
 from adaptc.watch.notice import Notice
@@ -49,17 +47,17 @@ class Keeper:
         self.best = engine_of(config, progress)
         quick = dataclasses.replace(config, build=dataclasses.replace(config.build, effort="fast"))
         self.fast = engine_of(quick, progress)
-        self.fast.others = frozenset(self.best.recipes.values())
+        self.fast.others = frozenset(self.best.blueprint.recipes.values())
         self.best.yields = True
-        self._docroot = _identity(self.best.docroot)
+        self._docroot = _identity(self.best.blueprint.docroot)
         self._lock = self.best.lock()
         self._open()
-        self.notice = Notice(os.fspath(self.best.docroot), self.best.selection, self.gate, told)
+        self.notice = Notice(os.fspath(self.best.blueprint.docroot), self.best.blueprint.selection, self.gate, told)
         self._know()
 
     def _open(self) -> None:
-        self.state = State(self.best.state_path)
-        self.gate = Gate(Publisher(self.best.output, Store(self.best.cache)), self.best.state_path)
+        self.state = State(self.best.blueprint.state_path)
+        self.gate = Gate(self.best.trees.publisher, self.best.blueprint.state_path)
         self.best.gate = self.fast.gate = self.gate
         self._session: Session | None = None
 
@@ -115,21 +113,21 @@ class Keeper:
 
         A file with another time is read, so that one that was only touched stays where it is.
         """
-        if not self.best.docroot.is_dir():
+        if not self.best.blueprint.docroot.is_dir():
             self.notice.everything()
             return True
         known = self.state.resources()
-        loaded = self.best.load().resources
+        loaded = self.best.blueprint.load().resources
         found = compare_files(loaded, known)
         same_size = [path for path in found.touched if path in known and known[path][0].size == loaded[path].size]
-        digests = digests_of(DiskTree(self.best.docroot), same_size)
+        digests = digests_of(DiskTree(self.best.blueprint.docroot), same_size)
         changed = [path for path in found.touched if path not in known or digests.get(path) != known[path][1]]
         paths = dict.fromkeys((*changed, *sorted(found.went)))
         linked = {
             path for path in paths for one in (loaded.get(path), known.get(path, (None,))[0]) if one and one.alias_of
         }
         self.notice.files(paths, whole=bool(linked))
-        return not self.best.trees_differ(self.state)
+        return not self.best.trees.differ(self.state)
 
     def _forget(self, owed: Owed) -> None:
         """Make the build look at units that were withdrawn, and at the trees."""
@@ -160,10 +158,10 @@ class Keeper:
     def recover(self, error: sqlite3.DatabaseError) -> None:
         """Throw a damaged state away; the next build builds everything anew. Raises ``OSError`` for other errors."""
         if not is_damage(error):
-            raise system_error(error, self.best.state_path) from None
+            raise system_error(error, self.best.blueprint.state_path) from None
         self.gate.close()
         self.state.close()
-        discard(self.best.state_path)
+        discard(self.best.blueprint.state_path)
         self._open()
         self.notice.gate = self.gate
         self._know()

@@ -1,0 +1,40 @@
+"""The list of passes: what it names is there, and nobody who only asks for recipes imports it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from built_site import BuiltSite
+
+from adaptc.passes.deferred import Deferred, function_of
+from adaptc.pipeline import PASSES
+
+_KINDS = ("asset", "edit", "whole", "text", "beside", "prepare")
+
+
+@pytest.mark.parametrize("one", PASSES, ids=lambda one: one.name)
+def test_every_function_of_a_pass_is_there(one: object) -> None:
+    named = [found for kind in _KINDS if (found := getattr(one, kind)) is not None]
+    assert named
+    for found in named:
+        assert isinstance(found, Deferred)
+        assert callable(function_of(found))
+
+
+@pytest.mark.parametrize("command", [["check", "--quick"], ["build", "-q"]], ids=lambda command: command[0])
+def test_a_fresh_site_costs_no_parser(tmp_path: Path, command: list[str]) -> None:
+    """The modules of the passes, with the parsers behind them, take longer to import than 10,000 files to compare."""
+    site = BuiltSite(tmp_path)
+    site.write({"index.html": "<!DOCTYPE html>\n<title>a</title>\n<p>a", "one.css": "a { color: red }"}).build()
+    program = (
+        "import sys\n"
+        "from adaptc.cli.main import run\n"
+        f"code = run({[*command, str(site.docroot), '-o', str(site.output), '--effort', 'fast']!r})\n"
+        "heavy = {'turbohtml', 'tinycss2', 'lxml', 'numpy', 'PIL', 'multiprocessing', 'jinja2', 'rich', 'watchdog'}\n"
+        "print(int(code), sorted(heavy & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
