@@ -25,6 +25,7 @@ from adaptc.crawl.weburl import parts_of
 
 _WINDOW = 1000  # rows of the frontier that are held
 _UNSETTLED = 16  # responses that wait to be settled at the most: a killed crawl asks for them again
+_TURN = 0.01  # seconds of settling in a row: half of a short way to a server and back
 _PATIENCE = 1.0  # seconds between looks at the clock when nothing happens
 
 
@@ -104,14 +105,23 @@ class Engine:
             self._arrived.extend(self._ended(self._patience()))
             if self._arrived:
                 self._keep_busy()
-                self._settle(self._arrived.popleft())
+                self._settle_arrived()
                 self.on_settled()
 
     def _keep_busy(self) -> None:
-        """Let the next requests go out before a page is parsed, so that the network does not wait for it."""
+        """Let the next requests go out before pages are parsed, so that the network does not wait for it."""
         if len(self._arrived) < _UNSETTLED and not self.options.network.wait:
             self._start()
             self._arrived.extend(self._ended(0.0))
+
+    def _settle_arrived(self) -> None:
+        """Settle what came, in one transaction, but not for so long that the network waits."""
+        until = time.monotonic() + _TURN
+        with self.frontier:
+            while self._arrived:
+                self._settle(self._arrived.popleft())
+                if time.monotonic() > until:
+                    return
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)
