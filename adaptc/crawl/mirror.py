@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
-import email.utils
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -139,6 +137,9 @@ def http_time(written: str | None) -> float | None:
     """Return a field's date (RFC 9110, section 5.6.7) in seconds since 1970, ``None`` when it is none."""
     if written is None:
         return None
+    import calendar
+    import email.utils
+
     try:
         return float(calendar.timegm(email.utils.parsedate_to_datetime(written).utctimetuple()))
     except (ValueError, OverflowError):
@@ -147,4 +148,6 @@ def http_time(written: str | None) -> float | None:
 
 def http_date(seconds: float) -> str:
     """Return a time as HTTP writes it."""
+    import email.utils
+
     return email.utils.formatdate(seconds, usegmt=True)

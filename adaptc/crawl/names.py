@@ -8,7 +8,6 @@ keep a digest of what was cut, and names that Windows reserves are escaped in th
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -193,6 +192,8 @@ def _shortened(step: str) -> str:
     encoded = step.encode()
     if len(encoded) <= MAX_NAME:
         return step
+    import hashlib
+
     stem, dot, extension = step.rpartition(".")
     extension = dot + extension if stem and len(extension) <= 8 else ""
     tail = f"~{hashlib.sha256(encoded).hexdigest()[:_TAIL]}{extension}"
