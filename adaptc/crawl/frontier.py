@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,12 @@ from adaptc.crawl.schema import RANK, SCHEMA, SELECT_ROW, TABLES, UPSERT
 
 _SEEN = 200_000  # URLs remembered in memory: about 30 MB
 _PARENTS = 1_000  # URLs remembered by id
+
+
+@lru_cache(maxsize=64)  # as many as there are callers
+def _update(names: tuple[str, ...]) -> str:
+    columns = "".join(f", {name} = ?" for name in names)
+    return f"UPDATE urls SET state = ?{columns} WHERE id = ?"
 
 
 class Frontier:
@@ -105,29 +112,32 @@ class Frontier:
 
     def add_start(self, url: str, position: int) -> None:
         """Enter a URL that the user named, at depth 0."""
-        self._insert(Found(url, 0, requisite=False, place="start"), State.FOUND, None, 0, position)
+        self._db.execute(UPSERT, self._entry(Found(url, 0, requisite=False, place="start"), None, 0, position))
 
     def add(self, parent: int | None, parent_rank: int, found: Iterable[Found]) -> None:
         """Enter the links of a page in their order; what is known already from an earlier place stays."""
+        rows = []
         for position, link in enumerate(found):
-            state = State.REFUSED if link.rule else State.FOUND
-            self._insert(link, state, parent, parent_rank, position)
+            rows.append(self._entry(link, parent, parent_rank, position))
             if len(self._seen) >= _SEEN:
                 self._seen.clear()
             # a refused link may be accepted at another place: as a requisite, or without nofollow
-            if state is State.FOUND:
+            if not link.rule:
                 self._seen[link.url] = (parent_rank, link.requisite)
+        if rows:
+            self._db.executemany(UPSERT, rows)
 
     def knows(self, url: str, parent_rank: int, requisite: bool) -> bool:
         """Whether a URL is known to wait, or to be done, from an earlier page; a "no" may be wrong, a "yes" never."""
         before = self._seen.get(url)
         return before is not None and before[0] <= parent_rank and (before[1] or not requisite)
 
-    def _insert(self, link: Found, state: State, parent: int | None, parent_rank: int, position: int) -> None:
-        self._db.execute(UPSERT, (
-            link.url, state, link.depth, parent_rank, position, parent, link.requisite, link.place, link.line, self.run,
-            link.rule or None, link.reason or None,
-        ))  # fmt: skip
+    def _entry(self, link: Found, parent: int | None, parent_rank: int, position: int) -> tuple[Any, ...]:
+        """Return the values of ``UPSERT``."""
+        return (
+            link.url, State.REFUSED if link.rule else State.FOUND, link.depth, parent_rank, position, parent,
+            link.requisite, link.place, link.line, self.run, link.rule or None, link.reason or None,
+        )  # fmt: skip
 
     # ---- fetching
 
@@ -201,14 +211,12 @@ class Frontier:
 
     def update(self, number: int, state: State, **values: Any) -> None:
         """Set the state of a URL and other columns."""
-        columns = "".join(f", {name} = ?" for name in values)
-        self._db.execute(f"UPDATE urls SET state = ?{columns} WHERE id = ?", (state, *values.values(), number))
+        self._db.execute(_update(tuple(values)), (state, *values.values(), number))
 
     def redirect(self, row: Row, url: str, refusal: tuple[str, str] | None) -> int:
         """Enter what ``row`` was redirected to, in the same level; return its id."""
         with_rank = Found(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
-        state = State.REFUSED if refusal else State.FOUND
-        self._insert(with_rank, state, row.id, row.rank or 0, 0)
+        self._db.execute(UPSERT, self._entry(with_rank, row.id, row.rank or 0, 0))
         found = self.row(url)
         assert found is not None
         return found.id

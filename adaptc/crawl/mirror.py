@@ -61,8 +61,10 @@ class Mirror:
         temporary = f"{directory}/{TEMPORARY}new"
         try:
             descriptor = os.open(temporary, _CREATE, 0o644)
-            with open(descriptor, "wb", buffering=0) as file:
-                file.write(content)
+            try:
+                _write_all(descriptor, content)
+            finally:
+                os.close(descriptor)
             self._finish(temporary, target, modified)
         except BaseException:
             _forget(temporary)
@@ -123,6 +125,13 @@ class Mirror:
         probe = self.state / "Case"
         probe.touch()
         return (self.state / "cASE").exists()
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Write all of ``content``, of which a system call takes 2 GiB at the most. Raises ``OSError``."""
+    written = os.write(descriptor, content)
+    while written < len(content):
+        written += os.write(descriptor, memoryview(content)[written:])
 
 
 def _forget(path: str) -> None:
