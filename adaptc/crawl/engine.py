@@ -18,7 +18,7 @@ from adaptc.crawl.names import name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.origins import Origins, RobotsTask
 from adaptc.crawl.pace import Pace
-from adaptc.crawl.rows import Row, State
+from adaptc.crawl.rows import Row, State, Unnamed
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.waiting import Task, Waiting
 from adaptc.crawl.weburl import parts_of
@@ -68,20 +68,20 @@ class Engine:
     def _claim_names(self) -> None:
         """Give a name to every URL of the level before the first is asked for, in the order of ranks."""
         last = -1
-        while rows := self.frontier.queued(last, _WINDOW):
+        while rows := self.frontier.unnamed(last, _WINDOW):
             with self.frontier:
-                self.frontier.set_names([(self._claimed(row), row.id) for row in rows if row.name is None])
-            last = rows[-1].rank or 0
+                self.frontier.set_names([(self._claimed(row), row.id) for row in rows])
+            last = rows[-1].rank
 
-    def _claimed(self, row: Row) -> str:
+    def _claimed(self, row: Unnamed) -> str:
         return self.claims.claim(name_of(self._named_after(row), self.options.names))
 
-    def _named_after(self, row: Row) -> str:
+    def _named_after(self, row: Unnamed) -> str:
         """Return the URL that gives the name: what was redirected keeps the name that was asked for (as in wget).
 
         But not where only a slash was added, since the name would stand in the way of what is below.
         """
-        origin = row
+        origin: Unnamed | Row = row
         is_redirected = (row.place or "").startswith("redirect")
         while is_redirected and not self.options.names.trust_server_names and origin.parent is not None:
             parent = self.frontier.by_id(origin.parent)
