@@ -220,6 +220,19 @@ class Frontier:
             yield from map(Row._make, rows)
             last = rows[-1][0]
 
+    def stored_ending(self, ending: str) -> list[int]:
+        """Return the ids of the URLs that this run stored and that end so."""
+        rows = self._db.execute(
+            f"SELECT id FROM urls WHERE state = {State.STORED} AND run = ? AND substr(url, ?) = ?",
+            (self.run, -len(ending), ending),
+        )
+        return [row[0] for row in rows]
+
+    def stored_types(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield URL, name and media type of each file of this run."""
+        stored = f"state = {State.STORED} AND run = ? AND name IS NOT NULL"
+        yield from self._db.execute(f"SELECT url, name, type FROM urls WHERE {stored} ORDER BY id", (self.run,))
+
     def update(self, number: int, state: State, **values: Any) -> None:
         """Set the state of a URL and other columns."""
         self._db.execute(_update(tuple(values)), (state, *values.values(), number))

@@ -159,7 +159,7 @@ class Settler:
         head = response.head
         if row.depth == 0 and kept.kind is Kind.PAGE:
             self.frontier.set_meta(policy_key(parts_of(row.url).origin), head.get("content-security-policy"))
-        state = State.CHECKED if kept.name is None else State.STORED
+        state, decision = (State.CHECKED, "checked") if kept.name is None else (State.STORED, "stored")
         with self.frontier:
             if kept.found is not None:
                 self.links.add(row, kept.found)
@@ -170,7 +170,7 @@ class Settler:
             )  # fmt: skip
         self._count(kept.kind, response.size)
         self.journal.write(
-            state.name.lower(), row.url, status=head.status, type=head.media_type, bytes=response.size,
+            decision, row.url, status=head.status, type=head.media_type, bytes=response.size,
             seconds=round(response.seconds, 4), file=kept.name, referrer=self._referrer(row), reason=kept.reason,
         )  # fmt: skip
 
