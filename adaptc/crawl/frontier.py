@@ -273,9 +273,11 @@ class Frontier:
         self._db.executemany("UPDATE urls SET name = ? WHERE id = ?", names)
 
     def forget(self, number: int) -> None:
-        """Forget that a URL was stored, and its name."""
+        """Forget that a URL was stored, and its name; what this run could not have stays a failure."""
         self._db.execute(
-            "UPDATE urls SET state = ?, name = NULL, etag = NULL, modified = NULL WHERE id = ?", (State.GONE, number)
+            f"UPDATE urls SET state = iif(state = {State.FAILED}, state, {State.GONE}), name = NULL, etag = NULL, "
+            "modified = NULL WHERE id = ?",
+            (number,),
         )
 
     # ---- files that may be cut off

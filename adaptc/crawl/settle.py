@@ -58,7 +58,7 @@ class Settler:
         self.links = Links(options, scope, frontier, journal)
         self.keeping = Keeping(options, scope, frontier, mirror, claims, is_raw=archive is not None)
         self.limit: Refusal | None = None
-        self.stored_bytes = self.pages = self.files = 0
+        self.stored_bytes = self.pages = self.files = self.kept = 0
 
     def from_disk(self, row: Row) -> bool:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
@@ -68,6 +68,7 @@ class Settler:
         with self.frontier:
             self.links.add(row, found)
             self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
+        self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
         return True
 
@@ -79,7 +80,7 @@ class Settler:
         if response.refused is not None:
             self._refused_by_head(row, response.refused, head)
         elif response.error:
-            self._fail(row, response.error, response.message, None)
+            self._fail(row, response.error, f"could not be had: {response.message}", None)
         elif head.status in _REDIRECTS and head.get("location"):
             self._redirect(task, head.get("location") or "", head.status)
         elif head.status == 304 and task.conditional:
@@ -191,6 +192,7 @@ class Settler:
         with self.frontier:
             self.links.add(row, found)
             self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
+        self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)
 
     def _links_on_disk(self, row: Row) -> Discovered:
