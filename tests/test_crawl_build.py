@@ -71,7 +71,8 @@ def test_a_second_build_loads_and_builds_what_changed(tmp_path: Path, capsys: py
         capsys.readouterr()
         build(f"{server.base}/", tmp_path / "opt", "--explain")
     said = capsys.readouterr().out
-    assert "1 files, " in said
+    assert "1 file, " in said
+    assert "1 kept as they were" in said
     assert "built 1, removed 0" in said
     assert "full/a.html:" in said
 

@@ -158,8 +158,71 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert (record["diagnostics"][0]["path"], record["diagnostics"][0]["line"]) == (server.base + "/", 1)
 
 
+def test_a_spider_leaves_a_mirror_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(SITE | {"/robots.txt": "User-agent: *"}) as server:
+        before = crawl(server, tmp_path / "m").files()
+        table = (tmp_path / "m/.adaptc/mirror.json").read_text()
+        for option in ("--spider", "--delete-after", "--spider --purge"):
+            capsys.readouterr()
+            assert crawl(server, tmp_path / "m", option).files() == before
+            assert "former crawl" not in capsys.readouterr().err
+            assert (tmp_path / "m/.adaptc/mirror.json").read_text() == table
+
+
+def test_the_summary_tells_why_a_crawl_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m", "--quota 10")
+        assert "; --quota 10 is used up. See " in capsys.readouterr().out
+        crawl(server, tmp_path / "n", "--max-pages 1 --format json")
+        assert json.loads(capsys.readouterr().out)["stopped"] == "--max-pages 1 is reached"
+
+
+def test_the_summary_tells_what_stayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m")
+        capsys.readouterr()
+        crawl(server, tmp_path / "m", "-nc")
+    assert capsys.readouterr().out.startswith("0 files, ")
+
+
 def test_urls_of_a_file(tmp_path: Path) -> None:
     with serving({"/a": "a", "/b": "b"}) as server:
         (tmp_path / "urls").write_text(f"# two\n{server.base}/a\n\n  {server.base}/b\n")
         outcome = crawl(server, tmp_path / "m", f"-i {tmp_path}/urls", start="")
     assert outcome.files() == {"a", "b"}
+
+
+def test_a_line_that_is_no_url_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "urls").write_text("# two\n\nftp://h/\n")
+    assert run(["crawl", "-i", f"{tmp_path}/urls", "-o", str(tmp_path / "m")]) == 2
+    assert f"{tmp_path}/urls:3: 'ftp://h/' is not a URL of the web" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--warc-cdx", "--warc-cdx needs --warc-file"),
+        ("--warc-header a:b", "--warc-header needs --warc-file"),
+        ("--warc-file {folder}/w --warc-header a", "--warc-header 'a' is not a field: Name: value"),
+        ("--password x", "--password needs --user"),
+        ("--proxy-password x", "--proxy-password needs --proxy-user"),
+        ("--certificate {folder}/none", "'{folder}/none' does not exist"),
+        ("--private-key {folder}/none", "'{folder}/none' does not exist"),
+        ("--ca-certificate {folder}/none", "'{folder}/none' does not exist"),
+    ],
+)
+def test_what_cannot_work_is_said_before_work_starts(
+    options: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = options.format(folder=tmp_path).split()
+    assert run(["crawl", "http://h.invalid/", "-o", str(tmp_path / "m"), *words]) == 2
+    assert said.format(folder=tmp_path) in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_failure_of_the_network_reads_as_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = str(tmp_path / "m")
+    assert run(["crawl", "http://127.0.0.1:1/", "-o", output]) == 4
+    assert "error: http://127.0.0.1:1/ could not be had: Failed to connect" in capsys.readouterr().err
+    run(["crawl", "--explain", "http://127.0.0.1:1/", "-o", output])
+    assert "was asked for and could not be had: Failed to connect" in capsys.readouterr().out

@@ -24,6 +24,7 @@ def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOption
     urls = [one for one in arguments if one[:1] not in ("+", "-")] + _listed(given["input_file"])
     if not urls:
         raise UsageError("name a URL to crawl")
+    _check_companions(given, urls)
     rules = (*given["filter"], *(one for one in arguments if one[:1] in ("+", "-")))
     return CrawlOptions(
         tuple(urls),
@@ -39,13 +40,34 @@ def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOption
             purge=given["purge"],
             delete_after=given["delete_after"],
         ),
-        RecordOptions(given["warc_file"], given["warc_cdx"], given["warc_compression"], tuple(given["warc_header"])),
+        _records(given),
         robots=given["robots"],
         sitemaps=given["sitemaps"],
         spider=given["spider"],
         convert_links=given["convert_links"],
         backup_converted=given["backup_converted"],
     )
+
+
+# Options that do nothing without another, which was forgotten then
+_COMPANIONS = (("warc_cdx", "warc_file"), ("warc_header", "warc_file"), ("proxy_password", "proxy_user"))
+
+
+def _check_companions(given: dict[str, Any], urls: list[str]) -> None:
+    for name, needed in _COMPANIONS:
+        if given[name] and given[needed] is None:
+            raise UsageError(f"{_flag(name)} needs {_flag(needed)}")
+    if given["password"] is not None and given["user"] is None and not any(map(credentials_in, urls)):
+        raise UsageError("--password needs --user")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _records(given: dict[str, Any]) -> RecordOptions:
+    headers = tuple(_header(line, "--warc-header") for line in given["warc_header"])
+    return RecordOptions(given["warc_file"], given["warc_cdx"], given["warc_compression"], headers)
 
 
 def _listed(path: Path | None) -> list[str]:
@@ -55,7 +77,11 @@ def _listed(path: Path | None) -> list[str]:
         lines = sys.stdin if str(path) == "-" else path.read_text("utf-8").splitlines()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    listed = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
+    for number, line in listed:
+        if start_url(line) is None:
+            raise UsageError(f"{path}:{number}: {line!r} is not a URL of the web (http or https)")
+    return [line for _, line in listed]
 
 
 def _scope(given: dict[str, Any], rules: tuple[str, ...]) -> ScopeOptions:
@@ -103,7 +129,7 @@ def _network(given: dict[str, Any], urls: list[str]) -> NetworkOptions:
     timeout = given["timeout"]
     return replace(
         options,
-        headers=tuple(_header(line) for line in given["header"]),
+        headers=tuple(_header(line, "--header") for line in given["header"]),
         user_agent=options.user_agent if given["user_agent"] is None else given["user_agent"],
         all_connections=max(options.all_connections, options.connections),
         limit_rate=int(given["limit_rate"]),
@@ -128,10 +154,10 @@ def _status(written: str) -> int:
     return int(written)
 
 
-def _header(line: str) -> str:
+def _header(line: str, option: str) -> str:
     name, colon, _ = line.partition(":")
     if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or "\n" in line or "\r" in line:
-        raise UsageError(f"--header {line!r} is not a field: Name: value")
+        raise UsageError(f"{option} {line!r} is not a field: Name: value")
     return line
 
 

@@ -15,6 +15,7 @@ import click
 from adaptc.cli.crawl_missing import refuse_missing
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -190,10 +191,10 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("--proxy-user", type=str, metavar="NAME", help="For the proxy."),
         _value("--proxy-password", type=str, metavar="TEXT", help="The password of --proxy-user."),
         _off("--no-check-certificate", "check_certificate", "Accept any certificate."),
-        _value("--ca-certificate", type=_FILE, metavar="FILE", help="Authorities to trust."),
+        _value("--ca-certificate", type=_READ, metavar="FILE", help="Authorities to trust."),
         _value("--ca-directory", type=_FOLDER, metavar="DIR", help="A directory of authorities."),
-        _value("--certificate", type=_FILE, metavar="FILE", help="The client's certificate (PEM)."),
-        _value("--private-key", type=_FILE, metavar="FILE", help="Its key (PEM)."),
+        _value("--certificate", type=_READ, metavar="FILE", help="The client's certificate (PEM)."),
+        _value("--private-key", type=_READ, metavar="FILE", help="Its key (PEM)."),
         _flag("-4", "--inet4-only", help="Only IPv4."),
         _flag("-6", "--inet6-only", help="Only IPv6."),
         _value("--bind-address", type=str, metavar="ADDRESS", help="The own address."),
@@ -229,8 +230,17 @@ GROUPS: dict[str, tuple[Row, ...]] = {
 _ALREADY = ("-r", "--recursive", "-x", "--force-directories")
 
 
+_RULES = ("+", "-*", "-mime:")  # how arguments begin that are HTTrack's filters, and no options
+
+
 class GroupedCommand(click.Command):
     """A command whose ``--help`` shows the options of ``GROUPS`` under their headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command line on which filters may stand beside URLs, as in HTTrack, in their order."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        valued = {name for one in options if not one.is_flag for name in one.opts}
+        return super().parse_args(ctx, _with_filters(args, valued))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of no group last."""
@@ -240,6 +250,16 @@ class GroupedCommand(click.Command):
             _write_options(heading, [one for one in left if first & {*one.opts, *one.secondary_opts}], ctx, formatter)
             left = [one for one in left if not first & {*one.opts, *one.secondary_opts}]
         _write_options("Other options", left, ctx, formatter)
+
+
+def _with_filters(arguments: list[str], valued: set[str]) -> list[str]:
+    """Return arguments with each filter as the value of ``--filter``; ``valued`` are the options that take a value."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    before = ["", *arguments]
+    return [
+        f"--filter={one}" if place < end and one.startswith(_RULES) and before[place] not in valued else one
+        for place, one in enumerate(arguments)
+    ]
 
 
 def _write_options(

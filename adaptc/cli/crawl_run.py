@@ -37,10 +37,12 @@ def crawl_summary(result: CrawlResult) -> str:
 
     rate = result.files / result.seconds if result.seconds else 0.0
     again = "went on: " if result.resumed else ""
+    kept = f", {result.kept:,} kept as they were" if result.kept else ""
+    stopped = f"; {result.stopped}" if result.stopped else ""
     return (
-        f"{again}{result.files:,} files, {written_bytes(result.received)} in {result.seconds:.1f} s "
-        f"({rate:,.0f} a second); {result.failed:,} failed, {result.refused:,} links not followed. "
-        f"See {result.output}/.adaptc/crawl.jsonl"
+        f"{again}{result.files:,} {'file' if result.files == 1 else 'files'}, {written_bytes(result.received)} in "
+        f"{result.seconds:.1f} s ({rate:,.0f} a second){kept}; {result.failed:,} failed, {result.refused:,} links not "
+        f"followed{stopped}. See {result.output}/.adaptc/crawl.jsonl"
     )
 
 
@@ -50,11 +52,13 @@ def crawl_record(result: CrawlResult) -> dict[str, Any]:
         "output": str(result.output),
         "files": result.files,
         "bytes": result.received,
+        "kept": result.kept,
         "stored": result.stored,
         "failed": result.failed,
         "refused": result.refused,
         "resumed": result.resumed,
         "failures": sorted(result.failures),
+        "stopped": result.stopped,
     }
 
 

@@ -53,7 +53,8 @@ def dechunked(body: bytes) -> bytes:
 
 def is_chunked(head: Head) -> bool:
     """Whether the body came in chunks."""
-    return any("chunked" in value.lower() for value in head.all("transfer-encoding"))
+    fields = head.all("transfer-encoding")
+    return bool(fields) and any("chunked" in value.lower() for value in fields)
 
 
 def is_coded(head: Head) -> bool:
@@ -62,8 +63,10 @@ def is_coded(head: Head) -> bool:
 
 
 def _tokens(head: Head) -> list[str]:
-    written = ",".join(head.all("content-encoding")).lower()
-    found = [token.strip().removeprefix("x-") for token in written.split(",")]
+    fields = head.all("content-encoding")
+    if not fields:
+        return []
+    found = [token.strip().removeprefix("x-") for token in ",".join(fields).lower().split(",")]
     return [token for token in found if token and token != "identity"]
 
 

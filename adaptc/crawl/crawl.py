@@ -38,19 +38,22 @@ class CrawlBusy(Exception):
 class CrawlResult:
     """What a crawl did.
 
-    ``files`` and ``received`` (bytes of bodies) are of this process; the counts are those of the whole run, what an
-    interrupted one had done included. ``failures`` are the classes of errors: network, tls, auth, protocol, server.
+    ``files``, ``received`` (bytes of bodies) and ``kept`` (files that stayed: not modified, or ``--no-clobber``) are
+    of this process; the counts are those of the whole run, what an interrupted one had done included. ``failures`` are
+    the classes of errors: network, tls, auth, protocol, server. ``stopped`` says which limit ended the crawl early.
     """
 
     output: Path
     files: int
     received: int
+    kept: int
     seconds: float
     stored: int
     failed: int
     refused: int
     resumed: bool
     failures: frozenset[str]
+    stopped: str | None
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -101,9 +104,9 @@ def crawl(
         diagnostics = _completed(options, settler)
         frontier.end_run()
         return CrawlResult(
-            options.output, settler.files, settler.stored_bytes, time.monotonic() - began,
+            options.output, settler.files, settler.stored_bytes, settler.kept, time.monotonic() - began,
             frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
-            resumed, frontier.failure_rules(), diagnostics,
+            resumed, frontier.failure_rules(), settler.limit.reason if settler.limit else None, diagnostics,
         )  # fmt: skip
 
 
@@ -114,6 +117,8 @@ def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...
         frontier.give_up(*settler.limit)
     merge_twins(frontier, mirror, claims, options.names.default_page)
     converted = _converted(options, frontier, mirror)
+    if options.spider or options.again.delete_after:  # the files of a former crawl are none of its business
+        return tuple(broken_links(frontier))
     # a crawl that ended early did not look for everything
     gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
     write_table(frontier, mirror, options.names)

@@ -46,36 +46,49 @@ _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the lea
 
 
 class _Transfer:
-    """A transfer under way: collects head and body as libcurl hands them over.
+    """What one libcurl handle has under way: collects head and body as libcurl hands them over.
 
     ``lines`` are those of every head: libcurl may send several requests for one (100 Continue, 401 before a Digest,
-    CONNECT to a proxy), and hands over the body of the last.
+    CONNECT to a proxy), and hands over the body of the last. ``asked`` are the method and the fields that the handle
+    is set to.
     """
 
-    __slots__ = ("chunks", "file", "head", "lines", "received", "refused", "request", "sent")
+    __slots__ = ("asked", "chunks", "file", "head", "lines", "received", "refused", "request", "sent")
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __init__(self) -> None:
         self.lines: list[bytes] = []
-        self.head: Head | None = None
         self.chunks: list[bytes] = []
+        self.sent: list[bytes] = []
+        self.asked: tuple[str, tuple[str, ...]] | None = None
+
+    def begin(self, request: Request) -> None:
+        """Get ready for a request."""
+        self.request = request
+        self.lines.clear()
+        self.chunks.clear()
+        self.sent.clear()
+        self.head: Head | None = None
         self.file: IO[bytes] | None = None
         self.received = 0
         self.refused: Refusal | None = None
-        self.sent: list[bytes] = []
 
     def parsed(self) -> Head:
         """Return the last head."""
         if self.head is None:
-            first = max((n for n, line in enumerate(self.lines) if line.startswith(b"HTTP/")), default=0)
-            self.head = parse_head(b"".join(self.lines[first:]))
+            self.head = parse_head(b"".join(self.lines[self._last_head() :]))
         return self.head
+
+    def _last_head(self) -> int:
+        """Return the line that begins the last head."""
+        first = len(self.lines) - 1
+        while first > 0 and not self.lines[first].startswith(b"HTTP/"):
+            first -= 1
+        return max(first, 0)
 
     @property
     def challenged(self) -> bool:
         """Whether an earlier head asked for Basic, and not for Digest too."""
-        first = max((n for n, line in enumerate(self.lines) if line.startswith(b"HTTP/")), default=0)
-        fields = b"".join(self.lines[:first]).lower()
+        fields = b"".join(self.lines[: self._last_head()]).lower()
         return b"www-authenticate: basic" in fields and b"www-authenticate: digest" not in fields
 
     def on_body(self, chunk: bytes) -> int | None:
@@ -116,7 +129,7 @@ class CurlFetcher:
         for shared in (pycurl.LOCK_DATA_COOKIE, pycurl.LOCK_DATA_DNS, pycurl.LOCK_DATA_SSL_SESSION):
             self._share.setopt(pycurl.SH_SHARE, shared)
         self._idle: list[pycurl.Curl] = []
-        self._all: list[pycurl.Curl] = []
+        self._transfers: dict[pycurl.Curl, _Transfer] = {}  # of every handle
         self._under_way: dict[pycurl.Curl, _Transfer] = {}
         self._rate = _Rate(options.limit_rate)
         self._own = own_headers(options)
@@ -128,9 +141,9 @@ class CurlFetcher:
     def start(self, request: Request) -> None:
         """Begin a request."""
         curl = self._idle.pop() if self._idle else self._made()
-        transfer = _Transfer(request)
+        transfer = self._under_way[curl] = self._transfers[curl]
+        transfer.begin(request)
         self._ask(curl, request, transfer)
-        self._under_way[curl] = transfer
         self._multi.add_handle(curl)
         self.active += 1
 
@@ -155,7 +168,7 @@ class CurlFetcher:
             write_atomic(str(self.options.save_cookies.absolute()), lines.encode(), 0o600)
         for curl in list(self._under_way):
             self._multi.remove_handle(curl)
-        for curl in self._all:
+        for curl in self._transfers:
             curl.close()
         self._multi.close()
         self._share.close()
@@ -205,10 +218,13 @@ class CurlFetcher:
 
     def _made(self) -> pycurl.Curl:
         curl = pycurl.Curl()
-        self._all.append(curl)
+        transfer = self._transfers[curl] = _Transfer()
         set_up(curl, self.options)
         curl.setopt(pycurl.SHARE, self._share)
+        curl.setopt(pycurl.HEADERFUNCTION, transfer.lines.append)
+        curl.setopt(pycurl.WRITEFUNCTION, transfer.on_body)
         if self.recording:
+            curl.setopt(pycurl.DEBUGFUNCTION, transfer.on_debug)
             curl.setopt(pycurl.VERBOSE, 1)
             curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)  # a WARC file holds what came over the wire
         return curl
@@ -217,15 +233,11 @@ class CurlFetcher:
         curl.setopt(pycurl.URL, request.url.encode())
         if request.url.startswith("https:"):
             set_authorities(curl, self.options)
-        if request.method == "HEAD":
-            curl.setopt(pycurl.NOBODY, 1)
-        else:
-            curl.setopt(pycurl.HTTPGET, 1)
-        curl.setopt(pycurl.HTTPHEADER, [*self._own, *request.headers])
-        curl.setopt(pycurl.HEADERFUNCTION, transfer.lines.append)
-        curl.setopt(pycurl.WRITEFUNCTION, transfer.on_body)
-        if self.recording:
-            curl.setopt(pycurl.DEBUGFUNCTION, transfer.on_debug)
+        asked = (request.method, request.headers)
+        if transfer.asked != asked:
+            curl.setopt(pycurl.NOBODY if request.method == "HEAD" else pycurl.HTTPGET, 1)
+            curl.setopt(pycurl.HTTPHEADER, [*self._own, *request.headers])
+            transfer.asked = asked
         if self.options.auth:
             self._authenticate(curl, parts_of(request.url).host)
 

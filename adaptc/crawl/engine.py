@@ -18,13 +18,14 @@ from adaptc.crawl.names import name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.origins import Origins, RobotsTask
 from adaptc.crawl.pace import Pace
-from adaptc.crawl.rows import Row, State
+from adaptc.crawl.rows import Row, State, Unnamed
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.waiting import Task, Waiting
 from adaptc.crawl.weburl import parts_of
 
 _WINDOW = 1000  # rows of the frontier that are held
 _UNSETTLED = 16  # responses that wait to be settled at the most: a killed crawl asks for them again
+_TURN = 0.01  # seconds of settling in a row: half of a short way to a server and back
 _PATIENCE = 1.0  # seconds between looks at the clock when nothing happens
 
 
@@ -67,20 +68,20 @@ class Engine:
     def _claim_names(self) -> None:
         """Give a name to every URL of the level before the first is asked for, in the order of ranks."""
         last = -1
-        while rows := self.frontier.queued(last, _WINDOW):
+        while rows := self.frontier.unnamed(last, _WINDOW):
             with self.frontier:
-                self.frontier.set_names([(self._claimed(row), row.id) for row in rows if row.name is None])
-            last = rows[-1].rank or 0
+                self.frontier.set_names([(self._claimed(row), row.id) for row in rows])
+            last = rows[-1].rank
 
-    def _claimed(self, row: Row) -> str:
+    def _claimed(self, row: Unnamed) -> str:
         return self.claims.claim(name_of(self._named_after(row), self.options.names))
 
-    def _named_after(self, row: Row) -> str:
+    def _named_after(self, row: Unnamed) -> str:
         """Return the URL that gives the name: what was redirected keeps the name that was asked for (as in wget).
 
         But not where only a slash was added, since the name would stand in the way of what is below.
         """
-        origin = row
+        origin: Unnamed | Row = row
         is_redirected = (row.place or "").startswith("redirect")
         while is_redirected and not self.options.names.trust_server_names and origin.parent is not None:
             parent = self.frontier.by_id(origin.parent)
@@ -104,14 +105,23 @@ class Engine:
             self._arrived.extend(self._ended(self._patience()))
             if self._arrived:
                 self._keep_busy()
-                self._settle(self._arrived.popleft())
+                self._settle_arrived()
                 self.on_settled()
 
     def _keep_busy(self) -> None:
-        """Let the next requests go out before a page is parsed, so that the network does not wait for it."""
+        """Let the next requests go out before pages are parsed, so that the network does not wait for it."""
         if len(self._arrived) < _UNSETTLED and not self.options.network.wait:
             self._start()
             self._arrived.extend(self._ended(0.0))
+
+    def _settle_arrived(self) -> None:
+        """Settle what came, in one transaction, but not for so long that the network waits."""
+        until = time.monotonic() + _TURN
+        with self.frontier:
+            while self._arrived:
+                self._settle(self._arrived.popleft())
+                if time.monotonic() > until:
+                    return
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)

@@ -1,8 +1,7 @@
 """Every URL that was met, on disk (SQLite): what to fetch next, what came of it, and what is called how.
 
-Memory does not grow with the site: a batch of rows is held, and a bounded memory of URLs seen lately. Each response is
-one transaction, so a crawl that is killed goes on with nothing fetched twice but what was under way. In WAL mode a
-commit takes 36 us and needs no sync; after a power cut the last commits may be gone, never half of one.
+Memory does not grow with the site: a batch of rows is held, and a bounded memory of URLs seen lately. Responses that
+come together are one transaction, so a crawl that is killed goes on with nothing fetched twice but what was under way.
 
 URLs are fetched level by level, in the order of a sequential breadth-first crawl: a URL's rank is that of the page that
 led to it first, then its place there. Depth is therefore that of the shortest path, and names do not depend on timing.
@@ -10,59 +9,32 @@ led to it first, then its place there. Depth is therefore that of the shortest p
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from adaptc.crawl.rows import Found, Row, State
-from adaptc.crawl.schema import RANK, SCHEMA, SELECT_ROW, TABLES, UPSERT
+from adaptc.crawl.rows import Found, Row, State, Unnamed
+from adaptc.crawl.schema import RANK, SELECT_ROW, UPSERT
+from adaptc.crawl.store import Store
 
 _SEEN = 200_000  # URLs remembered in memory: about 30 MB
 _PARENTS = 1_000  # URLs remembered by id
 
 
-class Frontier:
+@lru_cache(maxsize=64)  # as many as there are callers
+def _update(names: tuple[str, ...]) -> str:
+    columns = "".join(f", {name} = ?" for name in names)
+    return f"UPDATE urls SET state = ?{columns} WHERE id = ?"
+
+
+class Frontier(Store):
     """The state of a crawl in the file ``path`` (``:memory:`` for tests)."""
 
     def __init__(self, path: Path | str) -> None:
-        self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        self._depth = 0
+        super().__init__(path)
         self._seen: dict[str, tuple[int, bool]] = {}
         self._urls: dict[int, str] = {}
-        self._claimed_directories: set[str] = set()
-        if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            self._db.executescript(TABLES)
-            self.set_meta("schema", str(SCHEMA))
-        self.run = int(self.meta("run") or 0)
-        self._partial = {row[0] for row in self._db.execute("SELECT url FROM partial")}  # large files: few
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def __enter__(self) -> Frontier:
-        """Begin a transaction, or go on in the one that is under way: a response and all that follows from it."""
-        if not self._depth:
-            self._db.execute("BEGIN")
-        self._depth += 1
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
-
-    def meta(self, key: str) -> str | None:
-        """Return a fact about the crawl."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Remember a fact about the crawl."""
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     # ---- runs
 
@@ -105,29 +77,32 @@ class Frontier:
 
     def add_start(self, url: str, position: int) -> None:
         """Enter a URL that the user named, at depth 0."""
-        self._insert(Found(url, 0, requisite=False, place="start"), State.FOUND, None, 0, position)
+        self._db.execute(UPSERT, self._entry(Found(url, 0, requisite=False, place="start"), None, 0, position))
 
     def add(self, parent: int | None, parent_rank: int, found: Iterable[Found]) -> None:
         """Enter the links of a page in their order; what is known already from an earlier place stays."""
+        rows = []
         for position, link in enumerate(found):
-            state = State.REFUSED if link.rule else State.FOUND
-            self._insert(link, state, parent, parent_rank, position)
+            rows.append(self._entry(link, parent, parent_rank, position))
             if len(self._seen) >= _SEEN:
                 self._seen.clear()
             # a refused link may be accepted at another place: as a requisite, or without nofollow
-            if state is State.FOUND:
+            if not link.rule:
                 self._seen[link.url] = (parent_rank, link.requisite)
+        if rows:
+            self._db.executemany(UPSERT, rows)
 
     def knows(self, url: str, parent_rank: int, requisite: bool) -> bool:
         """Whether a URL is known to wait, or to be done, from an earlier page; a "no" may be wrong, a "yes" never."""
         before = self._seen.get(url)
         return before is not None and before[0] <= parent_rank and (before[1] or not requisite)
 
-    def _insert(self, link: Found, state: State, parent: int | None, parent_rank: int, position: int) -> None:
-        self._db.execute(UPSERT, (
-            link.url, state, link.depth, parent_rank, position, parent, link.requisite, link.place, link.line, self.run,
-            link.rule or None, link.reason or None,
-        ))  # fmt: skip
+    def _entry(self, link: Found, parent: int | None, parent_rank: int, position: int) -> tuple[Any, ...]:
+        """Return the values of ``UPSERT``."""
+        return (
+            link.url, State.REFUSED if link.rule else State.FOUND, link.depth, parent_rank, position, parent,
+            link.requisite, link.place, link.line, self.run, link.rule or None, link.reason or None,
+        )  # fmt: skip
 
     # ---- fetching
 
@@ -148,7 +123,16 @@ class Frontier:
         rows = self._db.execute(
             f"{SELECT_ROW} WHERE state = {State.QUEUED} AND rank > ? ORDER BY rank LIMIT ?", (after, limit)
         )
-        return [Row(*row) for row in rows]
+        return list(map(Row._make, rows))
+
+    def unnamed(self, after: int, limit: int) -> list[Unnamed]:
+        """Return up to ``limit`` queued rows without a name behind rank ``after``, in the order of their ranks."""
+        rows = self._db.execute(
+            f"SELECT {','.join(Unnamed._fields)} FROM urls "
+            f"WHERE state = {State.QUEUED} AND rank > ? AND name IS NULL ORDER BY rank LIMIT ?",
+            (after, limit),
+        )
+        return list(map(Unnamed._make, rows))
 
     def count(self, *states: State) -> int:
         """Return how many URLs of this run are in one of ``states``."""
@@ -196,92 +180,44 @@ class Frontier:
             ).fetchall()
             if not rows:
                 return
-            yield from (Row(*row) for row in rows)
+            yield from map(Row._make, rows)
             last = rows[-1][0]
+
+    def stored_ending(self, ending: str) -> list[int]:
+        """Return the ids of the URLs that this run stored and that end so."""
+        rows = self._db.execute(
+            f"SELECT id FROM urls WHERE state = {State.STORED} AND run = ? AND substr(url, ?) = ?",
+            (self.run, -len(ending), ending),
+        )
+        return [row[0] for row in rows]
+
+    def stored_types(self) -> Iterator[tuple[str, str, str | None]]:
+        """Yield URL, name and media type of each file of this run."""
+        stored = f"state = {State.STORED} AND run = ? AND name IS NOT NULL"
+        yield from self._db.execute(f"SELECT url, name, type FROM urls WHERE {stored} ORDER BY id", (self.run,))
 
     def update(self, number: int, state: State, **values: Any) -> None:
         """Set the state of a URL and other columns."""
-        columns = "".join(f", {name} = ?" for name in values)
-        self._db.execute(f"UPDATE urls SET state = ?{columns} WHERE id = ?", (state, *values.values(), number))
+        self._db.execute(_update(tuple(values)), (state, *values.values(), number))
 
     def redirect(self, row: Row, url: str, refusal: tuple[str, str] | None) -> int:
         """Enter what ``row`` was redirected to, in the same level; return its id."""
         with_rank = Found(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
-        state = State.REFUSED if refusal else State.FOUND
-        self._insert(with_rank, state, row.id, row.rank or 0, 0)
+        self._db.execute(UPSERT, self._entry(with_rank, row.id, row.rank or 0, 0))
         found = self.row(url)
         assert found is not None
         return found.id
 
     # ---- names
 
-    def is_file(self, key: str) -> bool:
-        """Whether a URL has claimed this name."""
-        return self._db.execute("SELECT 1 FROM names WHERE key = ? AND is_file", (key,)).fetchone() is not None
-
-    def claim_key(self, key: str) -> bool:
-        """Claim a name's key for a file; return whether it was free: neither a file's nor a directory's."""
-        if not self._db.execute("INSERT OR IGNORE INTO names VALUES (?, 1)", (key,)).rowcount:
-            return False
-        directory = key.rpartition("/")[0]
-        while directory and directory not in self._claimed_directories:
-            self._db.execute("INSERT OR IGNORE INTO names VALUES (?, 0)", (directory,))
-            if len(self._claimed_directories) > _SEEN:
-                self._claimed_directories.clear()
-            self._claimed_directories.add(directory)
-            directory = directory.rpartition("/")[0]
-        return True
-
-    def release_key(self, key: str) -> None:
-        """Let a claimed name go."""
-        self._db.execute("DELETE FROM names WHERE key = ? AND is_file", (key,))
-
     def set_names(self, names: Iterable[tuple[str, int]]) -> None:
         """Give names to URLs: pairs of name and id."""
         self._db.executemany("UPDATE urls SET name = ? WHERE id = ?", names)
 
     def forget(self, number: int) -> None:
-        """Forget that a URL was stored, and its name."""
+        """Forget that a URL was stored, and its name; what this run could not have stays a failure."""
         self._db.execute(
-            "UPDATE urls SET state = ?, name = NULL, etag = NULL, modified = NULL WHERE id = ?", (State.GONE, number)
+            f"UPDATE urls SET state = iif(state = {State.FAILED}, state, {State.GONE}), name = NULL, etag = NULL, "
+            "modified = NULL WHERE id = ?",
+            (number,),
         )
-
-    # ---- files that may be cut off
-
-    def remember_partial(self, number: int, validator: str | None) -> None:
-        """Note under which validator the rest of a large file may be asked for, ``None`` when it may not."""
-        self._db.execute("INSERT OR REPLACE INTO partial VALUES (?, ?)", (number, validator))
-        self._partial.add(number)
-
-    def is_partial(self, number: int) -> bool:
-        """Whether a file was begun that may be gone on with."""
-        return number in self._partial
-
-    def partial(self, number: int) -> str | None:
-        """Return the validator of a file that was begun."""
-        row = self._db.execute("SELECT validator FROM partial WHERE url = ?", (number,)).fetchone()
-        return row[0] if row else None
-
-    # ---- links of a file
-
-    def remember_links(self, number: int, base: str, links: bytes) -> None:
-        """Keep what a file leads to, for reports and for the crawl after a 304."""
-        self._db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (number, base, links))
-
-    def links(self, number: int) -> tuple[str, bytes] | None:
-        """Return base URL and links of a file."""
-        row = self._db.execute("SELECT base, links FROM links WHERE url = ?", (number,)).fetchone()
-        return (row[0], row[1]) if row else None
-
-    # ---- robots.txt
-
-    def robots(self, origin: str) -> tuple[int, bytes] | None:
-        """Return status and content of an origin's robots.txt, if this run has read it."""
-        row = self._db.execute(
-            "SELECT status, rules FROM robots WHERE origin = ? AND run = ?", (origin, self.run)
-        ).fetchone()
-        return (row[0], row[1]) if row else None
-
-    def remember_robots(self, origin: str, status: int, rules: bytes) -> None:
-        """Keep an origin's robots.txt for this run."""
-        self._db.execute("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", (origin, status, rules, self.run))

@@ -45,7 +45,8 @@ class Head:
     @property
     def charset(self) -> str | None:
         """The charset that Content-Type names."""
-        found = _CHARSET.search(self.get("content-type") or "")
+        said = self._first.get("content-type") or ""
+        found = _CHARSET.search(said) if ";" in said else None
         return (found[1] or found[2]) if found else None
 
     @property

@@ -63,7 +63,7 @@ class Keeping:
         try:
             content = self._content(row, response)
         except Undecodable as problem:
-            raise Unkept("protocol", str(problem)) from None
+            raise Unkept("protocol", f"could not be read: {problem}") from None
         head = response.head
         kind = kind_of(head.media_type, row.place or "", _start_of(response, content))
         if content is None and kind in PARSED and response.file is not None:

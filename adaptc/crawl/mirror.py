@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
-import email.utils
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -63,8 +61,10 @@ class Mirror:
         temporary = f"{directory}/{TEMPORARY}new"
         try:
             descriptor = os.open(temporary, _CREATE, 0o644)
-            with open(descriptor, "wb", buffering=0) as file:
-                file.write(content)
+            try:
+                _write_all(descriptor, content)
+            finally:
+                os.close(descriptor)
             self._finish(temporary, target, modified)
         except BaseException:
             _forget(temporary)
@@ -127,6 +127,13 @@ class Mirror:
         return (self.state / "cASE").exists()
 
 
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Write all of ``content``, of which a system call takes 2 GiB at the most. Raises ``OSError``."""
+    written = os.write(descriptor, content)
+    while written < len(content):
+        written += os.write(descriptor, memoryview(content)[written:])
+
+
 def _forget(path: str) -> None:
     try:
         os.unlink(path)
@@ -139,6 +146,9 @@ def http_time(written: str | None) -> float | None:
     """Return a field's date (RFC 9110, section 5.6.7) in seconds since 1970, ``None`` when it is none."""
     if written is None:
         return None
+    import calendar
+    import email.utils
+
     try:
         return float(calendar.timegm(email.utils.parsedate_to_datetime(written).utctimetuple()))
     except (ValueError, OverflowError):
@@ -147,4 +157,6 @@ def http_time(written: str | None) -> float | None:
 
 def http_date(seconds: float) -> str:
     """Return a time as HTTP writes it."""
+    import email.utils
+
     return email.utils.formatdate(seconds, usegmt=True)

@@ -8,7 +8,6 @@ keep a digest of what was cut, and names that Windows reserves are escaped in th
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +21,8 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _ALWAYS = re.compile(r"[/\\\x00]")
 _WINDOWS = re.compile(r'[\\|/:?"*<>]')
+_SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")  # what most names are
+_KEEPING = frozenset({"unix", "nocontrol", "ascii"})  # the modes that leave such names alone
 _OURS = ".adaptc"  # the directory of the crawl's own state, which no URL may name
 
 
@@ -53,13 +54,13 @@ class NameOptions:
 def name_of(url: str, options: NameOptions) -> str:
     """Return the path, relative to the output, that the file of a normalised URL asks for."""
     found = parts_of(url)
-    return _directory_name(found._replace(path=found.directory, query=None), options) + safe_step(
-        _file_step(found, options), options
-    )
+    directory = _directory_name(found.scheme, found.host, found.port, found.directory, options)
+    return directory + safe_step(_file_step(found, options), options)
 
 
 @lru_cache(maxsize=4096)  # a directory has many files
-def _directory_name(found: Parts, options: NameOptions) -> str:
+def _directory_name(scheme: str, host: str, port: int, directory: str, options: NameOptions) -> str:
+    found = Parts(scheme, host, port, directory, None)
     steps = [*_host_steps(found, options), *_directory_steps(found, options)]
     return "".join(f"{safe_step(step, options)}/" for step in steps)
 
@@ -148,6 +149,8 @@ def adjusted(name: str, media_type: str, options: NameOptions) -> str:
 
 def safe_step(step: str, options: NameOptions) -> str:
     """Return one segment of a path as the file system may have it: never empty, ``.``, ``..`` or ours."""
+    if _SAFE.fullmatch(step) and options.restrict <= _KEEPING:
+        return step
     step = _recased(_ALWAYS.sub(_escape, step), options)
     if "nocontrol" not in options.restrict:
         step = _CONTROL.sub(_escape, step)
@@ -193,6 +196,8 @@ def _shortened(step: str) -> str:
     encoded = step.encode()
     if len(encoded) <= MAX_NAME:
         return step
+    import hashlib
+
     stem, dot, extension = step.rpartition(".")
     extension = dot + extension if stem and len(extension) <= 8 else ""
     tail = f"~{hashlib.sha256(encoded).hexdigest()[:_TAIL]}{extension}"

@@ -6,7 +6,6 @@ there are; with it, or a Crawl-delay, requests to a host do not overlap.
 
 from __future__ import annotations
 
-import email.utils
 import random
 from dataclasses import dataclass
 
@@ -107,6 +106,8 @@ def retry_after(value: str | None, now: float) -> float | None:
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value)
+    import email.utils
+
     try:
         date = email.utils.parsedate_to_datetime(value)
     except ValueError:

@@ -45,6 +45,16 @@ class Row(NamedTuple):
     reason: str | None
 
 
+class Unnamed(NamedTuple):
+    """What of a queued URL without a name gives it one."""
+
+    id: int
+    url: str
+    place: str | None
+    parent: int | None
+    rank: int
+
+
 class Found(NamedTuple):
     """A link that was met and decided on. ``place`` is as ``Reference.where``; a refused one says why."""
 

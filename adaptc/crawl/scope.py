@@ -191,10 +191,10 @@ class Scope:
 
     def name_refusal(self, name: str) -> Refusal | None:
         """Return why a file of this name is not kept, by ``--accept`` and ``--reject``."""
-        fold = self.options.ignore_case
-        if self.options.accept and not any(matches_name(name, one, fold) for one in self.options.accept):
+        accept, reject, fold = self.options.accept, self.options.reject, self.options.ignore_case
+        if accept and not any(matches_name(name, one, fold) for one in accept):
             return Refusal("accept", f"--accept does not name {name}")
-        if any(matches_name(name, one, fold) for one in self.options.reject):
+        if reject and any(matches_name(name, one, fold) for one in reject):
             return Refusal("reject", f"--reject names {name}")
         return None
 
@@ -245,6 +245,8 @@ def has_html_suffix(name: str) -> bool:
 
 def has_repeats(path: str, limit: int) -> bool:
     """Whether a name, or a pair of names, stands in a path more than ``limit`` times one after the other."""
+    if path.count("/") <= limit:
+        return False
     steps = path.split("/")
     for size in (1, 2, 3):
         run = 0

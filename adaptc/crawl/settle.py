@@ -58,7 +58,7 @@ class Settler:
         self.links = Links(options, scope, frontier, journal)
         self.keeping = Keeping(options, scope, frontier, mirror, claims, is_raw=archive is not None)
         self.limit: Refusal | None = None
-        self.stored_bytes = self.pages = self.files = 0
+        self.stored_bytes = self.pages = self.files = self.kept = 0
 
     def from_disk(self, row: Row) -> bool:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
@@ -68,6 +68,7 @@ class Settler:
         with self.frontier:
             self.links.add(row, found)
             self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
+        self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
         return True
 
@@ -79,7 +80,7 @@ class Settler:
         if response.refused is not None:
             self._refused_by_head(row, response.refused, head)
         elif response.error:
-            self._fail(row, response.error, response.message, None)
+            self._fail(row, response.error, f"could not be had: {response.message}", None)
         elif head.status in _REDIRECTS and head.get("location"):
             self._redirect(task, head.get("location") or "", head.status)
         elif head.status == 304 and task.conditional:
@@ -159,7 +160,7 @@ class Settler:
         head = response.head
         if row.depth == 0 and kept.kind is Kind.PAGE:
             self.frontier.set_meta(policy_key(parts_of(row.url).origin), head.get("content-security-policy"))
-        state = State.CHECKED if kept.name is None else State.STORED
+        state, decision = (State.CHECKED, "checked") if kept.name is None else (State.STORED, "stored")
         with self.frontier:
             if kept.found is not None:
                 self.links.add(row, kept.found)
@@ -170,7 +171,7 @@ class Settler:
             )  # fmt: skip
         self._count(kept.kind, response.size)
         self.journal.write(
-            state.name.lower(), row.url, status=head.status, type=head.media_type, bytes=response.size,
+            decision, row.url, status=head.status, type=head.media_type, bytes=response.size,
             seconds=round(response.seconds, 4), file=kept.name, referrer=self._referrer(row), reason=kept.reason,
         )  # fmt: skip
 
@@ -191,6 +192,7 @@ class Settler:
         with self.frontier:
             self.links.add(row, found)
             self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
+        self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)
 
     def _links_on_disk(self, row: Row) -> Discovered:

@@ -9,8 +9,6 @@ from adaptc import media
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.names import NameOptions, docroot_of
-from adaptc.crawl.rows import Row, State
-from adaptc.crawl.weburl import parts_of
 from adaptc.fs import write_atomic
 
 NAME = "mirror.json"
@@ -30,18 +28,15 @@ def write_table(frontier: Frontier, mirror: Mirror, options: NameOptions) -> Non
     """Write the table of every docroot that the mirror holds."""
     docroots: dict[str, dict[str, Any]] = {}
     names: dict[str, str] = {}
-    for row in frontier.rows(State.STORED):
-        if row.name is None:
-            continue
-        origin = parts_of(row.url).origin
+    for url, name, media_type in frontier.stored_types():
+        origin = "/".join(url.split("/", 3)[:3])
         if origin not in names:
-            names[origin] = docroot_of(row.url, options)
+            names[origin] = docroot_of(url, options)
             docroots.setdefault(names[origin], _entry(origin, frontier, options))
         docroot = names[origin]
-        entry = docroots[docroot]
-        told = _told_type(row, row.name)
+        told = _told_type(media_type, name)
         if told is not None:
-            entry["types"][row.name.removeprefix(f"{docroot}/") if docroot else row.name] = told
+            docroots[docroot]["types"][name.removeprefix(f"{docroot}/") if docroot else name] = told
     content = json.dumps({"schema": _SCHEMA, "docroots": docroots}, indent=1, sort_keys=True)
     write_atomic(str(mirror.state / NAME), f"{content}\n".encode())
 
@@ -51,7 +46,7 @@ def _entry(origin: str, frontier: Frontier, options: NameOptions) -> dict[str, A
     return {"base_url": f"{origin}/" if keeps_paths else None, "csp": frontier.meta(policy_key(origin)), "types": {}}
 
 
-def _told_type(row: Row, name: str) -> str | None:
+def _told_type(media_type: str | None, name: str) -> str | None:
     """Return the media type of the response, where it says another than the name of the file."""
-    told = media.JS if row.type in _SCRIPTS else row.type
+    told = media.JS if media_type in _SCRIPTS else media_type
     return told if told in _KNOWN and told != media.by_name(name) else None

@@ -10,9 +10,7 @@ from adaptc.crawl.rows import Row, State
 
 def merge_twins(frontier: Frontier, mirror: Mirror, claims: Claims, default_page: str) -> None:
     """Keep one file for a directory and its default page where their bytes are equal; links to both lead to it."""
-    ending = f"/{default_page}"
-    pages = [row.id for row in frontier.rows(State.STORED) if row.url.endswith(ending)]
-    for number in pages:
+    for number in frontier.stored_ending(f"/{default_page}"):
         page = frontier.by_id(number)
         directory = frontier.row(page.url.removesuffix(default_page)) if page is not None else None
         if page is not None and directory is not None and directory.state == State.STORED:

@@ -26,14 +26,14 @@ class WarcFile:
         assert options.warc is not None
         self.path = options.warc.with_name(options.warc.name + (".warc.gz" if options.warc_compression else ".warc"))
         self.cdx_path = options.warc.with_name(options.warc.name + ".cdx") if options.warc_cdx else None
+        fields = {"software": f"adaptc/{VERSION}", "format": "WARC File Format 1.1"}
+        fields |= dict(_field(line) for line in options.warc_headers)
         try:
             self._file: IO[bytes] = open(self.path, "ab")  # noqa: SIM115
         except OSError as error:
             raise UsageError(f"--warc-file {self.path}: {error.strerror}") from None
         self._writer: Any = WARCWriter(self._file, gzip=options.warc_compression, warc_version="WARC/1.1")
         self._lines: list[str] = []
-        fields = {"software": f"adaptc/{VERSION}", "format": "WARC File Format 1.1"}
-        fields |= dict(_field(line) for line in options.warc_headers)
         self._writer.write_record(self._writer.create_warcinfo_record(self.path.name, fields))
 
     def record(self, response: Response) -> None:

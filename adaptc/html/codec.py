@@ -11,8 +11,6 @@ import codecs
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-import turbohtml.detect  # noqa: F401  registers the whatwg-* codecs
-
 REPLACEMENT = "\ufffd"
 # Algorithms instead of tables: Python's codecs do what the standard says, as far as they go.
 _BY_PYTHON = {
@@ -23,6 +21,8 @@ _BY_PYTHON = {
     "gbk": "gb18030",
     "iso-2022-jp": "iso2022_jp",
 }
+# Where an ASCII byte may stand for something else
+_BEYOND_ASCII = frozenset({"utf-16le", "utf-16be", "iso-2022-jp"})
 _DOUBLE_BYTE = frozenset({"shift_jis", "euc-jp", "euc-kr", "big5"})
 _LEADS, _TRAILS = range(0x81, 0xFF), range(0x40, 0xFF)
 # Byte pairs that decode but that an encoder never writes, since another pair stands for the same character.
@@ -37,10 +37,14 @@ def decode(content: bytes, encoding: str) -> str | None:
     """Decode as a browser does; ``None`` when bytes are malformed or the encoding is "replacement"."""
     if encoding == "replacement":
         return None
+    if content.isascii() and encoding not in _BEYOND_ASCII:
+        return content.decode("ascii")  # ten times as fast as a table
     if encoding.startswith("utf-"):
         return _decode_unicode(content, encoding)
     if encoding == "x-user-defined":
         return "".join(map(_USER_DEFINED.__getitem__, content))
+    import turbohtml.detect  # noqa: F401  registers the whatwg-* codecs
+
     text = content.decode(f"whatwg-{encoding}")
     return None if REPLACEMENT in text and encoding != "gb18030" else text
 

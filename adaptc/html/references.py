@@ -7,16 +7,19 @@ metadata, SVG references, the lazy-loading attributes in common use, templates a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
-from turbohtml import Document, DocumentFragment, Element, Node
+from turbohtml import Document, DocumentFragment, Element, Node, XPath
 
-from adaptc.css.references import css_references
 from adaptc.html.document import parse
 from adaptc.html.refresh import Refresh, parse_refresh
 from adaptc.html.srcset import Candidate, parse_srcset, serialise_srcset
 from adaptc.model import EMBEDDED, Reference, Role
+
+if TYPE_CHECKING:
+    from adaptc.css.references import CssReference
 
 __all__ = [
     "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "Candidate", "Refresh", "attribute_references", "base_element",
@@ -24,8 +27,8 @@ __all__ = [
     "script_role", "serialise_srcset",
 ]  # fmt: skip
 
-# A place before it is numbered: role, URL, words, lines and columns beyond the tag.
-_Found = Iterator[tuple[Role, str, str]]
+# References before they are numbered: role, URL, words. Those of one URL are tuples: generators take twice the time.
+_Found = Iterable[tuple[Role, str, str]]
 _Reader = Callable[[Element, str, str], _Found]
 
 # Tag -> role of the URL in an attribute that means the same wherever it stands.
@@ -103,10 +106,14 @@ def references(tree: Document) -> Iterator[Reference]:
         yield from _of_element(element)
 
 
+# A selector of all attributes of interest takes two to seven times as long as a loop over all elements: it is compiled
+# for each page. Most elements of plain pages have none, and XPath leaves them out in a seventh of the loop's time.
+_WITH_ATTRIBUTES = XPath("//*[@*]|//style")
+
+
 def referring_elements(tree: Document) -> Iterator[Element]:
     """Yield the elements that may hold a reference, in document order."""
-    # a selector of all these attributes takes two to seven times as long: it is compiled for each page
-    for element in tree.iter_elements():
+    for element in cast("list[Element]", _WITH_ATTRIBUTES(tree)):
         if not _NAMES.isdisjoint(element.attrs) or element.tag == "style":
             yield element
 
@@ -178,30 +185,27 @@ def script_role(element: Element) -> Role:
 
 
 def _one(role: Role, element: Element, tag: str, name: str) -> _Found:
-    yield role, element.attr(name) or "", f"{tag} {name}"
+    return ((role, element.attr(name) or "", f"{tag} {name}"),)
 
 
 def _by_tag(roles: dict[str, Role], element: Element, tag: str, name: str) -> _Found:
     role = roles.get(tag)
-    if role is not None:
-        yield role, element.attr(name) or "", f"{tag} {name}"
+    return ((role, element.attr(name) or "", f"{tag} {name}"),) if role is not None else ()
 
 
 def _src(element: Element, tag: str, name: str) -> _Found:
     if tag == "script":
-        yield script_role(element), element.attr(name) or "", "script src"
-    elif tag == "source":
-        yield _source_role(element), element.attr(name) or "", "source src"
-    else:
-        yield from _by_tag(_SRC, element, tag, name)
+        return ((script_role(element), element.attr(name) or "", "script src"),)
+    if tag == "source":
+        return ((_source_role(element), element.attr(name) or "", "source src"),)
+    return _by_tag(_SRC, element, tag, name)
 
 
 def _href(element: Element, tag: str, name: str) -> _Found:
-    if tag == "link":
-        rel = (element.attr("rel") or "").strip().lower()
-        yield link_role(element), element.attr(name) or "", f"link rel={rel}" if rel else "link"
-    else:
-        yield from _by_tag(_HREF, element, tag, name)
+    if tag != "link":
+        return _by_tag(_HREF, element, tag, name)
+    rel = (element.attr("rel") or "").strip().lower()
+    return ((link_role(element), element.attr(name) or "", f"link rel={rel}" if rel else "link"),)
 
 
 def _source_role(element: Element) -> Role:
@@ -218,7 +222,7 @@ def _lazy(element: Element, tag: str, name: str) -> _Found:
     """Yield what looks like a URL: a bare word or a colour in such an attribute is an option."""
     value = (element.attr(name) or "").strip()
     if value[:4].lower() == "url(":
-        yield from ((Role.LAZY, found.url, f"{tag} {name}") for found in css_references(value))
+        yield from ((Role.LAZY, found.url, f"{tag} {name}") for found in _in_css(value))
     elif ("/" in value or "." in value) and value[0] not in "#{[<" and not any(c in value for c in "\n\t "):
         yield Role.LAZY, value, f"{tag} {name}"
 
@@ -226,14 +230,14 @@ def _lazy(element: Element, tag: str, name: str) -> _Found:
 def _style_attribute(element: Element, tag: str, name: str) -> _Found:
     value = element.attr(name) or ""
     if _may_refer(value):
-        for found in css_references(value, declarations=True):
+        for found in _in_css(value, declarations=True):
             yield found.role, found.url, f"{tag} style"
 
 
 def _presentation(element: Element, tag: str, name: str) -> _Found:
     value = element.attr(name) or ""
     if "(" in value and _may_refer(value):
-        for found in css_references(f"{name}:{value}", declarations=True):
+        for found in _in_css(f"{name}:{value}", declarations=True):
             yield found.role, found.url, f"{tag} {name}"
 
 
@@ -262,12 +266,19 @@ def _srcdoc(element: Element, tag: str, name: str) -> _Found:
             yield inner.role, inner.url, f"iframe srcdoc, {inner.where}"
 
 
+def _in_css(text: str, *, declarations: bool = False) -> list[CssReference]:
+    """Return the references of CSS; its scanner takes 25 ms to import, and many pages have no use for it."""
+    from adaptc.css.references import css_references
+
+    return css_references(text, declarations=declarations)
+
+
 def _style_sheet(element: Element) -> Iterator[Reference]:
     text = element.text
     if not _may_refer(text):
         return
     line, column = _content_start(element)
-    for found in css_references(text):
+    for found in _in_css(text):
         at = column + found.column if found.line == 1 else found.column
         what = "@import" if found.role is Role.IMPORT else "url()"
         yield Reference(found.role, found.url, f"style {what}", line + found.line - 1, at)

@@ -17,6 +17,7 @@ FALLBACK = "windows-1252"
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 # Without a mark only an XML declaration gives UTF-16 away.
 _WIDE_STARTS = ((b"<\0?\0x\0", "utf-16le"), (b"\0<\0?\0x", "utf-16be"))
+_MARK_STARTS, _XML_STARTS = tuple(mark for mark, _ in _MARKS), (b"<?", b"<\0", b"\0<")
 # "get an XML encoding": the declaration ends at the first ">", the label holds no byte above the space.
 _XML_LABEL = re.compile(rb"<\?xml[^>]*?encoding[\0-\x20]*=[\0-\x20]*([\"'])([^\"'>]*)\1[^>]*>")
 
@@ -51,7 +52,7 @@ def declared_early(content: bytes) -> str | None:
 
 def byte_order_mark(content: bytes) -> bytes:
     """Return the byte order mark that ``content`` starts with, or ``b""``."""
-    return next((mark for mark, _ in _MARKS if content.startswith(mark)), b"")
+    return next(mark for mark in _MARK_STARTS if content.startswith(mark)) if content.startswith(_MARK_STARTS) else b""
 
 
 def canonical(label: str) -> str | None:
@@ -64,7 +65,7 @@ def canonical(label: str) -> str | None:
 
 
 def _marked(head: bytes) -> str | None:
-    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    return dict(_MARKS).get(byte_order_mark(head))
 
 
 def _declared_by_meta(content: bytes) -> str | None:
@@ -77,6 +78,8 @@ def _declared_by_meta(content: bytes) -> str | None:
 
 
 def _declared_by_xml(head: bytes) -> str | None:
+    if not head.startswith(_XML_STARTS):
+        return None
     wide = next((name for start, name in _WIDE_STARTS if head.startswith(start)), None)
     found = _XML_LABEL.match(head)
     if wide or not found:

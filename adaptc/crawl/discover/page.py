@@ -17,7 +17,6 @@ from adaptc.urls import document_base
 if TYPE_CHECKING:
     from turbohtml import Document
 
-_MAY_SHUN = re.compile("nofollow", re.IGNORECASE)
 _NOFOLLOW = re.compile(r"\b(?:nofollow|none)\b", re.IGNORECASE)
 _ROBOTS = ("robots", "adaptc")
 
@@ -27,7 +26,7 @@ def page_links(content: bytes, url: str, charset: str | None) -> Discovered:
     decoded = decode_page(content, charset)
     tree = parse(decoded.readable)
     found = Discovered(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
-    shunned = _shunned(tree) if _MAY_SHUN.search(decoded.text) else frozenset()
+    shunned = _shunned(tree) if "nofollow" in decoded.text.lower() else frozenset()
     for reference in references(tree):
         link = _link(found.base, reference, decoded, shunned)
         if link is not None:
