@@ -965,3 +965,16 @@ def test_an_output_in_which_another_build_is_at_work(busy: BuiltSite) -> None:
     with pytest.raises(OutputBusy):
         busy.build()
     assert busy.stamps() == before
+
+
+def test_modules_in_the_working_directory_are_not_imported(site: BuiltSite, tmp_path: Path) -> None:
+    hostile = "raise SystemExit('a module of the site was imported')\n"
+    site.write({f"p{number}.html": page(f"P{number}") for number in range(40)})
+    site.write(dict.fromkeys(("adaptc/__init__.py", "heapq.py", "signal.py", "threading.py"), hostile))
+    start = tmp_path / "start/start.py"
+    start.parent.mkdir()
+    start.write_text("from adaptc.cli.main import main\nmain()\n")
+    command = [sys.executable, os.fspath(start), "build", ".", "-o", os.fspath(site.output), "-j", "2", "-q"]
+    done = subprocess.run(command, cwd=site.docroot, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(site.trees()) > 80
