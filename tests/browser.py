@@ -141,9 +141,9 @@ def _note(event: dict[str, Any], seen: View) -> bool:
     """Take an event into the view; return whether the page is still busy."""
     method, params = event.get("method"), event.get("params", {})
     if method == "Network.requestWillBeSent":
-        seen.requests += not params["request"]["url"].startswith("data:")
+        seen.requests += not (params["request"]["url"].startswith("data:") or _is_icon(params["request"]))
     elif method == "Network.responseReceived":
-        if params["response"]["status"] >= 400:
+        if params["response"]["status"] >= 400 and not _is_icon(params["response"]):
             seen.failed.append(params["response"]["url"])
     elif method == "Runtime.exceptionThrown":
         details = params["exceptionDetails"]
@@ -154,6 +154,11 @@ def _note(event: dict[str, Any], seen: View) -> bool:
     else:
         return False
     return True
+
+
+def _is_icon(asked: dict[str, Any]) -> bool:
+    """Whether it is the icon that the browser asks for by itself, and now and then after the page is drawn."""
+    return str(asked["url"]).endswith("/favicon.ico")
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

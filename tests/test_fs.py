@@ -88,7 +88,7 @@ def test_a_name_that_goes_while_the_directory_is_read_costs_nothing_else(
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "a").write_text("a")
 
-    def gone(path: str) -> str:
+    def gone(path: str, **_: int) -> str:
         raise FileNotFoundError(errno.ENOENT, "gone", path)
 
     monkeypatch.setattr(os, "readlink", gone)

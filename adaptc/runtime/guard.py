@@ -51,7 +51,7 @@ class Guard:
 
     def __init__(self, flags: Sequence[Path], silence: float) -> None:
         paths = [str(flag.absolute()) for flag in flags]
-        self._command = [sys.executable, "-m", "adaptc.runtime.guard", str(silence), *paths]
+        self._command = [sys.executable, "-P", "-m", "adaptc.runtime.guard", str(silence), *paths]
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
