@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from adaptc.safepath import working_directory_hidden
+
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
@@ -28,7 +30,6 @@ _BATCH_UNITS = 64
 _AHEAD = 3
 # What tells multiprocessing.spawn which main module to import
 _MAIN = ("__file__", "__spec__")
-_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 def available_cpus() -> int:
@@ -77,7 +78,7 @@ def worker_pool(jobs: int, lock: Path) -> Iterator[Workers]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["adaptc.engine.worker"])
     theirs, ours = context.Pipe(duplex=False)
-    with _working_directory_hidden():
+    with working_directory_hidden():
         pool = ProcessPoolExecutor(jobs, context, initializer=start_worker, initargs=(theirs, os.fspath(lock)))
     try:
         yield Workers(pool, jobs)
@@ -106,24 +107,6 @@ def _main_module_hidden() -> Iterator[None]:
         vars(main).update(hidden)
 
 
-@contextmanager
-def _working_directory_hidden() -> Iterator[None]:
-    """Keep processes that are started now from importing modules of the working directory, as ``python -P`` does.
-
-    It may be a site's, with files of any name. The servers of multiprocessing are started by ``python -c``, which looks
-    there first.
-    """
-    before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_SAFE_PATH]
-        else:
-            os.environ[_SAFE_PATH] = before
-
-
 def run_batches(
     pool: Executor,
     jobs: int,
@@ -138,7 +121,7 @@ def run_batches(
     remaining = iter(batches)
     while True:
         room = jobs * _AHEAD - len(waiting)
-        with _main_module_hidden(), _working_directory_hidden():
+        with _main_module_hidden(), working_directory_hidden():
             waiting.update(pool.submit(work, snapshot, batch) for batch in islice(remaining, room))
         if not waiting:
             return

@@ -15,6 +15,7 @@ from adaptc.proof.matrix import BEST, Scene, headers_of
 from adaptc.proof.modes import Mode, modes_of, switch
 from adaptc.proof.targets import Target
 from adaptc.proof.wire import Request
+from adaptc.safepath import working_directory_hidden
 
 ACCEPTED = (None, BEST, "gzip", "br;q=0, zstd")
 MODE = Mode("switching", is_on=True, is_known=False)
@@ -42,9 +43,10 @@ def race_cases(scene: Scene, targets: Sequence[Target], count: int) -> Iterator[
 def switching(policy: Policy, rate: float) -> Iterator[Callable[[], int]]:
     """Switch through the modes ``rate`` times a second, in a process of its own; give a count of switches."""
     context = multiprocessing.get_context("spawn")
-    stop, count = context.Event(), context.Value("q", 0)
-    process = context.Process(target=_switch, args=(policy, rate, stop, count), daemon=True)
-    process.start()
+    with working_directory_hidden():
+        stop, count = context.Event(), context.Value("q", 0)
+        process = context.Process(target=_switch, args=(policy, rate, stop, count), daemon=True)
+        process.start()
     try:
         while count.value == 0 and process.is_alive():
             time.sleep(0.01)
