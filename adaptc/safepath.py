@@ -13,8 +13,8 @@ _VARIABLE = "PYTHONSAFEPATH"
 def working_directory_hidden() -> Iterator[None]:
     """Keep processes that are started now from importing modules of the working directory, as ``python -P`` does.
 
-    It may be a site's, with files of any name. ``multiprocessing`` starts its servers by ``python -c``, which looks there
-    first.
+    It may be a site's, with files of any name. ``multiprocessing`` starts its servers by ``python -c``, which looks
+    there first.
     """
     before = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = "1"
