@@ -125,7 +125,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
     Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
-    Pass("styles", 2, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
+    Pass("styles", 3, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
     Pass("fonts", 1, frozenset({media.CSS}), _FAMILIES, asset=reduce_sheet_fonts, content_only=True),
     Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),

@@ -104,6 +104,18 @@ def test_a_sheet_takes_in_what_it_imports_and_grows_by_it(tmp_path: Path) -> Non
     assert (site.output / "lossless/id/css/main.css").read_bytes() == b"p{color:red}li{background:#fff;margin:0 auto}"
 
 
+def test_a_sheet_does_not_grow_by_what_is_loaded_all_the_same(site: BuiltSite) -> None:
+    site.write({"more.css": "@import 'base.css';", "base.css": SHEET * 3, "one.css": SHEET})
+    site.build()
+    assert b"@import" not in (site.output / "lossless/id/more.css").read_bytes()
+    site.write({"one.css": "@import 'base.css';" + SHEET})
+    site.build()
+    assert b"@import" in (site.output / "lossless/id/more.css").read_bytes()
+    site.write({"one.css": SHEET, "a.html": page("A", head='<link rel="stylesheet" href="base.css">')})
+    site.build()
+    assert b"@import" in (site.output / "lossless/id/more.css").read_bytes()
+
+
 def test_codings_are_there_where_they_pay(first: tuple[BuiltSite, adaptc.BuildResult]) -> None:
     site, _ = first
     tree = site.output / "full"

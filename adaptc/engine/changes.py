@@ -17,7 +17,7 @@ from adaptc.engine.reasons import (
 )
 from adaptc.engine.state import State, Unit
 from adaptc.engine.traffic import UNRESTRICTED, Restriction
-from adaptc.engine.view import PIN, PLACEMENT, PRESENCE, STANDING
+from adaptc.engine.view import PIN, PLACEMENT, PRESENCE, SOLE, STANDING
 from adaptc.model import Resource
 
 # Times of files move in steps of 10 ms at most (a kernel with HZ=100)
@@ -161,4 +161,6 @@ def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
 
 
 def _subject(key: str) -> str:
-    return key.removeprefix(PLACEMENT).removeprefix(PIN).removeprefix(STANDING)
+    for prefix in (PLACEMENT, PIN, STANDING, SOLE):
+        key = key.removeprefix(prefix)
+    return key

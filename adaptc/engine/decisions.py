@@ -11,7 +11,7 @@ from adaptc.analyse.decorations import SiteCounts, Standing
 from adaptc.analyse.facts import Facts
 from adaptc.analyse.placement import DeliveryCost, Use, place_assets
 from adaptc.engine.state import State
-from adaptc.engine.view import PIN, PLACEMENT, STANDING, Decisions
+from adaptc.engine.view import PIN, PLACEMENT, SOLE, STANDING, Decisions
 from adaptc.model import Role
 from adaptc.site import Source
 
@@ -28,6 +28,7 @@ class _Sums:
     pinned: set[str] = field(default_factory=set)
     transfer: dict[str, int] = field(default_factory=dict)
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    loaded: set[str] = field(default_factory=set)  # by pages themselves
     images: _ImageUses = field(default_factory=lambda: _ImageUses())
 
     def add(self, path: str, facts: Facts, media_type: str) -> None:
@@ -35,6 +36,7 @@ class _Sums:
             self.pages += 1
             self.pinned.update(facts.pinned)
             self.uses.update({target for role, target in facts.embeds if role in _PLACED})
+            self.loaded.update(target for _, target in facts.embeds)
             self.images.add_page(facts)
         elif media_type in _TEXTS:
             self.transfer[path] = facts.transfer
@@ -96,7 +98,13 @@ def decide(
         if size is not None and (path in sums.transfer or size <= largest_image):
             uses[path] = Use(size, pages)
     standings = {} if limits is None else _standings(sums, limits)
-    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), standings)
+    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), standings, _sole(sums))
+
+
+def _sole(sums: _Sums) -> frozenset[str]:
+    """Return the sheets that one sheet alone imports and no page loads by itself."""
+    importers = Counter(target for targets in sums.imports.values() for target in set(targets))
+    return frozenset(path for path, count in importers.items() if count == 1) - sums.loaded
 
 
 def _standings(sums: _Sums, limits: Mapping[str, float]) -> dict[str, Standing]:
@@ -131,7 +139,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     placements = {PLACEMENT + path: (int(one.inline), one.reason) for path, one in decisions.placements.items()}
     standings = {STANDING + path: (one.value, "") for path, one in decisions.standings.items()}
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
-    return placements | standings | pins
+    soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
+    return placements | standings | pins | soles
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
 # PRESENCE is on whether there is such a file, and of which media type.
-PLACEMENT, PIN, PRESENCE, STANDING = "/placement/", "/pin/", "/presence/", "/standing/"
+# SOLE is on whether one sheet alone loads a sheet, by an import.
+PLACEMENT, PIN, PRESENCE, STANDING, SOLE = "/placement/", "/pin/", "/presence/", "/standing/", "/sole/"
 
 NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
 
@@ -27,12 +28,14 @@ NOT_SHARED = Placement(False, "it is used in a way that the cost model does not 
 class Decisions:
     """Decisions about the whole site.
 
-    Where assets live, which have their bytes fixed by integrity attributes, and how images are used.
+    Where assets live, which have their bytes fixed by integrity attributes, how images are used, and which sheets one
+    other sheet alone loads.
     """
 
     placements: Mapping[str, Placement]
     pinned: frozenset[str]
     standings: Mapping[str, Standing] = field(default_factory=dict)
+    sole: frozenset[str] = frozenset()
 
 
 EVERYTHING = Decisions({}, frozenset())
@@ -148,6 +151,10 @@ class RecordingView:
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None
         return path in self.decisions.pinned
+
+    def is_sole_import(self, path: str) -> bool:
+        self.dependencies[SOLE + path] = None
+        return path in self.decisions.sole
 
     @property
     def labelling(self) -> Labelling:

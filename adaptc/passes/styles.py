@@ -66,7 +66,8 @@ def _flattened(asset: Asset, made: _Made, view: View) -> _Made:
     if not actions:
         return replace(made, diagnostics=flattened.diagnostics)
     is_declared = made.is_declared or loader.declared is True
-    absorbed = sum(len(view.read(path)) for path in flattened.imported)
+    # What something else loads all the same is no request less
+    absorbed = sum(len(view.read(path)) for path in flattened.imported if view.is_sole_import(path))
     return _Made(flattened.text, is_declared, True, actions, flattened.diagnostics, absorbed)
 
 

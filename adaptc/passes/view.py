@@ -126,6 +126,9 @@ class View(Protocol):
     def is_pinned(self, path: str) -> bool:
         """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""
 
+    def is_sole_import(self, path: str) -> bool:
+        """Whether one style sheet alone loads the sheet at ``path``, by an import, and no page does by itself."""
+
     @property
     def labelling(self) -> Labelling:
         """The level and the rules of labels; only for passes that say they ask for labels."""
