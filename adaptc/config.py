@@ -101,20 +101,23 @@ class CostConfig:
 SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
+FRESHNESS = ("watched", "strict")
 
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
     """``[serve]``: what the server's configuration shall do, for ``adaptc emit``.
 
-    ``emit`` names what ``build`` writes too. ``output`` and ``state`` are paths on the server. ``prefix`` is the URL
-    path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when the flag
-    is set and nothing says otherwise, None for the cheapest one that promises the same page.
+    ``emit`` names what ``build`` writes too. ``docroot``, ``output`` and ``state`` are paths on the server. ``prefix``
+    is the URL path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when
+    the flag is set and nothing says otherwise, None for the cheapest one that promises the same page. ``freshness`` is
+    one of ``FRESHNESS``.
     """
 
     emit: tuple[str, ...] = ()
     name: str | None = None
     prefix: str | None = None
+    docroot: Path | None = None
     output: Path | None = None
     state: Path | None = None
     templates: Path | None = None
@@ -123,6 +126,7 @@ class ServeConfig:
     buckets: bool = False
     reject: bool = False
     retry_after: int = 10
+    freshness: str = "watched"
     classes: bool = False
     hints: bool = True
     poor_level: str | None = None
@@ -391,6 +395,7 @@ FIELDS: dict[str, Check] = {
     "serve.emit": _servers,
     "serve.name": _text,
     "serve.prefix": _url_path,
+    "serve.docroot": _path,
     "serve.output": _path,
     "serve.state": _path,
     "serve.templates": _path,
@@ -399,6 +404,7 @@ FIELDS: dict[str, Check] = {
     "serve.buckets": _flag,
     "serve.reject": _flag,
     "serve.retry_after": _whole(0),
+    "serve.freshness": _one_of(*FRESHNESS),
     "serve.classes": _flag,
     "serve.hints": _flag,
     "serve.poor_level": _text,

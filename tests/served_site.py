@@ -39,7 +39,7 @@ class ServedSite:
         """Build, and emit for the server with these settings of [serve]."""
         given = {f"serve__{key}": value for key, value in settings.items()}
         self.site.build(**self.build)
-        return emit(self.site.config(**self.build, **given), [self.kind])
+        return emit(self.site.config(**{**self.build, **given}), [self.kind])
 
     def start(
         self, before: str = "", after: str = "", http: str = "", root: Path | None = None, **settings: Any

@@ -19,6 +19,7 @@ MODULES = """
     setenvif autoindex filter deflate brotli env lua
 """
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
+NGINX_SCRIPTS = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ MaxRequestWorkers 16
 def nginx_text(root: Path, port: int, docroot: Path, http: str, server: str) -> str:
     """Return a whole configuration of nginx with one site."""
     user = "user root;" if os.getuid() == 0 else ""
-    return f"""{user}
+    scripts = f'load_module "{NGINX_SCRIPTS}";' if NGINX_SCRIPTS.exists() else ""
+    return f"""{scripts}
+{user}
 pid "{root}/pid";
 error_log "{root}/error.log";
 worker_processes 1;

@@ -95,6 +95,27 @@ def test_a_module_that_the_configuration_needs(site: BuiltSite, monkeypatch: pyt
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize("server", ["apache", "nginx"])
+def test_a_module_that_strict_servers_need(site: BuiltSite, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    emit(site.config(serve__freshness="strict"), [server])
+    file = {"apache": apache_file, "nginx": nginx_file}[server]
+    assert found(site, file(site), server, serve__freshness="strict") == []
+    monkeypatch.setattr(servers, "MODULES", servers.MODULES.replace("lua", ""))
+    monkeypatch.setattr(servers, "NGINX_SCRIPTS", Path("/nowhere"))
+    (line,) = found(site, file(site), server, serve__freshness="strict")
+    mend = {"apache": "apache lacks lua, ", "nginx": "nginx lacks ngx_http_js_module, "}
+    assert mend[server] in line
+
+
+@pytest.mark.servers
+def test_times_that_were_not_noted(site: BuiltSite) -> None:
+    file = nginx_file(site)
+    emit(site.config(), ["nginx"])
+    lines = told(examine(site.config(serve__freshness="strict"), ["nginx"], file, ME))
+    assert any(f"{site.output}/times: error: does not exist" in line for line in lines)
+
+
+@pytest.mark.servers
 def test_a_module_that_nginx_was_built_without(site: BuiltSite) -> None:
     config = site.config(serve__trusted_proxies=["10.0.0.1"])
     policy = emit(config, ["nginx"]).policy

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
-from adaptc.config import Config, ServeConfig, SiteConfig
+from adaptc.config import FRESHNESS, Config, ServeConfig, SiteConfig
 from adaptc.diagnostics import UsageError
 from adaptc.emit.serve import statedir
 from adaptc.emit.serve.apache import count_skips
@@ -66,6 +66,7 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
             for key in ("flag", "buckets", "reject", "classes", "hints", "expose", "nginx_location", "nginx_file_cache")
         }
     ),
+    freshness=st.sampled_from(FRESHNESS),
     nginx_classes=st.sampled_from(["markers", "geo"]),
 )
 def test_the_servers_take_whatever_is_emitted(
@@ -76,6 +77,7 @@ def test_the_servers_take_whatever_is_emitted(
     trees: str,
     index: str,
     switches: dict[str, bool],
+    freshness: str,
     nginx_classes: str,
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
@@ -89,6 +91,8 @@ def test_the_servers_take_whatever_is_emitted(
             class_map="txt",
             htaccess_trees=trees,
             nginx_classes=nginx_classes,
+            freshness=freshness,
+            docroot=root,
             trusted_proxies=("10.0.0.0/8", "2001:db8::1/128"),
             poor_level="poorer",
             **switches,
@@ -99,7 +103,14 @@ def test_the_servers_take_whatever_is_emitted(
 
 
 def check_nginx(made: Policy, scratch: Path) -> None:
+    if made.is_strict and set("'\\\n\r") & set(made.output):
+        with pytest.raises(UsageError, match=r"cannot be written: .* js_import"):
+            render("nginx", made)
+        return
     texts = render("nginx", made)
+    (Path(made.output) / "serve").mkdir()
+    for name in set(texts) & {"nginx-fresh.js"}:
+        (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
     whole = servers.nginx_text(scratch, 8080, scratch, texts["nginx-http.conf"], texts["nginx-server.conf"])
     (scratch / "nginx.conf").write_text(whole, "utf-8")
     found = servers.nginx_check(scratch / "nginx.conf", scratch)
@@ -112,7 +123,7 @@ def check_apache(made: Policy, scratch: Path) -> None:
             render("apache", made)
         return
     texts = render("apache", made)
-    (Path(made.output) / "serve").mkdir()
+    (Path(made.output) / "serve").mkdir(exist_ok=True)
     for name in set(texts) - {"apache.conf"}:
         (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
     if set("\n\r") & set(made.index):
@@ -130,7 +141,9 @@ def check_apache(made: Policy, scratch: Path) -> None:
 def test_a_configuration_holds_only_what_is_used(tmp_path: Path) -> None:
     for server in ("apache", "nginx"):
         plain = "".join(render(server, policy(tmp_path)).values())
-        assert [word for word in ("X-Class", "bucket", "Retry-After", "remoteip", "real_ip") if word in plain] == []
+        assert [
+            word for word in ("X-Class", "bucket", "Retry-After", "remoteip", "real_ip", "Lua", "js_") if word in plain
+        ] == []
 
 
 def test_equal_settings_give_equal_text(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 from built_site import BuiltSite
 
+from adaptc.emit.serve.emitter import emit
 from adaptc.engine.progress import Silent
 from adaptc.proof.races import Race
 from adaptc.proof.tally import Tally
@@ -78,6 +80,46 @@ def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None
     assert told(tally) == set()
     assert tally.modes == ("off", "full", "lossless", "reject", "switching", "missing")
     assert tally.requests["full", "class"] > 100
+
+
+@pytest.fixture(scope="module")
+def strict(site: BuiltSite) -> BuiltSite:
+    """The site with the times of its sources."""
+    emit(site.config(serve__freshness="strict"), [])
+    return site
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
+def test_strict_servers_pass(strict: BuiltSite, server: str) -> None:
+    tally = verify(strict, server, race=0, serve__freshness="strict", serve__classes=True)
+    assert told(tally) == set()
+    assert tally.requests["off", "stale"] == 90
+    assert tally.requests["full", "stale"] == 100
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(("server", "name"), [("apache", "apache-fresh.lua"), ("nginx", "nginx-fresh.js")])
+def test_a_server_that_sends_what_is_stale_is_found(strict: BuiltSite, tmp_path: Path, server: str, name: str) -> None:
+    text = resources.files("adaptc.templates").joinpath(f"{name}.j2").read_text()
+    blind = text.replace("noted == time(r, sources .. path)", "true").replace(
+        "=== noted ? '' : '1'", "=== 0 ? '1' : ''"
+    )
+    (tmp_path / f"{name}.j2").write_text(blind)
+    tally = verify(strict, server, race=0, serve__freshness="strict", serve__templates=tmp_path)
+    stale = {line for line in told(tally) if "index.html: error: GET /index.html" in line}
+    assert any("(X-Adapt: lossless/br), not original" in line for line in stale), told(tally)
+
+
+@pytest.mark.servers
+def test_a_source_that_was_edited_is_expected_as_it_is(strict: BuiltSite) -> None:
+    page = strict.docroot / "deep" / "page.html"
+    before = page.stat()
+    os.utime(page)
+    try:
+        assert told(verify(strict, "nginx", race=0, serve__freshness="strict")) == set()
+    finally:
+        os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 @pytest.mark.servers

@@ -15,11 +15,19 @@ from adaptc.doctor.directives import Directive
 from adaptc.doctor.patient import HTACCESS, INCLUDED, WITHOUT_LOCATION, Patient
 from adaptc.doctor.rights import refusals
 from adaptc.doctor.times import MOMENT, kept_time
+from adaptc.emit.serve.apache import modules
 
 Check = Callable[[Patient], Iterator[Diagnostic]]
 
 # Which module of Apache knows a directive that adaptc writes.
-MODULES_OF = {"RewriteEngine": "rewrite", "Header": "headers", "RequestHeader": "headers", "RemoteIPHeader": "remoteip"}
+MODULES_OF = {
+    "RewriteEngine": "rewrite",
+    "Header": "headers",
+    "RequestHeader": "headers",
+    "RemoteIPHeader": "remoteip",
+    "LuaScope": "lua",
+}
+NJS = ("ngx_http_js_module", "install it (Debian: libnginx-mod-http-js) and load_module modules/ngx_http_js_module.so")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "ms": 0}  # of nginx's times
 PATIENCE = 1  # seconds that a flag or level may take to be seen
 DEFAULT_VALID = "60s"  # open_file_cache_valid
@@ -33,6 +41,8 @@ def refused_configuration(patient: Patient) -> Iterator[Diagnostic]:
     command = re.search(r"Invalid command '(\w+)'", refusal)
     if command and command[1] in MODULES_OF:
         yield _module(patient, MODULES_OF[command[1]], f"a2enmod {MODULES_OF[command[1]]}")
+    elif 'unknown directive "js_' in refusal:
+        yield _module(patient, *NJS)
     else:
         yield diagnose("setup-refused", Location(patient.setup.file), server=patient.setup.server, problem=refusal)
 
@@ -46,7 +56,7 @@ def missing_modules(patient: Patient) -> Iterator[Diagnostic]:
         if patient.policy.serve.trusted_proxies and "http_realip_module" not in there:
             yield _module(patient, "http_realip_module", "install an nginx that was built with it, such as Debian's")
         return
-    for name in ["headers", "rewrite", *(["remoteip"] if patient.policy.serve.trusted_proxies else [])]:
+    for name in modules(patient.policy):
         if name not in there:
             yield _module(patient, f"mod_{name}", f"a2enmod {name}, or LoadModule {name}_module")
 
@@ -98,7 +108,8 @@ def outdated_configuration(patient: Patient) -> Iterator[Diagnostic]:
 def unreadable_trees(patient: Patient) -> Iterator[Diagnostic]:
     """The server's user can read the trees and the state directory; what it cannot read is 403, no fallback."""
     account, seen = patient.setup.account, set[str]()
-    for root in (patient.policy.state, *(f"{patient.policy.output}/{level}" for level in patient.policy.levels)):
+    times = [patient.policy.times] if patient.policy.is_strict else []
+    for root in (patient.policy.state, *times, *(f"{patient.policy.output}/{one}" for one in patient.policy.levels)):
         if not os.path.exists(root):
             yield diagnose("setup-missing", Location(root))
             continue

@@ -13,20 +13,22 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.engine.blueprint import Blueprint
-from adaptc.engine.changes import FileChanges, compare_files, stale_units, what_changed
+from adaptc.engine.changes import FileChanges, compare_files, racily_clean, stale_units, what_changed
 from adaptc.engine.lock import output_lock, wait_for_workers
 from adaptc.engine.order import ordered
 from adaptc.engine.progress import Progress
 from adaptc.engine.report import Report, begun
 from adaptc.engine.state import State, Unit, as_sources
+from adaptc.engine.times import SourceTimes
 from adaptc.engine.trees import Trees
 from adaptc.fs import TEMPORARY
+from adaptc.model import Resource
 
 if TYPE_CHECKING:
     from adaptc.engine.building import Admission
@@ -50,6 +52,8 @@ class Builder:
     def __init__(self, blueprint: Blueprint, progress: Progress) -> None:
         self.blueprint, self.progress = blueprint, progress
         self.trees = Trees(blueprint)
+        is_strict = blueprint.config.serve.freshness == "strict"
+        self.times = SourceTimes(blueprint.output) if is_strict else None
 
     def lock(self) -> ExitStack:
         """Make the private directory, take the lock, and sweep away what a killed build left."""
@@ -118,6 +122,7 @@ class Builder:
             state.forget_source(path)
         decisions = self.blueprint.decide(state.facts(), sources)
         extras = self._withdraw(state, report, before, read, decisions, unknown)
+        self.note_times(before.keys() - sources.keys(), (racily_clean(report.resources[path], started) for path in read))
         state.commit()
         snapshot = written(self.blueprint, "build", self.blueprint.snapshot(sources, decisions))
         building = Building(self.blueprint, state, report, sources, self.admission)
@@ -149,6 +154,12 @@ class Builder:
         report.removed = len(gone)
         note_begun(state, bool(report.worked or changes.contents or changes.presence))
         return self.trees.withdraw(state, gone, report.reasons)
+
+    def note_times(self, went: Iterable[str], looked_at: Iterable[Resource]) -> None:
+        """Note the times of sources for strict servers, after what they make stale was withdrawn."""
+        if self.times is not None:
+            self.times.forget(went)
+            self.times.note(looked_at)
 
     @property
     def admission(self) -> Admission:

@@ -181,6 +181,7 @@ class Session:
             state.set_decisions(rows)
         gone = [(one.level, path) for path in draft.went for one in state.results(path, notes=False)]
         extras = self.builder.trees.withdraw(state, gone, done.reasons)
+        self.builder.note_times(draft.went, (racily_clean(one, started) for one in draft.now.values()))
         note_begun(state, True)
         state.commit()
         done.removed = len(gone)

@@ -27,6 +27,7 @@ MODULE_FOLDERS = (
     "/usr/lib/httpd/modules",
     "/usr/libexec/apache2",
 )
+NGINX_MODULE_FOLDERS = ("/usr/lib/nginx/modules", "/usr/lib64/nginx/modules", "/etc/nginx/modules")
 # Beside those that adaptc needs, what .htaccess files of sites ask for most.
 MODULES = (
     *("mpm_event", "authn_core", "authn_file", "authz_core", "authz_host", "authz_user", "auth_basic", "access_compat"),
@@ -41,7 +42,8 @@ STARTING = 20.0  # seconds that a server may take
 class Place:
     """Where a server runs: its own directory, the docroot, the URL path of the docroot, and files to include.
 
-    ``headers`` are those that the site itself sends.
+    ``headers`` are those that the site itself sends; ``modules`` those of the server that must be loaded beside
+    the usual ones, as far as they are not a part of it.
     """
 
     root: Path
@@ -50,6 +52,7 @@ class Place:
     index: tuple[str, ...]
     includes: tuple[Path, ...]
     headers: tuple[tuple[str, str], ...] = ()
+    modules: tuple[str, ...] = ()
 
 
 def program_of(server: str) -> str:
@@ -107,7 +110,7 @@ def _await(server: str, started: subprocess.Popen[bytes], port: int, root: Path)
 
 def _apache(place: Place, port: int) -> str:
     folder = module_folder()
-    there = [name for name in MODULES if (folder / f"mod_{name}.so").exists()]
+    there = [name for name in (*MODULES, *place.modules) if (folder / f"mod_{name}.so").exists()]
     q = quoting.apache
     lines = [
         *(f"LoadModule {name}_module {q(str(folder / f'mod_{name}.so'))}" for name in there),
@@ -153,6 +156,7 @@ def _nginx(place: Place, port: int) -> str:
     http = [file for file in place.includes if file.name == "nginx-http.conf"]
     server = [file for file in place.includes if file.name == "nginx-server.conf"]
     lines = [
+        *(f"load_module {q(file)};" for file in _nginx_modules(place.modules)),
         *([f"user {unprivileged()};"] if os.geteuid() == 0 else []),
         f"pid {q(root / 'pid')};",
         f"error_log {q(root / 'error.log')};",
@@ -174,6 +178,13 @@ def _nginx(place: Place, port: int) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _nginx_modules(names: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the files of modules; one that is nowhere may be a part of the program."""
+    for name in names:
+        files = (Path(folder) / f"{name}.so" for folder in NGINX_MODULE_FOLDERS)
+        yield from [file for file in files if file.exists()][:1]
 
 
 def _nginx_root(place: Place) -> Iterator[str]:

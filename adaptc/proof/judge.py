@@ -126,6 +126,11 @@ class Judge:
         if response.status != status:
             yield fault("server-access", case, before=status, got=response.status)
 
+    def gone(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """What is no more."""
+        if response.status != 404:
+            yield wrong_status(case, response, 404)
+
     def unadapted(self, case: Case, response: Response) -> Iterator[Diagnostic]:
         """Another method: whatever the server says of it, it is not about a level."""
         if response.status >= 500:
@@ -248,6 +253,7 @@ CHECKS: Mapping[str, Callable[[Judge, Case, Response], Iterator[Diagnostic]]] = 
     "failed-condition": Judge.failed_condition,
     "rejected": Judge.rejected,
     "refused": Judge.refused,
+    "gone": Judge.gone,
     "unadapted": Judge.unadapted,
     "harmless": Judge.harmless,
     "unbroken": Judge.unbroken,

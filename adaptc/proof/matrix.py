@@ -6,6 +6,7 @@ It comes in two waves, since conditional requests need the validators that the f
 from __future__ import annotations
 
 import email.utils
+import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -64,8 +65,11 @@ class Scene:
         return tuple(version for versions in found for version in versions)
 
     def around(self, target: Target) -> Scene:
-        """Return the scene that a target is in: one that is left out never sees adaptation."""
-        return replace(self, mode=replace(self.mode, is_on=False, is_known=True)) if self._is_left_out(target) else self
+        """Return the scene that a target is in: one that is left out, or is stale, is not adapted."""
+        is_stale = self.policy.is_strict and not self.mode.rejects and not is_fresh(self.policy, target.resource.path)
+        if is_stale or self._is_left_out(target):
+            return replace(self, mode=replace(self.mode, is_on=False, is_known=True))
+        return self
 
     def _is_left_out(self, target: Target) -> bool:
         """Whether a path is not adapted: the user says so, or Apache would refuse its ``?`` in a rewritten path."""
@@ -83,6 +87,15 @@ class Scene:
     def asked(self) -> str | None:
         """The class of a client that says nothing of itself, None without classes."""
         return "normal" if self.policy.serve.classes and self.mode.is_on else None
+
+
+def is_fresh(policy: Policy, path: str) -> bool:
+    """Whether a source has the time that was noted of it: only then does a strict server adapt it."""
+    try:
+        noted, found = os.stat(f"{policy.times}/{path}"), os.stat(f"{policy.docroot}/{path}")
+    except OSError:
+        return False
+    return noted.st_mtime_ns == found.st_mtime_ns
 
 
 def headers_of(accept: str | None, **others: str) -> dict[str, str]:

@@ -22,10 +22,12 @@ from adaptc.emit.serve.configuration import render
 from adaptc.emit.serve.emitter import policy_of
 from adaptc.emit.serve.policy import CONF_DIRECTORY, Policy
 from adaptc.engine.publish import PRIVATE
+from adaptc.engine.times import TIMES
 from adaptc.proof.daemons import Place, program_of, running
 from adaptc.proof.wire import Server
 
 CSP = "Content-Security-Policy"
+STRICT_MODULES = {"apache": ("lua",), "nginx": ("ngx_http_js_module",)}
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,14 @@ class Stage:
     config: Config
     server: str
 
-    def policy(self, output: Path) -> Policy:
-        """Return the policy of the configuration for trees in ``output``, with a state of its own."""
-        serve = replace(self.config.serve, output=output, state=output / "run")
+    def policy(self, output: Path, docroot: Path | None = None) -> Policy:
+        """Return the policy of the configuration for trees in ``output``, with a state of its own.
+
+        ``docroot`` is another one than that of the configuration.
+        """
+        serve = replace(
+            self.config.serve, docroot=docroot or _docroot(self.config), output=output, state=output / "run"
+        )
         with last_build(self.config) as state:
             return policy_of(state, replace(self.config, serve=serve))
 
@@ -46,8 +53,8 @@ class Stage:
         """Return an output whose trees are links to the real ones."""
         made = self.root / "linked"
         made.mkdir()
-        for level in levels:
-            (made / level).symlink_to(Path(os.path.abspath(self.config.output)) / level)
+        for name in (*levels, TIMES):
+            (made / name).symlink_to(Path(os.path.abspath(self.config.output)) / name)
         return made
 
     @contextlib.contextmanager
@@ -71,9 +78,11 @@ class Stage:
 
     @contextlib.contextmanager
     def _running(self, name: str, policy: Policy, includes: tuple[Path, ...]) -> Iterator[Server]:
-        docroot = _docroot(self.config)
         headers = ((CSP, self.config.site.csp),) if self.config.site.csp else ()
-        place = Place(self.root / name, docroot, policy.prefix, self.config.site.index, includes, headers)
+        modules = STRICT_MODULES[self.server] if policy.is_strict else ()
+        place = Place(
+            self.root / name, Path(policy.docroot), policy.prefix, self.config.site.index, includes, headers, modules
+        )
         with running(self.server, place) as port:
             yield Server("127.0.0.1", port, f"localhost:{port}")
 

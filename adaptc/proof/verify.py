@@ -24,6 +24,7 @@ from adaptc.proof.prover import Prover
 from adaptc.proof.races import MODE as SWITCHING
 from adaptc.proof.races import Race, race_cases, switching
 from adaptc.proof.stage import Stage, staged
+from adaptc.proof.stale import MOVES, Sources, gone_cases, stale_cases
 from adaptc.proof.tally import Tally
 from adaptc.proof.targets import Target, targets
 from adaptc.proof.wire import BrokenAnswer, Client, Request, Server
@@ -65,6 +66,9 @@ def verify_started(config: Config, server: str, extent: Extent, progress: Progre
                 _race(one, Scene(policy, SWITCHING, server, judge.baselines), extent.race)
         with _answering(tally):
             _missing(stage, judge, catalogue, asked, tally, progress)
+        if policy.is_strict:
+            with _answering(tally):
+                _stale(stage, judge, catalogue, asked, tally, progress)
     return tally
 
 
@@ -142,7 +146,7 @@ def _missing(
     chosen = sample(asked, catalogue.output)
     copy.fill(chosen)
     policy = stage.policy(copy.root)
-    mode = next(mode for mode in modes_of(policy) if mode.is_on and not mode.rejects)
+    mode = _adapting(policy)
     scene = Scene(policy, replace(mode, name=MISSING), stage.server, judge.baselines)
     judge = replace(judge, policy=policy, etags={})
     with stage.with_adaptation("missing", policy) as server:
@@ -152,6 +156,40 @@ def _missing(
                 left = [copy.without(codings, target) for target in chosen]
                 settle(policy, stage.server)
                 one.run(scene, [case for target in left for case in missing_cases(scene, target)])
+
+
+def _adapting(policy: Policy) -> Mode:
+    """Return the first mode in which levels are served."""
+    return next(mode for mode in modes_of(policy) if mode.is_on and not mode.rejects)
+
+
+def _stale(
+    stage: Stage, judge: Judge, catalogue: Catalogue, asked: Sequence[Target], tally: Tally, progress: Progress
+) -> None:
+    """Move the times of copies of a few sources in every mode, then take them away."""
+    sources = Sources(stage.root / "sources", Path(judge.policy.docroot))
+    copy = Copy(stage.root / "stale", catalogue.output)
+    chosen = [one for one in sample(asked, catalogue.output) if judge.baselines[one.resource.path].status == 200]
+    copy.fill(chosen)
+    sources.fill(chosen, catalogue.output, copy.root)
+    policy = stage.policy(copy.root, sources.root)
+    judge = replace(judge, policy=policy, etags={})
+    with (
+        stage.with_adaptation("stale", policy) as server,
+        _prover(server, judge, catalogue, tuple(chosen), tally, progress) as one,
+    ):
+        for mode in modes_of(policy):
+            scene = Scene(policy, mode, stage.server, judge.baselines)
+            switch(policy, mode)
+            settle(policy, stage.server)
+            for seconds in MOVES:
+                sources.move(chosen, seconds)
+                one.run(scene, [case for target in chosen for case in stale_cases(scene, target)])
+        scene = Scene(policy, _adapting(policy), stage.server, judge.baselines)
+        switch(policy, scene.mode)
+        sources.remove(chosen)
+        settle(policy, stage.server)
+        one.run(scene, list(gone_cases(chosen)))
 
 
 def _address(url: str) -> tuple[Server, str]:

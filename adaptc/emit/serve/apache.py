@@ -24,7 +24,7 @@ def apache_words(policy: Policy) -> dict[str, Any]:
         "trees_rw": quoting.apache_rewrite(trees),
         "trees_re": f"^{quoting.pattern(policy.serve.htaccess_trees[1:])}/",
         "excluded_here": rf"[%?\#]|^(?:{left})",
-        "modules": ["headers", *(["remoteip"] if policy.serve.trusted_proxies else []), "rewrite"],
+        "modules": list(modules(policy)),
         "adaptable": f"^(?:GET|HEAD) {quoting.pattern(policy.prefix)}/(?!{left})[^?]*$",
         "level_map": _level_map(policy),
         "asked": asks(policy.trees_asked, policy.codings),
@@ -32,6 +32,16 @@ def apache_words(policy: Policy) -> dict[str, Any]:
         "level_rw": policy.start if fixed else f"%{{ENV:{policy.name}_level}}",
         "log_format": apache_log_format(policy),
     }
+
+
+def modules(policy: Policy) -> Iterator[str]:
+    """Yield the modules that a policy needs, in alphabetical order."""
+    yield "headers"
+    if policy.is_strict:
+        yield "lua"
+    if policy.serve.trusted_proxies:
+        yield "remoteip"
+    yield "rewrite"
 
 
 def _level_map(policy: Policy) -> str:

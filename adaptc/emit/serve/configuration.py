@@ -26,13 +26,18 @@ WORDS: Mapping[str, Callable[[Policy], dict[str, Any]]] = {
     "lighttpd": lighttpd_words,
     "nginx": nginx_words,
 }
-CLASS_TREES = "apache-trees.txt"
+# Files that only some policies have use for
+USES: Mapping[str, Callable[[Policy], bool]] = {
+    "apache-trees.txt": lambda policy: policy.serve.classes,
+    "apache-fresh.lua": lambda policy: policy.is_strict,
+    "nginx-fresh.js": lambda policy: policy.is_strict,
+}
 FILES: Mapping[str, tuple[str, ...]] = {
-    "apache": ("apache.conf", CLASS_TREES),
+    "apache": ("apache.conf", "apache-trees.txt", "apache-fresh.lua"),
     "htaccess": ("htaccess",),
     "caddy": ("Caddyfile",),
     "lighttpd": ("lighttpd.conf", "lighttpd.lua"),
-    "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf"),
+    "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf", "nginx-fresh.js"),
 }
 
 
@@ -42,7 +47,7 @@ def render(server: str, policy: Policy) -> dict[str, str]:
     Those that the policy has no use for are left out. Raises ``UsageError`` for a path that the server cannot be told,
     or a template that is wrong.
     """
-    names = [name for name in FILES[server] if name != CLASS_TREES or policy.serve.classes]
+    names = [name for name in FILES[server] if name not in USES or USES[name](policy)]
     return {name: _rendered(server, name, policy) for name in names}
 
 
@@ -52,7 +57,7 @@ def _rendered(server: str, name: str, policy: Policy) -> str:
     try:
         template = _environment(server, policy).get_template(f"{name}.j2")
         text = template.render(_words(server, policy))
-        return count_skips(text) if server in ("apache", "htaccess") else text
+        return count_skips(text) if name in ("apache.conf", "htaccess") else text
     except TemplateError as error:
         raise UsageError(f"template {name}.j2: {error}") from error
     except ValueError as error:
@@ -89,7 +94,7 @@ def _quoting(server: str, policy: Policy) -> dict[str, Callable[[str], str]]:
     if server in ("caddy", "lighttpd"):
         return {"arg": getattr(quoting, server), "lua": quoting.lua}
     quote = quoting.nginx if server == "nginx" else quoting.apache
-    return {"arg": quote, "path": partial(quote, dollar=policy.dollar)}
+    return {"arg": quote, "path": partial(quote, dollar=policy.dollar), "lua": quoting.lua}
 
 
 def _words(server: str, policy: Policy) -> dict[str, Any]:

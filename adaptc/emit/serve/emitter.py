@@ -16,6 +16,7 @@ from adaptc.emit.serve.built import last_build, read_built
 from adaptc.emit.serve.configuration import FILES, render
 from adaptc.emit.serve.policy import CONF_DIRECTORY, Policy, make_policy
 from adaptc.engine.state import State
+from adaptc.engine.times import SourceTimes
 from adaptc.fs import write_atomic
 from adaptc.pipeline import KNOWN_PASSES
 from adaptc.rulebook import load_levels
@@ -55,6 +56,8 @@ def emit_from(state: State, config: Config, servers: Iterable[str]) -> Emitted:
     files = [folder / name for name in texts]
     if "actions" in wanted:
         files += _write_actions(state, policy, folder)
+    if policy.is_strict:
+        SourceTimes(config.output).replace(resource for resource, _ in state.resources().values())
     if config.serve.output is None:
         _create_state(policy, wanted)
     return Emitted(policy, tuple(files))

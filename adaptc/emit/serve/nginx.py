@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from adaptc.emit.serve import quoting
 from adaptc.emit.serve.logformat import class_variable, nginx_log_format
 from adaptc.emit.serve.patterns import asks
-from adaptc.emit.serve.policy import Policy
+from adaptc.emit.serve.policy import CONF_DIRECTORY, Policy
 from adaptc.model import IDENTITY
 
 ORDINALS = ("second", "third")
@@ -27,10 +28,24 @@ def nginx_words(policy: Policy) -> dict[str, Any]:
         "chain": [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY],
         "state_text": quoting.nginx_literal(policy.state, policy.dollar),
         "index": quoting.nginx_literal(policy.index, policy.dollar),
+        "docroot_text": quoting.nginx_literal(policy.docroot, policy.dollar),
+        "times_text": quoting.nginx_literal(policy.times, policy.dollar),
+        "script": _script(policy) if policy.is_strict else "",
         "tree": f"{policy.name}_{'tree' if policy.serve.classes else 'level'}",
         "class_variable": class_variable(policy),
         "log_format": nginx_log_format(policy),
     }
+
+
+def _script(policy: Policy) -> str:
+    """Return the path of the script, which njs puts between single quotes.
+
+    Raises ``ValueError`` for what has no escape there.
+    """
+    path = f"{policy.output}/{CONF_DIRECTORY}/nginx-fresh.js"
+    if found := re.search(r"['\\\n\r]", path):
+        raise ValueError(f"{found[0]!r}, which js_import cannot be told")
+    return path
 
 
 def fallbacks(policy: Policy) -> Iterator[tuple[str, list[tuple[str, str]]]]:

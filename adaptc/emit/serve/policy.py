@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from adaptc.config import Config, ServeConfig
 from adaptc.diagnostics import UsageError
 from adaptc.emit.serve.built import Built
+from adaptc.engine.times import TIMES
 from adaptc.rulebook import Level
 from adaptc.tomlsource import nearest
 
@@ -60,9 +61,20 @@ class Policy:
         return f"{self.state}/opt.do"
 
     @property
+    def is_strict(self) -> bool:
+        """Whether the server compares times of sources (``adaptc.engine.times``)."""
+        return self.serve.freshness == "strict"
+
+    @property
+    def times(self) -> str:
+        """Where the times of sources are."""
+        return f"{self.output}/{TIMES}"
+
+    @property
     def dollar(self) -> str:
         """The variable of a server's configuration that holds a dollar, "" when no path has one."""
-        return f"{self.name}_dollar" if "$" in self.output + self.state + self.index else ""
+        paths = self.output + self.state + self.index + (self.docroot if self.is_strict else "")
+        return f"{self.name}_dollar" if "$" in paths else ""
 
     @property
     def start(self) -> str:
@@ -128,7 +140,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         title,
         prefix,
         config.site.index[0] if config.site.index else "index.html",
-        built.docroot,
+        os.path.abspath(serve.docroot) if serve.docroot else built.docroot,
         output,
         os.path.abspath(serve.state) if serve.state else f"{output}/{STATE_DIRECTORY}",
         names,
@@ -190,7 +202,7 @@ def _refuse(config: Config, names: tuple[str, ...]) -> None:
     problems += [
         f"the level {name} has the name of a directory that adaptc emit writes; give it another name"
         for name in names
-        if name in (STATE_DIRECTORY, CONF_DIRECTORY)
+        if name in (STATE_DIRECTORY, CONF_DIRECTORY, TIMES)
     ]
     if not serve.htaccess_trees:
         problems.append("serve.htaccess_trees: the trees need a path of their own below the docroot")

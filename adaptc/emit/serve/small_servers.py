@@ -33,6 +33,7 @@ def lighttpd_words(policy: Policy) -> dict[str, Any]:
 def _refuse_daemons(server: str, policy: Policy) -> None:
     """Refuse what only Apache and nginx are told: saying nothing would leave people waiting for levels to change."""
     asked = [key for key in ("buckets", "classes", "reject") if getattr(policy.serve, key)]
+    asked += ["freshness"] if policy.is_strict else []
     if asked:
         raise UsageError(f"serve.{asked[0]}: {server} can only be told of flag, level and coding; use Apache or nginx")
 
