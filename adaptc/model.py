@@ -88,3 +88,24 @@ IDENTITY = "id"
 # servers may send them in every mode and for ever.
 OWN_DIRECTORY = "_adaptc/"
 CODINGS = ("br", "zst", "gz")
+
+# Image formats that clients get who accept them (RFC 9110, section 12.5.1), in the order a server prefers them, and the
+# directory each has in a level's tree. Names in it end in the format, by which servers know the media type.
+FORMATS = ("avif", "webp")
+# Extensions of the files that may have such alternates: for these URLs, and no others, answers vary by Accept.
+NEGOTIABLE = ("png", "jpg", "jpeg", "gif")
+
+
+def name_in_tree(coding: str, path: str) -> str:
+    """Return the name that a representation of ``path`` has in the directory of its coding or format."""
+    return f"{path}.{coding}" if coding in FORMATS else path
+
+
+def path_of_name(coding: str, name: str) -> str:
+    """Return the path that a name in the directory of a coding or format stands for."""
+    return name.removesuffix(f".{coding}") if coding in FORMATS else name
+
+
+def is_negotiable(path: str) -> bool:
+    """Whether a file may have alternates, by its name."""
+    return path.rpartition(".")[2].lower() in NEGOTIABLE and "." in path

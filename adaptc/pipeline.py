@@ -20,8 +20,9 @@ from adaptc.version import VERSION
 
 if TYPE_CHECKING:
     from adaptc.passes.page import PagePass, WholePass
-    from adaptc.passes.view import Asset, Beside, DerivingView, Options, Outcome, View
+    from adaptc.passes.view import Alternates, Asset, Beside, DerivingView, Options, Outcome, View
 
+make_alternates = Deferred("alternates", "make_alternates")
 base_only = Deferred("base_only", "base_only")
 bundle_beside = Deferred("bundle", "bundle_beside")
 bundle_page = Deferred("bundle", "bundle_page")
@@ -51,6 +52,8 @@ unembed = Deferred("unembed", "unembed")
 used_styles = Deferred("used_styles", "used_styles")
 
 AssetPass = Callable[["Asset", "DerivingView", "Options"], "Outcome"]
+# Makes an image in other formats, of the image at the level and the bytes as they came
+AlternatePass = Callable[["Asset", bytes, "View", "Options"], "Alternates"]
 # Makes a file next to a page, of its path and content as it came
 BesidePass = Callable[[str, bytes, "View", "Options"], "Beside"]
 # A text pass works on the finished text of a page, after all edits.
@@ -58,20 +61,21 @@ TextPass = Callable[..., "str | None"]
 
 _JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
 _PAGES = frozenset({media.HTML})
+_CONVERTIBLE = frozenset({media.JPEG, media.PNG, media.GIF})
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
     """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
 
-    Exactly one of ``asset``, ``edit``, ``whole``, ``text`` and ``beside`` is given. ``content_only`` says that an asset
-    pass looks at nothing but the content, so that its result is shared by equal files wherever they are;
-    ``after_edits`` that an edit pass must see what the edit passes before it made of the page, where others may run on
-    the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are the tags of elements
-    that an edit pass changes and others may change as well: two passes never edit one element in the same text.
-    ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or requests, elsewhere;
-    ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the edits of a pass, which
-    runs by itself then, start from.
+    Exactly one of ``asset``, ``edit``, ``whole``, ``text``, ``beside`` and ``alternate`` is given. ``content_only``
+    says that an asset pass looks at nothing but the content, so that its result is shared by equal files wherever
+    they are; ``after_edits`` that an edit pass must see what the edit passes before it made of the page, where
+    others may run on the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are
+    the tags of elements that an edit pass changes and others may change as well: two passes never edit one element
+    in the same text. ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or
+    requests, elsewhere; ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the
+    edits of a pass, which runs by itself then, start from.
     """
 
     name: str
@@ -83,6 +87,7 @@ class Pass:
     whole: WholePass | None = None
     text: TextPass | None = None
     beside: BesidePass | None = None
+    alternate: AlternatePass | None = None
     content_only: bool = False
     after_edits: bool = False
     changes_embeds: bool = False
@@ -99,6 +104,11 @@ _STRIP = {
     "keep": Option("content", "content", "logo-story"),
 }
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
+
+# How near to the original an image must stay: the same pixels, or a score of ``adaptc.image.score``
+_TARGET = Option("exact", "exact", float)
+# Formats in which images are made as well, in any order
+_FORMATS = Option([], [], ["avif"], ["webp"], ["avif", "webp"], ["webp", "avif"])
 
 # What a smaller copy of an image is like: see ``adaptc.image.halve.halve``
 _COPIES = {
@@ -122,7 +132,8 @@ _FAMILIES = {"keep": Option([])}
 _LIMIT = {"limit": Option(5_000_000)}
 
 PASSES: tuple[Pass, ...] = (
-    Pass("images", 1, IMAGES, {"target": Option("exact", "exact", float)}, asset=recompress_image, content_only=True),
+    Pass("images", 1, IMAGES, {"target": _TARGET}, asset=recompress_image, content_only=True),
+    Pass("alternates", 1, _CONVERTIBLE, {"formats": _FORMATS, "target": _TARGET}, alternate=make_alternates),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
     Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
     Pass("styles", 3, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),

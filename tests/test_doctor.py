@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import servers
 from built_site import BuiltSite
+from drawn import drawing, encoded
 
 from adaptc.cli.main import run
 from adaptc.diagnostics import UsageError
@@ -186,6 +187,19 @@ def test_a_media_type_that_the_server_does_not_know(site: BuiltSite) -> None:
     assert "add AddType application/manifest+json .webmanifest [setup-type]" in line
     own = f"TypesConfig {types}\nAddType application/manifest+json .webmanifest"
     assert found(site, apache_file(site, top=own), "apache") == []
+
+
+@pytest.mark.servers
+def test_an_image_format_that_nginx_does_not_know(site: BuiltSite) -> None:
+    site.write({"a.png": encoded(drawing(), compress_level=1)}).build(
+        levels__lossless={"alternates": {"formats": ["webp"]}}
+    )
+    assert found(site, nginx_file(site), "nginx") == []
+    file = nginx_file(site)
+    types = "types { text/html html; text/css css; image/png png; }"
+    file.write_text(file.read_text().replace("include /etc/nginx/mime.types;", types))
+    (line,) = found(site, file, "nginx")
+    assert "knows no media type for .webp (1 files): add image/webp webp;" in line
 
 
 # ---- Apache: .htaccess and access rules

@@ -16,6 +16,7 @@ from adaptc.doctor.patient import HTACCESS, INCLUDED, WITHOUT_LOCATION, Patient
 from adaptc.doctor.rights import refusals
 from adaptc.doctor.times import MOMENT, kept_time
 from adaptc.emit.serve.apache import modules
+from adaptc.model import FORMATS
 
 Check = Callable[[Patient], Iterator[Diagnostic]]
 
@@ -178,8 +179,16 @@ def missing_types(patient: Patient) -> Iterator[Diagnostic]:
 
 
 def _extensions(patient: Patient) -> Counter[str]:
-    """Return the extensions of the site's files that have a media type of their own, with how many files have each."""
-    found = (PurePosixPath(path).suffix[1:].lower() for path in patient.catalogue.resources)
+    """Return the extensions of the site's files that have a media type of their own, with how many files have each.
+
+    Image formats are those of files in the trees.
+    """
+    resources = patient.catalogue.resources
+    found = [PurePosixPath(path).suffix[1:].lower() for path in resources]
+    if patient.setup.server == "nginx":  # Apache is told the types
+        found += [
+            one for each in resources.values() for files in each.files.values() for one in files if one in FORMATS
+        ]
     return Counter(one for one in found if one in media.BY_EXTENSION)
 
 

@@ -1,8 +1,8 @@
 """The figures of a build, as plain values: what the report and the summary show.
 
 The build fills these in; nothing here knows where they come from. Bytes are octets of content without HTTP
-headers, and a kB is 1,000 of them. *Identity* is the content itself, *transfer* is the best content coding of
-each resource (RFC 9110, section 8.4), the identity where no coding is smaller.
+headers, and a kB is 1,000 of them. *Identity* is the content itself, *transfer* is the best content coding or image
+format of each resource (RFC 9110, section 8), the identity where none is smaller.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class PageShots:
 
 @dataclass(frozen=True, slots=True)
 class CodingFigures:
-    """What a level's tree holds in one content coding: ``id``, ``br``, ``zst`` or ``gz``."""
+    """What a level's tree holds in one content coding or image format: ``id``, ``br``, ``webp`` ..."""
 
     coding: str
     files: int

@@ -12,8 +12,8 @@ from adaptc.digest import digest_bytes, digest_parts
 from adaptc.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.engine.store import Store
 from adaptc.engine.view import RecordingView
-from adaptc.model import Action
-from adaptc.passes.view import Asset, DerivedFile, Outcome
+from adaptc.model import Action, is_negotiable
+from adaptc.passes.view import Alternate, Alternates, Asset, DerivedFile, Outcome
 from adaptc.pipeline import Plan, Step
 from adaptc.site import Source
 from adaptc.version import VERSION
@@ -84,6 +84,42 @@ class Assets:
             ):
                 made = outcome.content
         return Outcome(None if made is content else made, tuple(actions), tuple(diagnostics))
+
+    def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
+        """Return what the level makes of an image, whose ``content`` it has already, in other formats."""
+        asset = Asset(path, self.sources[path].media_type, content)
+        steps = [one for one in self.plans[level].steps_for(asset.media_type) if one.of.alternate is not None]
+        if not steps or not is_negotiable(path) or view.is_pinned(path):
+            return Alternates()
+        (step,) = steps
+        assert step.of.alternate is not None
+        key = digest_parts(
+            "alternates", VERSION, step.recipe(), str(view.settings), digest_bytes(original), digest_bytes(content)
+        )
+        known = self._remembered_alternates(key, path)
+        return known or self._remember_alternates(key, step.of.alternate(asset, original, view, step.options))
+
+    def _remembered_alternates(self, key: str, path: str) -> Alternates | None:
+        made, actions = list[Alternate](), list[Action]()
+        record = self.store.record(key)
+        for name, digest, *action in record or ():
+            content = self.store.content(digest)
+            if content is None:
+                return None
+            made.append(Alternate(name, content))
+            actions.append(Action(action[0], action[1], path, action[2]))
+        return None if record is None else Alternates(tuple(made), tuple(actions))
+
+    def _remember_alternates(self, key: str, found: Alternates) -> Alternates:
+        """Remember what was made; where a codec is missing it may be there the next time."""
+        if not found.diagnostics:
+            rows = zip(found.made, found.actions, strict=True)
+            record = [
+                [made.format, self.store.put(made.content), done.pass_name, done.verb, done.reason]
+                for made, done in rows
+            ]
+            self.store.put_record(key, record)
+        return found
 
     def _run_step(self, step: Step, asset: Asset, view: RecordingView) -> Outcome:
         assert step.of.asset is not None

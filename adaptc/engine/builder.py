@@ -122,7 +122,9 @@ class Builder:
             state.forget_source(path)
         decisions = self.blueprint.decide(state.facts(), sources)
         extras = self._withdraw(state, report, before, read, decisions, unknown)
-        self.note_times(before.keys() - sources.keys(), (racily_clean(report.resources[path], started) for path in read))
+        self.note_times(
+            before.keys() - sources.keys(), (racily_clean(report.resources[path], started) for path in read)
+        )
         state.commit()
         snapshot = written(self.blueprint, "build", self.blueprint.snapshot(sources, decisions))
         building = Building(self.blueprint, state, report, sources, self.admission)

@@ -1,6 +1,7 @@
 """Publish: put a unit's files into the trees, each by one rename, and take away what is no longer true.
 
-A level's tree has one directory for each content coding, and in it the paths of the docroot: ``lossless/br/a/b.html``.
+A level's tree has one directory for each content coding, and in it the paths of the docroot: ``lossless/br/a/b.html``;
+and one for each image format: ``lossless/webp/a/b.png.webp``.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from adaptc.digest import digest_chunks
 from adaptc.engine.results import Output, UnitResult
 from adaptc.engine.store import Store
 from adaptc.fs import place, place_link, remove, remove_empty_directories
-from adaptc.model import CODINGS, IDENTITY
+from adaptc.model import CODINGS, FORMATS, IDENTITY, name_in_tree
 
-ALL_CODINGS = (IDENTITY, *CODINGS)
+ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)
 PRIVATE = ".adaptc"
 _TRIES = 3
 
@@ -42,7 +43,7 @@ class Publisher:
 
     def file(self, level: str, coding: str, path: str) -> str:
         """Return the name of a representation on disk."""
-        return f"{self.output}/{level}/{coding}/{path}"
+        return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
 
     def publish(self, result: UnitResult, alias_of: str | None) -> None:
         """Make the tree hold exactly the outputs of ``result`` for its path, and what it refers to before that."""

@@ -16,6 +16,7 @@ from hashlib import sha256
 from adaptc.engine.state import State
 from adaptc.engine.store import time_of
 from adaptc.fs import opened_directory
+from adaptc.model import name_in_tree, path_of_name
 
 Entry = tuple[str, int, int]
 """A file of a directory: its name, its size in bytes, its time in ns since 1970."""
@@ -42,7 +43,7 @@ def expected_seals(state: State) -> Iterator[tuple[str, str]]:
             yield from ((directory, seal_of(found)) for directory, found in entries.items())
             level, entries, extras = at, defaultdict(list), set()
         for name, coding, key, _, size in files:
-            file = f"{level}/{coding}/{name}"
+            file = f"{level}/{coding}/{name_in_tree(coding, name)}"
             if name != path and file in extras:
                 continue
             if name != path:  # an extra file, which other units may have as well
@@ -87,5 +88,6 @@ def _entries(output: str, directory: str, known: Container[str], aliases: Contai
 
 
 def _in_docroot(file: str) -> str:
-    """Return the path that a file of the trees, ``LEVEL/CODING/PATH``, stands for."""
-    return file.split("/", 2)[2]
+    """Return the path that a file of the trees, ``LEVEL/CODING/NAME``, stands for."""
+    _, coding, name = file.split("/", 2)
+    return path_of_name(coding, name)

@@ -13,7 +13,7 @@ from adaptc.engine.results import UnitResult
 from adaptc.engine.seals import expected_seals, seal_of, sealed_files
 from adaptc.engine.state import State, Unit
 from adaptc.engine.store import Store
-from adaptc.model import OWN_DIRECTORY
+from adaptc.model import OWN_DIRECTORY, name_in_tree
 
 # The time of a directory that somebody removed just now: no directory has it
 _GONE = -1
@@ -67,7 +67,7 @@ class Trees:
         """Return the name of a file of a unit that is not in the tree as it was built, or ``None``."""
         for path, output in result.files():
             if not self.publisher.holds(result.level, path, output, alias_of if path == result.path else None):
-                return f"{result.level}/{output.coding}/{path}"
+                return f"{result.level}/{output.coding}/{name_in_tree(output.coding, path)}"
         return None
 
     def _is_wanted(self, unit: Unit, report: Report) -> bool:

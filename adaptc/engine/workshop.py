@@ -28,7 +28,7 @@ from adaptc.engine.store import Store
 from adaptc.engine.view import Labelling, RecordingView
 from adaptc.fs import ChangedWhileRead, DiskTree
 from adaptc.model import IDENTITY, Action, Role
-from adaptc.passes.view import DerivedFile
+from adaptc.passes.view import Alternates, DerivedFile
 from adaptc.pipeline import Plan, plan_level
 from adaptc.rewrite import embedded_files, rewrite_page
 from adaptc.site import Site, Source
@@ -214,8 +214,21 @@ class Workshop:
         content = _or(outcome.content, original)
         embeds = self._imports(path, content, view)
         result = self._finished(level, path, content, original, view)
-        diagnostics = (*outcome.diagnostics, *self._not_rewritten(level, path))
-        return dataclasses.replace(result, actions=outcome.actions, diagnostics=diagnostics, embeds=embeds)
+        alternates = self.assets.alternates(level, path, original, content, view)
+        diagnostics = (*outcome.diagnostics, *alternates.diagnostics, *self._not_rewritten(level, path))
+        return dataclasses.replace(
+            result,
+            outputs=(*result.outputs, *self._outputs(alternates)),
+            actions=(*outcome.actions, *alternates.actions),
+            dependencies=tuple(view.dependencies),
+            diagnostics=diagnostics,
+            embeds=embeds,
+        )
+
+    def _outputs(self, alternates: Alternates) -> Iterator[Output]:
+        for one in alternates.made:
+            digest = self.store.put(one.content)
+            yield Output(one.format, digest, digest, len(one.content))
 
     def _not_rewritten(self, level: str, path: str) -> tuple[Diagnostic, ...]:
         """Say of a page in XML syntax that the page passes of the level do not work on it."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from adaptc import media
 from adaptc.catalogue import Catalogue
 from adaptc.diagnostics import UsageError, printable
-from adaptc.model import CODINGS, IDENTITY, OWN_DIRECTORY
+from adaptc.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, name_in_tree
 
-SUFFIXES = {"br": ".br", "zst": ".zst", "gz": ".gz"}
+SUFFIXES = {name: f".{name}" for name in (*CODINGS, *FORMATS)}
 LISTED = 5  # names in an error
 
 
@@ -21,20 +21,20 @@ def _suffixed(path: str, coding: str) -> str:
 
 
 def _parallel(path: str, coding: str) -> str:
-    return f"{coding}/{path}"
+    return f"{coding}/{name_in_tree(coding, path)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the file of a path and a coding stands, and which codings there are beside the identity."""
+    """Where the file of a path and a coding stands, and which codings and formats there are beside the identity."""
 
     name: Callable[[str, str], str]
     codings: tuple[str, ...]
 
 
 LAYOUTS = {
-    "suffix": Layout(_suffixed, CODINGS),
-    "parallel": Layout(_parallel, CODINGS),
+    "suffix": Layout(_suffixed, (*CODINGS, *FORMATS)),
+    "parallel": Layout(_parallel, (*CODINGS, *FORMATS)),
     "none": Layout(_suffixed, ()),
 }
 
@@ -102,7 +102,7 @@ def _own(catalogue: Catalogue, level: str, layout: Layout) -> Iterator[Item]:
 
 
 def _encoded(path: str, tree: Path, codings: list[str], layout: Layout) -> tuple[tuple[str, Path], ...]:
-    return tuple((layout.name(path, coding), tree / coding / path) for coding in codings)
+    return tuple((layout.name(path, coding), tree / coding / name_in_tree(coding, path)) for coding in codings)
 
 
 def _refuse_collisions(items: list[Item]) -> None:

@@ -37,7 +37,7 @@ class TreeCheck:
             level, path = unit
             look = os.stat if path in aliases else os.lstat  # an alias may be published as a link
             for stored in files:
-                file = f"{self.trees.blueprint.output}/{level}/{stored[1]}/{stored[0]}"
+                file = self.trees.publisher.file(level, stored[1], stored[0])
                 strangers.pop(file, None)
                 if unit in skipped or (stored[0] != path and file in seen):
                     continue

@@ -1,15 +1,23 @@
-"""Alternates: the same pixels in another media type, for clients that accept it."""
+"""Alternates: an image in another media type, exactly or with a measured loss, for clients that accept it."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adaptc import media
 from adaptc.image import png
 from adaptc.image.exact import Effort
+from adaptc.image.lossy import ENCODERS, lossy
 from adaptc.image.pillow import BROKEN, open_image
 from adaptc.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.image.recompress import Target
+from adaptc.image.refusal import Refusal
+from adaptc.image.vips import vips
+from adaptc.model import FORMATS
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -21,6 +29,70 @@ _EFFORTS: dict[Effort, dict[str, int]] = {
     "default": {"method": 4, "quality": 75},
     "max": {"method": 6, "quality": 100},
 }
+_TYPES = {"avif": media.AVIF, "webp": media.WEBP}
+
+
+@dataclass(frozen=True, slots=True)
+class MadeAlternate:
+    """An image in another format; ``reason`` says in words how it was made."""
+
+    format: str
+    content: bytes
+    reason: str
+
+
+def alternates(
+    content: bytes,
+    formats: Collection[str],
+    *,
+    below: int,
+    effort: Effort = "default",
+    target: Target = "exact",
+    limit_pixels: int = LIMIT_PIXELS,
+) -> tuple[MadeAlternate, ...]:
+    """Return an image in those ``formats`` in which it takes less than ``below`` bytes, in the order of ``FORMATS``.
+
+    ``target`` is that of ``recompress``. What a server prefers must be the smaller one: who accepts AVIF accepts WebP,
+    so an AVIF that is not smaller than the WebP is left out.
+    """
+    facts = probe(content, limit_pixels)
+    found: list[MadeAlternate] = []
+    if isinstance(facts, Refusal):  # the pass that recompresses says so
+        return ()
+    for name in reversed(FORMATS):
+        made = _smallest(name, content, facts, effort, target, limit_pixels) if name in formats else None
+        if made is not None and len(made.content) < below:
+            found.insert(0, made)
+            below = len(made.content)
+    return tuple(found)
+
+
+@cache
+def lacks_codec(name: str) -> str | None:
+    """Return why libvips cannot write a format, None when it can."""
+    try:
+        ENCODERS[_TYPES[name]](vips().Image.black(16, 16, bands=3), "fast", 50)
+    except vips().Error as problem:
+        return (str(problem).strip() or "no reason given").splitlines()[0]
+    return None
+
+
+def _smallest(
+    name: str, content: bytes, facts: ImageFacts, effort: Effort, target: Target, limit_pixels: int
+) -> MadeAlternate | None:
+    made = [_lossy(name, content, facts, effort, target)] if target != "exact" else []
+    if name == "webp":  # an exact AVIF is larger than an exact WebP as a rule
+        exact = webp_exact(content, effort=effort, limit_pixels=limit_pixels)
+        made.append(None if exact is None else MadeAlternate(name, exact, f"{len(exact):,} bytes, pixels identical"))
+    return min((one for one in made if one is not None), key=lambda one: len(one.content), default=None)
+
+
+def _lossy(name: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> MadeAlternate | None:
+    found = lossy(content, facts, effort, target, _TYPES[name])
+    if isinstance(found, Refusal) or found.content is None or found.best is None:
+        return None
+    reason = f"{len(found.content):,} bytes, score {found.best.score:.4f} at quality {found.best.quality}"
+    return MadeAlternate(name, found.content, reason)
 
 
 def webp_exact(content: bytes, *, effort: Effort = "default", limit_pixels: int = LIMIT_PIXELS) -> bytes | None:

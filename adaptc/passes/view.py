@@ -45,6 +45,23 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternate:
+    """An image in another format of ``adaptc.model.FORMATS``."""
+
+    format: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Alternates:
+    """What a pass made of an image in other formats, in the order of ``adaptc.model.FORMATS``."""
+
+    made: tuple[Alternate, ...] = ()
+    actions: tuple[Action, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
     """A file that a pass puts next to a page, at ``path``; ``content`` is ``None`` where there is none."""
 

@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc import media
 from adaptc.fs import DiskTree
-from adaptc.model import CODINGS, IDENTITY, OWN_DIRECTORY
+from adaptc.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, name_in_tree
 from adaptc.preview.panes import AUTOMATIC, ORIGINAL, Pane
 
 _TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
+_TYPES = {"avif": media.AVIF, "webp": media.WEBP}
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The file that is sent, the level it came from, its coding, and the file without coding; sizes in bytes."""
+    """The file that is sent, the level it came from, its coding or format, and the plain file; sizes in bytes."""
 
     file: Path
     level: str
@@ -36,14 +38,15 @@ class Shelf:
     levels: tuple[str, ...]
     is_private: Callable[[str], bool]
 
-    def choose(self, pane: Pane, path: str, accept_encoding: str) -> Chosen | None:
+    def choose(self, pane: Pane, path: str, accept_encoding: str, accept: str = "") -> Chosen | None:
         """Return what is sent for a decoded path of the docroot, or None: the page is missing."""
         if not is_plain(path):
             return None
-        codings = (*_wanted(pane.coding, accept_encoding), IDENTITY)
+        formats = _formats(accept) if pane.coding == AUTOMATIC else ()
+        codings = (*formats, *_wanted(pane.coding, accept_encoding), IDENTITY)
         for level in self._levels(pane.level, path):
             for coding in codings:
-                size = _size(self.output / level / coding / path)
+                size = _size(self.output / level / coding / name_in_tree(coding, path))
                 if size is not None:
                     return self._encoded(level, coding, path, size)
         return self._original(path)
@@ -60,7 +63,7 @@ class Shelf:
 
     def _encoded(self, level: str, coding: str, path: str, size: int) -> Chosen:
         """Return a file of a tree; where the level did not change the content, only the docroot may have it plain."""
-        file = self.output / level / coding / path
+        file = self.output / level / coding / name_in_tree(coding, path)
         for plain in (self.output / level / IDENTITY / path, self.docroot / path):
             plain_size = _size(plain)
             if plain_size is not None:
@@ -88,6 +91,12 @@ def is_plain(path: str) -> bool:
 def _wanted(coding: str, accept_encoding: str) -> tuple[str, ...]:
     accepted = acceptable(accept_encoding)
     return tuple(one for one in CODINGS if one in accepted and coding in (AUTOMATIC, one))
+
+
+def _formats(accept: str) -> tuple[str, ...]:
+    """Return the image formats that an Accept header names (RFC 9110, section 12.5.1), as servers are told."""
+    weights = dict(_weights(accept))
+    return tuple(one for one in FORMATS if weights.get(_TYPES[one], 0.0) > 0)
 
 
 def acceptable(accept_encoding: str) -> frozenset[str]:

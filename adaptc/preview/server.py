@@ -19,6 +19,7 @@ from adaptc.catalogue import Catalogue, read_catalogue
 from adaptc.config import Config
 from adaptc.diagnostics import UsageError, printable
 from adaptc.load.directory import Selection
+from adaptc.model import FORMATS
 from adaptc.preview.choice import Chosen, Shelf
 from adaptc.preview.counts import Board, Request, opens_page, record
 from adaptc.preview.panes import Pane, is_own_host, pane_of
@@ -166,10 +167,10 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         return self._answer_file(pane, shown, self._found(shelf, pane, path))
 
     def _found(self, shelf: Shelf, pane: Pane, path: str) -> Chosen | None:
-        accepted = self.headers.get("Accept-Encoding", "")
+        accepted = (self.headers.get("Accept-Encoding", ""), self.headers.get("Accept", ""))
         is_directory = not path or path.endswith("/")
         names = [path + name for name in self.server.gallery.config.site.index] if is_directory else [path]
-        return next(filter(None, (shelf.choose(pane, name, accepted) for name in names)), None)
+        return next(filter(None, (shelf.choose(pane, name, *accepted) for name in names)), None)
 
     def _answer_file(self, pane: Pane, shown: str, chosen: Chosen | None) -> None:
         board = self.server.gallery.board
@@ -178,7 +179,8 @@ class _Answer(http.server.BaseHTTPRequestHandler):
             return self._say(404, "neither the level nor the docroot has this file")
         board.add(pane.side, Request(shown, 200, chosen.level, chosen.coding, chosen.size, chosen.plain_size))
         with chosen.file.open("rb") as file:
-            self._head(200, _media_type(chosen.plain), chosen.size, _TOKENS.get(chosen.coding))
+            shown_as = chosen.file if chosen.coding in FORMATS else chosen.plain
+            self._head(200, _media_type(shown_as), chosen.size, _TOKENS.get(chosen.coding))
             if self.command != "HEAD":
                 shutil.copyfileobj(file, self.wfile)
         return None

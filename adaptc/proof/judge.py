@@ -10,7 +10,8 @@ from pathlib import Path
 from adaptc.codings import Coding, CodingError, decode
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.emit.serve.policy import Policy
-from adaptc.proof.negotiation import ORIGINAL, TOKENS, Version
+from adaptc.model import is_negotiable
+from adaptc.proof.negotiation import ORIGINAL, TOKENS, TYPES, Version
 from adaptc.proof.wire import Request, Response
 
 # What the site itself may say, and must go on saying when a level is sent.
@@ -185,19 +186,29 @@ class Judge:
         if version.level != ORIGINAL and coding != wanted:
             yield wrong_header(case, "Content-Encoding", coding, wanted or NONE)
         yield from self._vary(case, response)
-        yield from self._kept(case, response)
+        yield from self._kept(case, response, version)
         yield from self._caching(case, response, version)
         yield from self._told(case, response, version)
 
     def _vary(self, case: Case, response: Response) -> Iterator[Diagnostic]:
         fields = {name.strip().lower() for name in response.header("vary").split(",")}
-        if not fields & {"accept-encoding", "*"}:
-            yield wrong_header(case, "Vary", response.header("vary"), "Accept-Encoding")
+        negotiated = {"accept"} if self.policy.formats and is_negotiable(case.path) else set[str]()
+        wanted = {"accept-encoding"} | negotiated
+        is_wider = "accept" in fields - wanted and case.path in self.baselines and not self._varied_before(case.path)
+        if "*" not in fields and (is_wider or not wanted <= fields):
+            yield wrong_header(case, "Vary", response.header("vary"), ", ".join(sorted(wanted, reverse=True)).title())
 
-    def _kept(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+    def _varied_before(self, path: str) -> bool:
+        """Whether the site's own answer varies by media types."""
+        fields = self.baselines[path].headers.get("vary", "").lower().split(",")
+        return "accept" in (name.strip() for name in fields)
+
+    def _kept(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         before = self.baselines.get(case.path)
         for name in KEPT_HEADERS if before is not None else ():
             old, new = before.headers.get(name, ""), response.header(name)  # type: ignore[union-attr]
+            if name == "content-type":
+                old = TYPES.get(version.coding, old)
             if old != new:
                 yield wrong_header(case, name.title(), new, old or NONE)
 

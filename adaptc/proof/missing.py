@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.catalogue import BuiltResource
-from adaptc.model import CODINGS, IDENTITY
+from adaptc.model import CODINGS, FORMATS, IDENTITY, is_negotiable, name_in_tree
 from adaptc.proof.judge import Case
 from adaptc.proof.matrix import BEST, Scene, headers_of
 from adaptc.proof.negotiation import TOKENS
 from adaptc.proof.targets import Target
 from adaptc.proof.wire import Request
 
-SAMPLE = 12
+SAMPLE, SAMPLE_IMAGES = 12, 3
+TYPES = "image/avif,image/webp,*/*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,14 @@ class Copy:
             for level, coding in _pairs(target.resource):
                 there = self.file(level, coding, target)
                 there.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(self.source / level / coding / target.resource.path, there)  # times make entity tags
+                shutil.copy2(
+                    self.source / level / coding / name_in_tree(coding, target.resource.path), there
+                )  # times make entity tags
                 os.chmod(there, 0o644)
 
     def file(self, level: str, coding: str, target: Target) -> Path:
         """Return the place of a version."""
-        return self.root / level / coding / target.resource.path
+        return self.root / level / coding / name_in_tree(coding, target.resource.path)
 
     def without(self, codings: tuple[str, ...], target: Target) -> Target:
         """Take the files of codings away; return the target as it is then."""
@@ -52,7 +55,7 @@ class Copy:
 
 
 # What is taken away, one after the other.
-STEPS = (("br",), CODINGS, (*CODINGS, IDENTITY))
+STEPS = (("br", "avif"), (*CODINGS, *FORMATS), (*CODINGS, *FORMATS, IDENTITY))
 
 
 def _pairs(resource: BuiltResource) -> Iterator[tuple[str, str]]:
@@ -60,13 +63,18 @@ def _pairs(resource: BuiltResource) -> Iterator[tuple[str, str]]:
 
 
 def sample(found: Sequence[Target], output: Path) -> list[Target]:
-    """Return targets that have all their files, those with the most encodings first."""
+    """Return targets that have all their files, those with the most encodings first, and images with formats."""
     whole = [
         one
         for one in found
-        if all((output / level / coding / one.resource.path).is_file() for level, coding in _pairs(one.resource))
+        if all(
+            (output / level / coding / name_in_tree(coding, one.resource.path)).is_file()
+            for level, coding in _pairs(one.resource)
+        )
     ]
-    return sorted(whole, key=lambda one: -sum(1 for _ in _pairs(one.resource)))[:SAMPLE]
+    chosen = sorted(whole, key=lambda one: -sum(1 for _ in _pairs(one.resource)))[:SAMPLE]
+    images = [one for one in whole if one not in chosen and any(kind in FORMATS for _, kind in _pairs(one.resource))]
+    return [*chosen, *images[:SAMPLE_IMAGES]]
 
 
 def missing_cases(scene: Scene, target: Target) -> Iterator[Case]:
@@ -83,3 +91,7 @@ def missing_cases(scene: Scene, target: Target) -> Iterator[Case]:
         left = tuple(one for coding in CODINGS for one in scene.wanted(target, TOKENS[coding]) if accept == BEST)
         request = Request(target.url, headers_of(accept))
         yield Case("missing", "full", target.resource.path, request, (*wanted, *plain, *left), scene.asked)
+    if is_negotiable(target.resource.path):
+        request = Request(target.url, headers_of(BEST, Accept=TYPES))
+        wanted = scene.wanted(target, BEST, types=TYPES)
+        yield Case("missing", "full", target.resource.path, request, wanted, scene.asked)

@@ -10,16 +10,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc.catalogue import BuiltResource
-from adaptc.model import IDENTITY
+from adaptc.model import FORMATS, IDENTITY
 
 ORIGINAL = "original"  # the docroot's file
 OFF = "off"  # the tree of a client that gets originals
 TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
+TYPES = {"avif": "image/avif", "webp": "image/webp"}
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a resource: a level and a coding, or the original. ``sha256`` is that of the bytes as sent."""
+    """One version of a resource: a level and a coding or image format, or the original.
+
+    ``sha256`` is that of the bytes as sent.
+    """
 
     level: str
     coding: str
@@ -75,12 +79,19 @@ def _of_level(resource: BuiltResource, level: str) -> Mapping[str, Version]:
     return {coding: Version(level, coding, one.size, one.sha256) for coding, one in files.items()}
 
 
-def expected(resource: BuiltResource, tree: str, codings: tuple[str, ...], header: str | None) -> tuple[Version, ...]:
+def expected(
+    resource: BuiltResource, tree: str, codings: tuple[str, ...], header: str | None, accept: str | None = None
+) -> tuple[Version, ...]:
     """Return the versions that may be sent from ``tree``, the best first.
 
-    One, unless the header leaves codings open with ``*``. ``codings`` are those of the policy in its order.
+    One, unless the header leaves codings open with ``*``. ``codings`` are those of the policy in its order; ``accept``
+    is the Accept header, of which only types that are named count.
     """
     there = _of_level(resource, tree) if tree != OFF else {}
+    types = dict(_weights(accept or ""))
+    in_format = next((there[one] for one in FORMATS if one in there and types.get(TYPES[one], 0) > 0), None)
+    if in_format is not None:
+        return (in_format,)
     said = read_accept_encoding(header)
     plain = there.get(IDENTITY) or original(resource)
     best = next((there[one] for one in codings if one in there and one in said.named), plain)

@@ -12,7 +12,7 @@ from adaptc.media import HTML
 from adaptc.model import IDENTITY, OWN_DIRECTORY
 from adaptc.proof.hostile import hostile_cases
 from adaptc.proof.judge import Baseline, Case, Judge, digest
-from adaptc.proof.matrix import ACCEPTS, Scene, class_cases, directory_cases, first_wave, second_wave
+from adaptc.proof.matrix import ACCEPTS, Scene, class_cases, directory_cases, first_wave, format_cases, second_wave
 from adaptc.proof.negotiation import Version
 from adaptc.proof.tally import Tally
 from adaptc.proof.targets import Target, index_pages, spread, url_of
@@ -52,6 +52,7 @@ class Prover:
         remaining = iter(self.targets)
         while batch := list(islice(remaining, BATCH)):
             self._waves(scene, batch)
+            self.run(scene, [case for target in batch for case in format_cases(scene, target)])
             self.progress.advance(len(batch), 0, 0)
         for target in index_pages(self.catalogue, self.judge.policy, DIRECTORIES):
             self.run(scene, list(directory_cases(scene, target)))

@@ -15,6 +15,7 @@ from adaptc.emit.serve.built import last_build
 from adaptc.emit.serve.emitter import policy_of
 from adaptc.emit.serve.policy import Policy
 from adaptc.engine.progress import Progress
+from adaptc.model import name_in_tree
 from adaptc.proof.judge import Judge
 from adaptc.proof.matrix import Scene
 from adaptc.proof.missing import STEPS, Copy, missing_cases, sample
@@ -98,7 +99,7 @@ def _judge(policy: Policy, config: Config) -> Judge:
     def locate(path: str, version: Version) -> Path:
         if version.level == ORIGINAL:
             return Path(config.docroot or ".") / path
-        return config.output / version.level / version.coding / path
+        return config.output / version.level / version.coding / name_in_tree(version.coding, path)
 
     return Judge(policy, locate)
 

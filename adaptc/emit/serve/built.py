@@ -11,7 +11,7 @@ from adaptc.config import Config
 from adaptc.diagnostics import UsageError
 from adaptc.engine.publish import PRIVATE
 from adaptc.engine.state import State
-from adaptc.model import CODINGS, IDENTITY
+from adaptc.model import CODINGS, FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,15 @@ class Built:
     """The levels that have a tree, and the codings in them, each in the order of preference.
 
     ``follow`` names for each coding those that a file may have without having that one, ``IDENTITY`` left out: what a
-    server must try after it. ``docroot`` is the absolute path of the source.
+    server must try after it. ``docroot`` is the absolute path of the source. ``formats`` are those of images, in the
+    order of preference.
     """
 
     levels: frozenset[str]
     codings: tuple[str, ...]
     follow: Mapping[str, tuple[str, ...]]
     docroot: str
+    formats: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
@@ -44,10 +46,11 @@ def read_built(state: State) -> Built:
     for result in state.results(notes=False):
         levels.add(result.level)
         combinations.add(frozenset(output.coding for output in result.outputs))
-    there = frozenset[str]().union(*combinations) - {IDENTITY}
+    there = frozenset[str]().union(*combinations)
     codings = tuple(coding for coding in CODINGS if coding in there)
     follow = {coding: _follow(coding, codings, combinations) for coding in codings}
-    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "")
+    formats = tuple(name for name in FORMATS if name in there)
+    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats)
 
 
 def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from adaptc.diagnostics import UsageError, printable
 from adaptc.emit.serve import quoting
 from adaptc.emit.serve.apache import apache_words, count_skips, is_plain
 from adaptc.emit.serve.nginx import nginx_words
-from adaptc.emit.serve.patterns import HINTS, TOKENS, accepts
+from adaptc.emit.serve.patterns import HINTS, IMAGES, MEDIA_TYPES, TOKENS, accepts, accepts_format
 from adaptc.emit.serve.policy import CLASSES, CONF_DIRECTORY, Policy
 from adaptc.emit.serve.small_servers import caddy_words, lighttpd_words
 
@@ -105,6 +105,9 @@ def _words(server: str, policy: Policy) -> dict[str, Any]:
         "classes": CLASSES,
         "tokens": TOKENS,
         "accepts": {coding: accepts(coding) for coding in policy.codings},
+        "accepts_format": {name: accepts_format(name) for name in policy.formats},
+        "media_types": MEDIA_TYPES,
+        "images": IMAGES,
         "root_re": quoting.pattern(policy.output),
         "prefix_re": quoting.pattern(policy.prefix),
         "hints": HINTS,

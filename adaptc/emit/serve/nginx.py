@@ -18,6 +18,7 @@ ORDINALS = ("second", "third")
 def nginx_words(policy: Policy) -> dict[str, Any]:
     """Return what the templates know beside the policy."""
     steps = tuple(fallbacks(policy))
+    chain = [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY]
     prefix = quoting.pattern(policy.prefix)
     return {
         "buckets": [f"{number:02x}" for number in range(256)],
@@ -25,7 +26,8 @@ def nginx_words(policy: Policy) -> dict[str, Any]:
         "excluded": "|".join(f"^{prefix}{quoting.pattern(path)}(?:/|$)" for path in policy.serve.exclude),
         "steps": steps,
         "next_codings": sorted({name for _, rows in steps for _, name in rows}),
-        "chain": [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY],
+        "chain": chain,
+        "places": list(places(policy, chain)),
         "state_text": quoting.nginx_literal(policy.state, policy.dollar),
         "index": quoting.nginx_literal(policy.index, policy.dollar),
         "docroot_text": quoting.nginx_literal(policy.docroot, policy.dollar),
@@ -46,6 +48,19 @@ def _script(policy: Policy) -> str:
     if found := re.search(r"['\\\n\r]", path):
         raise ValueError(f"{found[0]!r}, which js_import cannot be told")
     return path
+
+
+def places(policy: Policy, chain: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield what is tried one after the other before ``id``: for images the format, else the coding, as directories.
+
+    Without formats there is no difference, and nothing is yielded.
+    """
+    count = max(len(chain) - 1, len(policy.formats)) if policy.formats else 0
+    for number in range(count):
+        yield (
+            policy.formats[number] if number < len(policy.formats) else IDENTITY,
+            chain[min(number, len(chain) - 1)],
+        )
 
 
 def fallbacks(policy: Policy) -> Iterator[tuple[str, list[tuple[str, str]]]]:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from adaptc import media
+from adaptc.model import NEGOTIABLE
+
 # Content codings by their directories: the token of RFC 9110, section 8.4.1.
 TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
+# Image formats by their directories: the media type
+MEDIA_TYPES = {"avif": media.AVIF, "webp": media.WEBP}
+# URLs of images that may have alternates, case left aside
+IMAGES = rf"\.(?:{'|'.join(NEGOTIABLE)})"
 
 # A slow or thrifty client, in Save-Data, ECT and Downlink (Mbit/s, here below 0.4) joined by bars.
 HINTS = r"^on\||^[^|]*\|(?:slow-)?2g\||\|0(?:\.[0-3]\d*)?$"
@@ -16,7 +23,18 @@ def accepts(coding: str) -> str:
 
     ``q=0`` means no. ``*`` is not taken for a yes: nobody sends it who has use for it.
     """
-    token = "(?:x-)?gzip" if coding == "gz" else TOKENS[coding]
+    return _named("(?:x-)?gzip" if coding == "gz" else TOKENS[coding])
+
+
+def accepts_format(name: str) -> str:
+    """Return the pattern of an ``Accept`` that names an image format (RFC 9110, section 12.5.1); q=0 means no.
+
+    ``image/*`` and ``*/*`` are not taken for a yes: those who cannot show WebP or AVIF send them too.
+    """
+    return _named(MEDIA_TYPES[name])
+
+
+def _named(token: str) -> str:
     return rf"(?i)(?<![^,\s]){token}(?![^,;\s])(?![^,]*;\s*q=0(?:\.0*)?\s*(?:,|$))"
 
 

@@ -54,6 +54,7 @@ class Policy:
     follow: Mapping[str, tuple[str, ...]]
     class_levels: Mapping[str, str]
     serve: ServeConfig
+    formats: tuple[str, ...] = ()
 
     @property
     def flag(self) -> str:
@@ -150,6 +151,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         built.follow,
         _class_levels(serve, names, level, built.codings),
         serve,
+        built.formats,
     )
 
 
