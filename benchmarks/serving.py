@@ -39,6 +39,7 @@ BUILD = {
     "site__exclude": ("left.html", "plain.html"),
 }
 ALL = {"buckets": True, "classes": True, "poor_level": "poorer", "rich_level": "full"}
+STRICT = {"freshness": "strict"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ SETTINGS = (
     Setting("flag absent", "/plain.html", {}, flag=False),
     Setting("flag set", "/page.html", {}),
     Setting("flag set, original", "/left.html", {}),
+    Setting("flag absent, strict", "/plain.html", STRICT, flag=False),
+    Setting("flag set, strict", "/page.html", STRICT),
     Setting("buckets", "/page.html", {"buckets": True}),
     Setting("classes", "/page.html", {"classes": True, "poor_level": "poorer"}),
     Setting("buckets and classes", "/page.html", ALL),
