@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Role(Enum):
@@ -32,6 +33,8 @@ class Role(Enum):
     LINK = "link"  # followed by a person: a, area, form, meta refresh, cite
     META = "meta"  # read by other programs: og:image, canonical
 
+    __hash__ = object.__hash__  # members are single; Enum's own, in Python, was a tenth of reading a page's links
+
 
 # What a browser loads by itself from the markup; the unit of the papers' "embedded objects".
 EMBEDDED = frozenset(
@@ -39,8 +42,7 @@ EMBEDDED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """One URL written in a source.
 
     ``url`` is as written, with character references and CSS escapes resolved and nothing else changed;

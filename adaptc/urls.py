@@ -19,7 +19,7 @@ from adaptc.diagnostics import UsageError
 NOWHERE = "http://site.invalid/"  # the address of a site that has none (RFC 2606)
 # Left alone in a path; quotes and parentheses are escaped so that the URL fits HTML, CSS and srcset without more.
 _SAFE = "/~!$&*+;=:@-._"
-STRIPPED = "".join(map(chr, range(0x21)))  # C0 control or space, which the URL parser strips at both ends
+_STRIPPED = "".join(map(chr, range(0x21)))  # C0 control or space, which the URL parser strips at both ends
 
 
 class Reach(Enum):
@@ -73,7 +73,7 @@ class SiteAddress:
 
     def resolve(self, base: str, reference: str) -> Target:
         """Resolve ``reference`` (as written) against the absolute URL ``base``."""
-        trimmed = reference.strip(STRIPPED)
+        trimmed = reference.strip(_STRIPPED)
         if not trimmed or trimmed[0] == "#":
             return _OTHER
         try:
@@ -96,7 +96,7 @@ class SiteAddress:
 def join(base: str, reference: str) -> str | None:
     """Return the absolute URL of ``reference`` against the absolute URL ``base``, or ``None`` when it is not a URL."""
     try:
-        href: str = URL(reference.strip(STRIPPED), _parsed(base)).href
+        href: str = URL(reference.strip(_STRIPPED), _parsed(base)).href
     except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
         return None
     return href

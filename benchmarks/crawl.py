@@ -2,7 +2,8 @@
 
 Each run is a whole process as a user starts it, into memory (/dev/shm); runs alternate, and the best of each counts,
 since what disturbs a run only ever makes it slower. The server has a process of its own, answers from memory, keeps
-connections alive and sends every answer after the latency.
+connections alive and sends every answer after the latency. Bytecode is written by the first run and used by the
+others, as an installation has it.
 """
 
 from __future__ import annotations
@@ -100,9 +101,10 @@ def commands(latency: float) -> dict[str, list[str]]:
 
 def measured(command: list[str], url: str, space: Path) -> tuple[float, float]:
     """Return the wall seconds and the CPU seconds of one run, which must have fetched everything."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory(dir=space) as folder:
         before, start = os.times(), time.perf_counter()
-        subprocess.run([*command, f"{folder}/m", url], check=False, capture_output=True)
+        subprocess.run([*command, f"{folder}/m", url], check=False, capture_output=True, env=environment)
         wall, after = time.perf_counter() - start, os.times()
         fetched = sum(1 for one in Path(folder).rglob("*.html"))
     if fetched < FILES:
@@ -118,7 +120,8 @@ def compare(latency: float, rounds: int, space: Path) -> None:
             for name, command in commands(latency).items():
                 run = measured(command, url, space)
                 best[name] = min(best.get(name, run), run)
-    print(f"\n{latency * 1000:.0f} ms latency, {FILES} files, best of {rounds}")
+    load = os.getloadavg()[0]
+    print(f"\n{latency * 1000:.0f} ms latency, {FILES} files, best of {rounds}, load {load:.1f} at the end")
     print(f"{'':24} {'seconds':>8} {'files/s':>8} {'x wget':>7} {'CPU s':>6}")
     for name, (wall, cpu) in best.items():
         times = best["wget"][0] / wall if "wget" in best else float("nan")

@@ -7,11 +7,11 @@ import pytest
 from adaptc.crawl.discover.link import Link
 from adaptc.crawl.filters import Ruling, judge, parse_filter
 from adaptc.crawl.head import parse_head
+from adaptc.crawl.matching import has_repeats, in_directory, matches_name
 from adaptc.crawl.names import MAX_NAME, NameOptions, name_of, numbered, server_name
 from adaptc.crawl.pace import Pace, retry_after, retry_wait
 from adaptc.crawl.packing import pack, unpack
 from adaptc.crawl.robots import robots_of
-from adaptc.crawl.scope import has_repeats, in_directory, matches_name
 from adaptc.crawl.weburl import parts_of, start_url, without_parameters
 from adaptc.diagnostics import UsageError
 

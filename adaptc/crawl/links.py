@@ -22,6 +22,7 @@ class Links:
     def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, journal: Journal) -> None:
         self.options, self.scope, self.frontier, self.journal = options, scope, frontier, journal
         self._refused: set[tuple[str, str]] = set()
+        self._by_tag = bool(options.scope.follow_tags or options.scope.ignore_tags)
 
     def add(self, row: Row, found: Discovered) -> None:
         """Enter the links of a file, and keep them for reports and for the crawl after a 304."""
@@ -38,7 +39,7 @@ class Links:
         """
         distinct: dict[tuple[str, str, bool], Link] = {}
         scope = self.options.scope
-        strips, by_tag = scope.strip_query, bool(scope.follow_tags or scope.ignore_tags)
+        strips, by_tag = scope.strip_query, self._by_tag
         for link in links:
             if strips:
                 link = link._replace(url=without_parameters(link.url, strips))
@@ -49,9 +50,9 @@ class Links:
         return distinct.values()
 
     def _decided(self, row: Row, link: Link, nofollow: bool) -> Found | None:
-        candidate = Candidate(
-            link.url, row.depth + 1, link.requisite, link.tag, link.is_relative, self._nofollow(link, nofollow)
-        )
+        tag = link.tag if self._by_tag else ""
+        forbidden = self._nofollow(link, nofollow)
+        candidate = Candidate(link.url, row.depth + 1, link.requisite, tag, link.is_relative, forbidden)
         refused = self.scope.refusal(candidate)
         if refused is None:
             return Found(link.url, row.depth + 1, link.requisite, link.place, link.line)

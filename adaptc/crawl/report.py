@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror
-from adaptc.crawl.packing import unpack
+from adaptc.crawl.packing import unpack_to
 from adaptc.crawl.rows import Row, State
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 
@@ -20,11 +20,10 @@ def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
     met = set[str]()
     for row in frontier.rows(State.STORED, State.CHECKED):
         known = frontier.links(row.id)
-        for link in unpack(known[1]) if known is not None else ():
-            if link.url in failed:
-                met.add(link.url)
-                place = Location(row.url, link.line)
-                yield diagnose("broken-link", place, where=link.place, url=link.url, reason=failed[link.url].reason)
+        for link in unpack_to(known[1], failed) if known is not None else ():
+            met.add(link.url)
+            place = Location(row.url, link.line)
+            yield diagnose("broken-link", place, where=link.place, url=link.url, reason=failed[link.url].reason)
     for url, row in failed.items():
         if url not in met:
             yield diagnose("crawl-failed", None, url=url, reason=row.reason, place=_origin(frontier, row))

@@ -6,18 +6,16 @@ A decision carries its reason: ``--explain`` and the log print it.
 
 from __future__ import annotations
 
-import fnmatch
-import posixpath
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from adaptc.crawl.filters import Filter, Ruling, judge, last_match
+from adaptc.crawl.matching import has_html_suffix, has_repeats, in_directory, in_domain, matches_name
 from adaptc.crawl.weburl import Parts, parts_of
 
 INFINITE = 1 << 30
-_HTML_SUFFIXES = ("html", "htm", "shtml", "xhtml")
-_WILDCARDS = "*?["
+_REMEMBERED = 20_000  # directories
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +89,14 @@ class Scope:
         self.options = options
         self.starts = tuple({Start(one.host, one.directory) for one in map(parts_of, starts)})
         self.hosts = frozenset(start.host for start in self.starts)
+        self._places: dict[tuple[str, str, str, bool], Refusal | None] = {}
 
     def welcome(self, url: str) -> None:
         """Take the host of ``url`` into scope: a start URL was redirected there."""
         found = parts_of(url)
         self.starts = (*self.starts, Start(found.host, found.directory))
         self.hosts |= {found.host}
+        self._places.clear()
 
     def refusal(self, link: Candidate) -> Refusal | None:
         """Return why ``link`` is not followed, ``None`` when it is. Nothing but the options decides here."""
@@ -141,14 +141,16 @@ class Scope:
 
     def _by_url(self, link: Candidate) -> Refusal | None:
         found = parts_of(link.url)
-        return (
-            self._scheme(found)
-            or self._host(found)
-            or self._directory(found, link)
-            or self._name(found, link)
-            or self._regex(link.url)
-            or self._trap(link)
-        )
+        return self._place(found, link) or self._name(found, link) or self._regex(link.url) or self._trap(link)
+
+    def _place(self, found: Parts, link: Candidate) -> Refusal | None:
+        """Ask the rules on scheme, host and directory, once for each directory: a site has many files in one."""
+        key = (found.scheme, found.host, found.directory, link.requisite)
+        if key not in self._places:
+            if len(self._places) >= _REMEMBERED:
+                self._places.clear()
+            self._places[key] = self._scheme(found) or self._host(found) or self._directory(found, link)
+        return self._places[key]
 
     def _scheme(self, found: Parts) -> Refusal | None:
         if self.options.https_only and found.scheme != "https":
@@ -157,9 +159,9 @@ class Scope:
 
     def _host(self, found: Parts) -> Refusal | None:
         options = self.options
-        if any(_in_domain(found.host, domain) for domain in options.exclude_domains):
+        if any(in_domain(found.host, domain) for domain in options.exclude_domains):
             return Refusal("exclude-domains", f"--exclude-domains names {found.host}")
-        if options.domains and not any(_in_domain(found.host, domain) for domain in options.domains):
+        if options.domains and not any(in_domain(found.host, domain) for domain in options.domains):
             return Refusal("domains", f"--domains does not name {found.host}")
         if not options.span_hosts and found.host not in self.hosts:
             return Refusal("span-hosts", f"leads to another host, {found.host}")
@@ -181,6 +183,8 @@ class Scope:
         return bool(same_host) and not any(found.path.startswith(start.directory) for start in same_host)
 
     def _name(self, found: Parts, link: Candidate) -> Refusal | None:
+        if not (self.options.accept or self.options.reject):
+            return None
         if not found.file or (has_html_suffix(found.file) and self._leads_on(link)):
             return None
         return self.name_refusal(found.file)
@@ -213,45 +217,3 @@ class Scope:
         if has_repeats(parts_of(link.url).path, options.max_repeats):
             return Refusal("max-repeats", f"repeats its directories more than {options.max_repeats} times: a trap")
         return None
-
-
-def _in_domain(host: str, domain: str) -> bool:
-    domain = domain.lower().strip(".")
-    return host == domain or host.endswith("." + domain)
-
-
-def in_directory(directory: str, pattern: str) -> bool:
-    """Whether ``directory`` (with slashes at both ends) is the one that ``pattern`` names, or below it."""
-    pattern = "/" + pattern.strip("/")
-    if any(mark in pattern for mark in _WILDCARDS):
-        steps, wanted = directory.strip("/").split("/"), pattern.strip("/").split("/")
-        return len(steps) >= len(wanted) and all(map(fnmatch.fnmatchcase, steps, wanted))
-    return (directory + "/").startswith(posixpath.join(pattern, ""))
-
-
-def matches_name(name: str, pattern: str, ignore_case: bool) -> bool:
-    """Whether a file name ends in ``pattern``, or matches it where it has wildcards (wget, utils.c ``in_acclist``)."""
-    if ignore_case:
-        name, pattern = name.lower(), pattern.lower()
-    if any(mark in pattern for mark in _WILDCARDS):
-        return fnmatch.fnmatchcase(name, pattern)
-    return name.endswith(pattern)
-
-
-def has_html_suffix(name: str) -> bool:
-    """Whether the name of a file says HTML (wget, utils.c ``has_html_suffix_p``)."""
-    return name.rpartition(".")[2].lower() in _HTML_SUFFIXES
-
-
-def has_repeats(path: str, limit: int) -> bool:
-    """Whether a name, or a pair of names, stands in a path more than ``limit`` times one after the other."""
-    if path.count("/") <= limit:
-        return False
-    steps = path.split("/")
-    for size in (1, 2, 3):
-        run = 0
-        for position in range(size, len(steps)):
-            run = run + 1 if steps[position] and steps[position] == steps[position - size] else 0
-            if run >= limit * size:
-                return True
-    return False

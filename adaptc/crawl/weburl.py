@@ -6,14 +6,13 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from adaptc.urls import STRIPPED, join
+from adaptc.urls import join
 
 # What upa-url serialises: a user is never kept (see ``normalised``), the port only where it is not the scheme's.
 _PARTS = re.compile(r"(https?)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/:?#]*)(?::(\d+))?([^?#]*)(?:\?([^#]*))?", re.DOTALL)
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 _CREDENTIALS = re.compile(r"(https?://)(?:([^/?#@]*)@)?", re.DOTALL)
 _DIRECTORY = re.compile(r"https?://[^?#]*/")
-_OWN = ("", "?", "#")  # how references begin that are resolved against the page itself, not its directory
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -59,23 +58,17 @@ def parts_of(url: str) -> Parts:
 
 def resolved(base: str, reference: str) -> str | None:
     """Return the absolute URL of ``reference``, without its fragment and credentials; ``None`` when not http(s)."""
-    written = reference.strip(STRIPPED)
-    # all but these lead to the same place from every page of a directory, and neighbours have links in common
-    return _resolved(base if written[:1] in _OWN else _directory(base), written)
-
-
-@lru_cache(maxsize=256)
-def _directory(base: str) -> str:
-    found = _DIRECTORY.match(base)
-    return found[0] if found is not None else base
-
-
-@lru_cache(maxsize=8192)
-def _resolved(base: str, written: str) -> str | None:
-    joined = join(base, written)
+    joined = join(base, reference)
     if joined is None or not joined.startswith(("http:", "https:")):
         return None
     return without_fragment(without_credentials(joined))
+
+
+@lru_cache(maxsize=256)
+def directory_of(url: str) -> str:
+    """Return a URL up to the last slash of its path."""
+    found = _DIRECTORY.match(url)
+    return found[0] if found is not None else url
 
 
 def start_url(typed: str) -> str | None:

@@ -111,11 +111,10 @@ def references(tree: Document) -> Iterator[Reference]:
 _WITH_ATTRIBUTES = XPath("//*[@*]|//style")
 
 
-def referring_elements(tree: Document) -> Iterator[Element]:
-    """Yield the elements that may hold a reference, in document order."""
-    for element in cast("list[Element]", _WITH_ATTRIBUTES(tree)):
-        if not _NAMES.isdisjoint(element.attrs) or element.tag == "style":
-            yield element
+def referring_elements(tree: Document) -> list[Element]:
+    """Return the elements that may hold a reference, in document order."""
+    found = cast("list[Element]", _WITH_ATTRIBUTES(tree))
+    return [one for one in found if not _NAMES.isdisjoint(one.attrs) or one.tag == "style"]
 
 
 def attribute_references(element: Element) -> Iterator[tuple[str, list[tuple[Role, str, str]]]]:
@@ -135,16 +134,16 @@ def embedded_references(tree: Document) -> Iterator[Reference]:
         yield from (found for found in _of_element(element) if found.role in EMBEDDED)
 
 
-def _of_element(element: Element) -> Iterator[Reference]:
+def _of_element(element: Element) -> list[Reference]:
     tag = element.tag
-    if tag == "style":
-        yield from _style_sheet(element)
     line, column = element.position or (1, 0)
-    for name in element.attrs:
-        reader = _READERS.get(name)
-        if reader is not None:
-            for role, url, where in reader(element, tag, name):
-                yield Reference(role, url, where, line, column + 1)
+    found = [
+        Reference(role, url, where, line, column + 1)
+        for name in element.attrs
+        if name in _READERS
+        for role, url, where in _READERS[name](element, tag, name)
+    ]
+    return found if tag != "style" else [*_style_sheet(element), *found]
 
 
 _MAY_IMPORT = re.compile(r"@(?:[iI]|\\)")

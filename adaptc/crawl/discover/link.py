@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
-from adaptc.crawl.weburl import resolved
+from adaptc.crawl.weburl import directory_of, resolved
 from adaptc.model import EMBEDDED, Reference, Role
 
 # What a page needs to look and work as it should: what a browser loads by itself, and what its scripts will.
 REQUISITE = EMBEDDED | {Role.FONT, Role.PRELOAD, Role.MANIFEST, Role.CSS_URL, Role.LAZY}
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
+# How references begin that are resolved against the page itself, not its directory; a control stands in front of any
+_OWN = frozenset({"", "?", "#", *map(chr, range(0x20))})
 # Where a form is sent is no page: asking for it may change something on the server.
 _FORMS = frozenset({"form action", "button formaction", "input formaction"})
 
@@ -48,14 +51,27 @@ class Discovered:
 def link_of(base: str, reference: Reference, *, nofollow: bool = False) -> Link | None:
     """Return the link of a reference, ``None`` when it leads nowhere a crawler goes."""
     written = reference.url.strip()
-    if not written or written[0] == "#" or reference.where in _FORMS:
+    if written[:1] in _OWN:
+        if not written or written[0] == "#":
+            return None
+    else:
+        base = directory_of(base)
+    leads = _leads(base, written, reference.where)
+    if leads is None:
         return None
-    url = resolved(base, written)
+    url, place, is_relative = leads
+    return Link(url, reference.role in REQUISITE, place, reference.line, is_relative, nofollow)
+
+
+# Most links lead to the same place from every page of a directory, and its pages have them in common.
+@lru_cache(maxsize=16_384)
+def _leads(base: str, written: str, where: str) -> tuple[str, str, bool] | None:
+    """Return the URL, the place in words, and whether it was written without a host."""
+    url = resolved(base, written) if where not in _FORMS else None
     if url is None:
         return None
-    is_relative = _ABSOLUTE.match(written) is None
-    place = reference.where if reference.where.isprintable() else " ".join(reference.where.split())
-    return Link(url, reference.role in REQUISITE, place, reference.line, is_relative, nofollow)
+    place = where if where.isprintable() else " ".join(where.split())
+    return url, place, _ABSOLUTE.match(written) is None
 
 
 def links_of(base: str, references: Iterable[Reference]) -> list[Link]:

@@ -24,9 +24,10 @@ _ROBOTS = ("robots", "adaptc")
 def page_links(content: bytes, url: str, charset: str | None) -> Discovered:
     """Return the links of the page at ``url``; ``charset`` is that of its Content-Type."""
     decoded = decode_page(content, charset)
-    tree = parse(decoded.readable)
+    lowered = decoded.text.lower()
+    tree = parse(decoded.readable, spans="<style" in lowered)  # of styles, references have places of their own
     found = Discovered(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
-    shunned = _shunned(tree) if "nofollow" in decoded.text.lower() else frozenset()
+    shunned = _shunned(tree) if "nofollow" in lowered else frozenset()
     for reference in references(tree):
         link = _link(found.base, reference, decoded, shunned)
         if link is not None:
