@@ -13,7 +13,7 @@ from adaptc.passes.deferred import Deferred, function_of
 from adaptc.pipeline import KNOWN_PASSES, PASSES, modules_of
 from adaptc.rulebook import load_levels
 
-_KINDS = ("asset", "edit", "whole", "text", "beside", "prepare")
+_KINDS = ("asset", "alternate", "edit", "whole", "text", "beside", "prepare")
 
 
 @pytest.mark.parametrize("one", PASSES, ids=lambda one: one.name)
