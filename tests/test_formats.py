@@ -21,13 +21,14 @@ from served_site import ServedSite
 from servers import Server
 from test_image_halve import photo
 
+from adaptc.cli.main import run
 from adaptc.diagnostics import UsageError
 from adaptc.emit.serve.emitter import emit
 from adaptc.engine.progress import Silent
 from adaptc.export.site import export_site
 from adaptc.image import alternates as made_by
 from adaptc.image.alternates import alternates, lacks_codec
-from adaptc.model import is_negotiable, name_in_tree
+from adaptc.model import is_negotiable, name_in_tree, path_of_name
 from adaptc.preview.choice import Shelf
 from adaptc.preview.panes import Pane
 from adaptc.proof.verify import Extent, verify_started
@@ -116,6 +117,18 @@ def test_they_go_with_their_source_and_with_the_setting(tmp_path: Path) -> None:
     assert in_formats(site) == {}
 
 
+def test_a_check_knows_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    site = BuiltSite(tmp_path).write({"still.gif": FILES["still.gif"]})
+    settings = '[build]\neffort = "fast"\n[levels.lossless.alternates]\nformats = ["webp"]\n'
+    (tmp_path / "adaptc.toml").write_text(f'docroot = "site"\noutput = "opt"\n{settings}')
+    given = ["--config", str(tmp_path / "adaptc.toml")]
+    assert run([*given, "build"]) == 0
+    assert [run([*given, "check", how]) for how in ("--quick", "--content")] == [0, 0]
+    (site.output / "lossless" / "webp" / "still.gif.webp").write_bytes(b"x")
+    assert [run([*given, "check", how]) for how in ("--quick", "--content")] == [1, 1]
+    assert "lossless/webp/still.gif.webp" in capfd.readouterr().err
+
+
 def test_what_was_made_once_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = BuiltSite(tmp_path).write({"drawing.png": FILES["drawing.png"]})
     cache = {"build__cache": tmp_path / "cache"}
@@ -172,6 +185,7 @@ def test_names_say_what_may_have_alternates(path: str, holds: bool) -> None:
     assert is_negotiable(path) is holds
     assert name_in_tree("webp", path) == f"{path}.webp"
     assert name_in_tree("br", path) == path
+    assert [path_of_name(one, name_in_tree(one, path)) for one in ("webp", "br")] == [path, path]
 
 
 # ---- who gets them
