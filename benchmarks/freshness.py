@@ -2,7 +2,10 @@
 
 Works on a copy of DOCROOT. Saves pages one after the other, by rename, and measures for each the time until the watcher
 had withdrawn what was stale (the window in which an old version may go out) and until the new version stood in the
-trees. Then writes --burst files at once, waits until all is built, and compares the trees with those of a clean build.
+trees. With --server apache or nginx, or both, a server with the emitted configuration runs beside it with the flag set,
+and is asked for the page until it answers with the new version at a level; this needs root, or a user that the server
+can start as. Then writes --burst files at once, waits until all is built, and compares the trees with those of a clean
+build.
 """
 
 from __future__ import annotations
@@ -20,9 +23,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from built_site import BuiltSite
+from served_site import ServedSite, decoded
+from servers import Server
 
 ADAPTC = [sys.executable, "-P", "-m", "adaptc.cli"]
 WAIT = 1800.0
@@ -69,11 +79,13 @@ class Watcher:
         self.process.wait()
 
 
-def saves(docroot: Path, output: Path, watcher: Watcher, count: int) -> tuple[list[float], list[float]]:
-    """Save pages; return for each the seconds until it was noticed, and until it was fresh."""
+def saves(site: BuiltSite, watcher: Watcher, servers: dict[str, Server], count: int) -> dict[str, list[float]]:
+    """Save pages; return for each the seconds until it was noticed, until it was in the trees, and until each server
+    sent it from there."""
+    docroot, output = site.docroot, site.output
     pages = sorted(path for path in docroot.rglob("*.html*") if path.is_file() and not path.is_symlink())
     chosen = random.Random(1)
-    windows, delays = [], []
+    found: dict[str, list[float]] = {"withdrawn": [], "fresh": [], **{f"served by {name}": [] for name in servers}}
     for number in range(count):
         page = chosen.choice(pages)
         path = os.fspath(page.relative_to(docroot))
@@ -83,19 +95,30 @@ def saves(docroot: Path, output: Path, watcher: Watcher, count: int) -> tuple[li
         other.write_bytes(content)
         os.replace(other, page)
         saved = time.time()
-        windows.append(watcher.wait_for("noticed", lambda event, path=path: path in event["paths"])["at"] - saved)
+        noticed = watcher.wait_for("noticed", lambda event, path=path: path in event["paths"])
+        found["withdrawn"].append(noticed["at"] - saved)
         trees = [output / level / "id" / path for level in ("full", "lossless")]
         while not all(holds(tree, mark) for tree in trees):
             time.sleep(0.0005)
-        delays.append(time.time() - saved)
+        found["fresh"].append(time.time() - saved)
+        for name, server in servers.items():
+            while not sends(server, path, mark):
+                time.sleep(0.0005)
+            found[f"served by {name}"].append(time.time() - saved)
         time.sleep(chosen.uniform(0.05, 0.3))
-    return windows, delays
+    return found
 
 
 def holds(tree: Path, mark: str) -> bool:
     with contextlib.suppress(FileNotFoundError):
         return mark.encode() in tree.read_bytes()
     return False
+
+
+def sends(server: Server, path: str, mark: str) -> bool:
+    """Whether the server sends a page with this mark, and at a level: the original has none to name."""
+    reply = server.get(f"/{quote(path)}", Accept_Encoding="br")
+    return reply.status == 200 and "x-adapt" in reply.headers and mark.encode() in decoded(reply)
 
 
 def burst(docroot: Path, count: int) -> None:
@@ -132,29 +155,46 @@ def timed(name: str, *command: str) -> None:
     print(f"{name:28} {time.perf_counter() - start:14.2f} s    exit code {code}")
 
 
+@contextlib.contextmanager
+def served(site: BuiltSite, kind: str) -> Iterator[Server]:
+    """Run a server with what is emitted for it, in its optimized mode."""
+    one = ServedSite(site, kind, {})
+    with one.start() as server:
+        one.switch()
+        yield server
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("docroot", type=Path)
+    parser.add_argument("--server", action="append", choices=["apache", "nginx"], default=[])
     parser.add_argument("--saves", type=int, default=40)
     parser.add_argument("--burst", type=int, default=10_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        docroot, output, clean = (Path(scratch) / name for name in ("site", "opt", "clean"))
+        Path(scratch).chmod(0o755)  # the servers have no rights but those of others
+        made = BuiltSite(Path(scratch))
+        docroot, output, clean = made.docroot, made.output, Path(scratch) / "clean"
         shutil.copytree(arguments.docroot, docroot, symlinks=True)
         site = (str(docroot), "--effort", "fast")
         timed("build", "build", *site, "-o", str(output))
         timed("check --quick", "check", "--quick", *site, "-o", str(output))
         timed("check --content", "check", *site, "-o", str(output))
-        watcher = Watcher(docroot, output, Path(scratch) / "events.jsonl", "--idle", "10")
-        windows, delays = saves(docroot, output, watcher, arguments.saves)
-        show("save to withdrawn", windows)
-        show("save to fresh", delays)
+        timed("build of nothing", "build", *site, "-o", str(output))
+        page = next(path for path in sorted(docroot.rglob("*.html")) if not path.is_symlink())
+        page.write_bytes(page.read_bytes() + b"\n<p>changed\n")
+        timed("build of one page", "build", *site, "-o", str(output))
+        with contextlib.ExitStack() as stack:
+            running = {name: stack.enter_context(served(made, name)) for name in arguments.server}
+            watcher = Watcher(docroot, output, Path(scratch) / "events.jsonl", "--idle", "10")
+            for name, seconds in saves(made, watcher, running, arguments.saves).items():
+                show(f"save to {name}", seconds)
+        start, written = time.perf_counter(), time.time()
         if arguments.burst:
-            start, written = time.perf_counter(), time.time()
             burst(docroot, arguments.burst)
             print(f"{'burst of ' + str(arguments.burst) + ' written in':28} {time.perf_counter() - start:14.2f} s")
-            watcher.wait_for("polished", lambda event: event["at"] > written)
-            print(f"{'burst to polished':28} {time.perf_counter() - start:14.2f} s    peak {watcher.peak:.0f} MB")
+        watcher.wait_for("polished", lambda event: event["at"] > written)
+        print(f"{'until polished':28} {time.perf_counter() - start:14.2f} s    peak {watcher.peak:.0f} MB")
         watcher.stop()
         timed("check --content", "check", *site, "-o", str(output))
         timed("clean build", "build", *site, "-o", str(clean))
