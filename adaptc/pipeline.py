@@ -6,7 +6,7 @@ name, version and options are part of the recipe, and so of every cache key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -228,3 +228,10 @@ class Plan:
 def plan_level(level: Level) -> Plan:
     """Return the plan of a level whose passes were checked against ``KNOWN_PASSES``."""
     return Plan(level, tuple(Step(BY_NAME[use.name], dict(use.options)) for use in level.passes))
+
+
+def modules_of(levels: Iterable[Level]) -> list[str]:
+    """Return the modules of the passes that levels have, for who will need them all."""
+    passes = {step.of.name: step.of for level in levels for step in plan_level(level).steps}
+    made = (one for of in passes.values() for one in (of.asset, of.edit, of.whole, of.text, of.beside, of.prepare))
+    return sorted({one.home for one in made if isinstance(one, Deferred)})

@@ -10,7 +10,8 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.passes.deferred import Deferred, function_of
-from adaptc.pipeline import PASSES
+from adaptc.pipeline import KNOWN_PASSES, PASSES, modules_of
+from adaptc.rulebook import load_levels
 
 _KINDS = ("asset", "edit", "whole", "text", "beside", "prepare")
 
@@ -38,3 +39,9 @@ def test_a_fresh_site_costs_no_parser(tmp_path: Path, command: list[str]) -> Non
     )
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_the_modules_of_a_level() -> None:
+    levels = load_levels(known_passes=KNOWN_PASSES)
+    assert modules_of([levels["full"]]) == []
+    assert "adaptc.passes.inline_styles" in modules_of([levels["full"], levels["lossless"]])

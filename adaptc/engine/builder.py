@@ -27,6 +27,7 @@ from adaptc.engine.report import Report, begun
 from adaptc.engine.state import State, Unit, as_sources
 from adaptc.engine.trees import Trees
 from adaptc.fs import TEMPORARY
+from adaptc.pipeline import modules_of
 
 if TYPE_CHECKING:
     from adaptc.engine.building import Admission
@@ -93,7 +94,7 @@ class Builder:
         from adaptc.engine.executor import available_cpus, worker_pool
 
         jobs = self.blueprint.config.build.jobs or available_cpus()
-        with worker_pool(jobs, self._worker_lock()) as workers:
+        with worker_pool(jobs, self._worker_lock(), modules_of(self.blueprint.levels)) as workers:
             self._build(state, report, before, touched, unknown, workers, started)
         report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report

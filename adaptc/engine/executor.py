@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -42,9 +43,9 @@ def available_cpus() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Those who do the work: a pool of so many processes, or this one."""
+    """Those who do the work: a pool of so many processes, which is started when it is called for, or this one."""
 
-    pool: Executor | None
+    pool: Callable[[], Executor] | None
     jobs: int
 
     def run(
@@ -56,32 +57,39 @@ class Workers:
             for unit, _ in units:
                 yield from work(snapshot, (unit,))
             return
-        yield from run_batches(self.pool, self.jobs, work, snapshot, batches_by_size(units, _BATCH_BYTES, _BATCH_UNITS))
+        yield from run_batches(
+            self.pool(), self.jobs, work, snapshot, batches_by_size(units, _BATCH_BYTES, _BATCH_UNITS)
+        )
 
 
 @contextmanager
-def worker_pool(jobs: int, lock: Path) -> Iterator[Workers]:
-    """Give workers, which are started when there is work for them; each holds ``lock`` shared as long as it lives.
+def worker_pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Workers]:
+    """Give workers; each holds ``lock`` shared as long as it lives. ``modules`` are loaded once for all of them."""
+    with ExitStack() as stack:
+        start = cache(lambda: stack.enter_context(_pool(jobs, lock, modules)))
+        yield Workers(start if jobs > 1 else None, jobs)
+
+
+@contextmanager
+def _pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Executor]:
+    """Give a pool of processes.
 
     They come from a fork server: they inherit neither threads nor the output's lock, so that none of them can hold
     that when the build is killed. Each waits at the end of a pipe whose other end this process alone holds, and ends
     when that is closed, by the kernel at the latest: when the build is killed, or given up.
     """
-    if jobs <= 1:
-        yield Workers(None, 1)
-        return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     from adaptc.engine.worker import start_worker
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["adaptc.engine.worker"])
+    context.set_forkserver_preload(["adaptc.engine.worker", *modules])
     theirs, ours = context.Pipe(duplex=False)
     with working_directory_hidden():
         pool = ProcessPoolExecutor(jobs, context, initializer=start_worker, initargs=(theirs, os.fspath(lock)))
     try:
-        yield Workers(pool, jobs)
+        yield pool
     except BaseException:
         ours.close()  # what they have in hand is not wanted any more, and may take a minute
         raise

@@ -38,7 +38,7 @@ CREATE TABLE sources (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ino
                       alias_of BLOB, digest TEXT) WITHOUT ROWID;
 CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB) WITHOUT ROWID;
 CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT,
-                    PRIMARY KEY (level, path)) WITHOUT ROWID;
+                    PRIMARY KEY (path, level)) WITHOUT ROWID;
 CREATE TABLE dependencies (key BLOB, level TEXT, path BLOB, PRIMARY KEY (key, level, path)) WITHOUT ROWID;
 CREATE INDEX dependencies_of ON dependencies (level, path);
 CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path, owner)) WITHOUT ROWID;

@@ -19,6 +19,11 @@ class Deferred:
     module: str
     name: str
 
+    @property
+    def home(self) -> str:
+        """The full name of the module."""
+        return f"adaptc.passes.{self.module}"
+
     def __call__(self, *arguments: Any) -> Any:
         """Call the function."""
         return function_of(self)(*arguments)
@@ -27,4 +32,4 @@ class Deferred:
 @cache
 def function_of(deferred: Deferred) -> Any:
     """Return the function itself. Raises ``ImportError`` and ``AttributeError`` where there is none."""
-    return getattr(import_module(f"adaptc.passes.{deferred.module}"), deferred.name)
+    return getattr(import_module(deferred.home), deferred.name)
