@@ -30,7 +30,10 @@ from adaptc.engine.progress import Silent
 from adaptc.engine.state import State as EngineState
 from adaptc.runtime.run_directory import RunDirectory
 from adaptc.runtime.status import DaemonStatus, live
+from adaptc.watch import driver
+from adaptc.watch.driver import Surroundings, Watcher
 from adaptc.watch.journal import Journal
+from adaptc.watch.keeper import Work
 from adaptc.watch.machine import (
     BuildChanged,
     BuildSite,
@@ -261,6 +264,22 @@ def test_an_error_in_one_page_does_not_stop_it(site: BuiltSite) -> None:
         one.wait_for("built")
         save(site.docroot / "deep/b.html", PAGE.format("goes on"))
         one.wait_until(lambda: b"goes on" in _read(site, "deep/b.html"))
+
+
+def test_what_came_during_a_build_is_one_build(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[type[Command]] = []
+    for one in (BuildSite, BuildChanged):
+        monkeypatch.setitem(driver._WORKS, one, lambda _, one=one: (built.append(one), Work())[1])
+    around = Surroundings(site.config, Timing(), Journal(lambda _: None, []), Silent())
+    watcher = Watcher(around)
+    try:
+        for number in range(500):
+            watcher._told([f"{number}.html"], False)
+        time.sleep(2 * Timing().quiet)
+        assert watcher._turn()
+    finally:
+        watcher._close()
+    assert built == [BuildSite]
 
 
 def test_status_shows_the_watcher(site: BuiltSite) -> None:

@@ -75,6 +75,11 @@ class Gate:
         """Whether some file is doubted."""
         return bool(self._doubted)
 
+    @property
+    def owes(self) -> bool:
+        """Whether there is something that the next build has to look at."""
+        return bool(self._doubted or self._owed)
+
     def _units_of(self, path: str) -> set[Unit]:
         keys = {path, PRESENCE + path}
         found = {unit for unit, dependencies in self._recent.items() if not keys.isdisjoint(dependencies)}

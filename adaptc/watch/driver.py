@@ -151,7 +151,9 @@ class Watcher:
             found: list[Event] = [self._queue.get(timeout=wait) if wait else self._queue.get_nowait()]
         except queue.Empty:
             found = [Moved(time.monotonic())] if self._has_moved() else []
-        return [*found, Tick(time.monotonic())]  # a stream of events must not keep what is due waiting
+        # All that came during a build is one burst; but a stream of events must not keep what is due waiting
+        found += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        return [*found, Tick(time.monotonic())]
 
     def _has_moved(self) -> bool:
         """Whether the docroot's name leads elsewhere, or to a directory again; when there is none, all is withdrawn."""

@@ -80,6 +80,8 @@ class Keeper:
         """Build what was noticed, warm if that can be; raises as ``build_site``."""
         if self._session is None:
             return self.build_site()
+        if not self.gate.owes:
+            return Work()  # the build before saw to it
         try:
             with self._building(take=True) as owed:
                 done = self._session.step(owed)
