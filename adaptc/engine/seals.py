@@ -87,5 +87,5 @@ def _entries(output: str, directory: str, known: Container[str], aliases: Contai
 
 
 def _in_docroot(file: str) -> str:
-    """Return the path that a file of the trees, ``LEVEL/CODING/PATH``, stands for."""
-    return file.split("/", 2)[2]
+    """Return the path that a file of the trees, ``LEVEL/CODING/PATH``, stands for; "" for one that is out of place."""
+    return "".join(file.split("/", 2)[2:])
