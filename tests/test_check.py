@@ -323,13 +323,14 @@ _EVENTS: dict[str, Callable[[BuiltSite], object]] = {
     "a directory comes with a file": lambda site: shutil.copytree(
         site.output / "full/id/deep", site.output / "full/id/more"
     ),
+    "a link comes beside the codings": lambda site: (site.output / "full/link").symlink_to("id"),
     "the manifest goes": lambda site: (site.output / "manifest.json").unlink(),
     "the state goes": lambda site: (site.output / ".adaptc/state.sqlite").unlink(),
     "it is built": lambda site: site.build(),
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(sorted(_EVENTS)), max_size=3, unique=True))
 @example([])
 def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
@@ -352,6 +353,15 @@ def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
 def test_a_fresh_site_takes_a_glance(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("adaptc.freshness.check._compared")
     assert check(site.config(), every_file=False).findings == ()
+
+
+def test_a_stranger_in_the_tree_of_a_level_without_files_is_found(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({"a.css": "a  {  color : red  }\n"})
+    site.build(build__identity="changed")
+    assert not (site.output / "full").exists()
+    (site.output / "full/id").mkdir(parents=True)
+    (site.output / "full/id/stranger").write_text("x")
+    assert found(site, every_file=False, build__identity="changed") == {("foreign", "full/id/stranger")}
 
 
 def test_a_glance_does_not_take_the_recipes_of_a_watcher_for_those_of_a_build(site: BuiltSite) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import json
 import logging
@@ -73,7 +72,7 @@ def dialogue(*events: Event, state: State | None = None) -> list[Command | None]
     """Return what the machine commands at each event."""
     now, said = state or State(coarse=False), []
     for event in events:
-        now, command = step(now, event, Timing(quiet=1, patience=10, idle=20, reconcile=100, retry=5))
+        now, command = step(now, event, Timing(1, 10, 2, 15, idle=20, reconcile=100, retry=5))
         said.append(command)
     return said
 
@@ -87,6 +86,12 @@ def test_a_change_is_built_when_it_is_quiet() -> None:
 def test_a_burst_that_does_not_end_is_built_all_the_same() -> None:
     burst = [Noticed(0.5 * number, 1) for number in range(1, 21)]
     assert dialogue(*burst, Tick(10.4), Tick(10.5))[-2:] == [None, BuildChanged()]
+
+
+def test_the_end_of_a_large_burst_is_waited_for_longer() -> None:
+    assert dialogue(Noticed(1, 41), Tick(2.9), Tick(3))[-2:] == [None, BuildSite()]
+    burst = [Noticed(0.5 * number, 30) for number in range(1, 31)]
+    assert dialogue(*burst, Tick(15.4), Tick(15.5))[-2:] == [None, BuildSite()]
 
 
 def test_a_large_burst_and_a_directory_take_the_whole_site() -> None:
@@ -275,7 +280,7 @@ def test_what_came_during_a_build_is_one_build(site: BuiltSite, monkeypatch: pyt
     try:
         for number in range(500):
             watcher._told([f"{number}.html"], False)
-        time.sleep(2 * Timing().quiet)
+        time.sleep(2 * Timing().long_quiet)
         assert watcher._turn()
     finally:
         watcher._close()
@@ -306,21 +311,18 @@ def test_status_shows_the_watcher(site: BuiltSite) -> None:
     assert re.search(r"^ +error +the configuration is wrong .*, \d+ s ago$", text, re.MULTILINE)
 
 
-def test_a_status_that_cannot_be_written_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, standing = RunDirectory.of(tmp_path), Standing()
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    standing.open(run, "site")
-    with monkeypatch.context() as patch:
-        patch.setattr(RunDirectory, "write_json", full)
-        standing.state("building")
+def test_a_status_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
+    standing = Standing()
+    (tmp_path / "run").symlink_to("memory")  # of a file system that is not there yet
+    standing.open(tmp_path, "site")
+    standing.state("building")
+    (tmp_path / "memory").mkdir()
     standing.state("fresh")
-    assert run.read_json("watch.json")["state"] == "fresh"
-    assert run.read_json("watch.json")["unwritten"] >= 1
+    said = RunDirectory(tmp_path / "run").read_json("watch.json")
+    assert said["state"] == "fresh"
+    assert said["unwritten"] >= 1
     standing.close()
-    assert run.read_json("watch.json")["stopped"]
+    assert RunDirectory(tmp_path / "run").read_json("watch.json")["stopped"]
 
 
 def test_systemd_is_told(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -79,10 +80,11 @@ def what_changed(
 def racily_clean(resource: Resource, started: int) -> Resource:
     """Return the resource as it is to be remembered.
 
-    A file that was written just before it was looked at may be written again within one tick of the file system's
-    clock, and look the same: it gets a time that no file has, so that it is read again next time.
+    A file that was written just before it was looked at, some time since the build ``started``, may be written again
+    within one tick of the file system's clock, and look the same: it gets a time that no file has, so that it is read
+    again next time.
     """
-    is_fresh = abs(started - resource.mtime_ns) < _TICK_NS
+    is_fresh = started - _TICK_NS < resource.mtime_ns < time.time_ns() + _TICK_NS
     return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
 
 

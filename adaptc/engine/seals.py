@@ -88,6 +88,7 @@ def _entries(output: str, directory: str, known: Container[str], aliases: Contai
 
 
 def _in_docroot(file: str) -> str:
-    """Return the path that a file of the trees, ``LEVEL/CODING/NAME``, stands for."""
-    _, coding, name = file.split("/", 2)
+    """Return the path that a file of the trees, ``LEVEL/CODING/NAME``, stands for; "" for one that is out of place."""
+    _, _, inside = file.partition("/")
+    coding, _, name = inside.partition("/")
     return path_of_name(coding, name)

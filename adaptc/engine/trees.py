@@ -40,8 +40,8 @@ class Trees:
         for directory in list(seals):
             while (directory := directory.rpartition("/")[0]) and directory not in seals:
                 seals[directory] = empty
-        output = self.blueprint.output
-        state.set_directories((path, _mtime(f"{output}/{path}") or _GONE, seal) for path, seal in seals.items())
+        times = {path: _mtime(f"{self.blueprint.output}/{path}") for path in seals}
+        state.set_directories((path, _GONE if time is None else time, seals[path]) for path, time in times.items())
 
     def sealed_files(self, state: State, report: Report) -> int | None:
         """Return how many files the trees hold, if a glance tells that they and the units are as a build would leave
@@ -49,8 +49,11 @@ class Trees:
         seals = state.seals()
         if not seals or state.meta("complete") != self.blueprint.mark(report):
             return None
+        output = os.fspath(self.blueprint.output)
+        if any(os.path.lexists(f"{output}/{level}") for level in self.blueprint.recipes if level not in seals):
+            return None  # a level without a file has no tree
         aliases = {path for path, one in report.resources.items() if one.alias_of is not None}
-        return sealed_files(os.fspath(self.blueprint.output), seals, aliases)
+        return sealed_files(output, seals, aliases)
 
     def missing_outputs(
         self, state: State, known: Mapping[Unit, Reason], report: Report

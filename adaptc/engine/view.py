@@ -167,7 +167,5 @@ class RecordingView:
         return self.labelling.evidence(self.site.sources[path], lambda: self.read(path))
 
     def standing(self, path: str) -> Standing:
-        from adaptc.analyse.decorations import Standing
-
         self.dependencies[STANDING + path] = None
         return self.decisions.standings.get(path, Standing.NONE)

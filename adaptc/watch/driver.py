@@ -16,7 +16,6 @@ from adaptc.diagnostics import UsageError
 from adaptc.engine.gate import GivenUp
 from adaptc.engine.progress import Progress
 from adaptc.runtime.notify import notify
-from adaptc.runtime.run_directory import RunDirectory
 from adaptc.watch.journal import Journal
 from adaptc.watch.keeper import Keeper, Work
 from adaptc.watch.machine import (
@@ -105,7 +104,7 @@ class Watcher:
     def _begin(self) -> None:
         """Watch first and compare then: nothing falls between."""
         blueprint = self._keeper.best.blueprint
-        self.around.journal.standing.open(RunDirectory.of(blueprint.output), str(blueprint.docroot))
+        self.around.journal.standing.open(blueprint.output, str(blueprint.docroot))
         if self.around.observes:
             self._observing = Observing(self._keeper.notice, lambda: self._queue.put(Lost(time.monotonic())))
         self._keeper.reconcile()

@@ -16,11 +16,14 @@ MOST_FILES = 40
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds: without events until a burst is over, and at most until it is built; idle until the best encodings;
-    between two comparisons of the whole docroot; and after a failure."""
+    """Seconds: without events until a burst is over, and at most until it is built; the same for bursts of many files;
+    idle until the best encodings; between two comparisons of the whole docroot; and after a failure."""
 
     quiet: float = 0.02
     patience: float = 0.5
+    # A checkout of 10,000 files takes two seconds, with pauses; what is built before its end has to be built again
+    long_quiet: float = 0.2
+    long_patience: float = 5.0
     idle: float = 5.0
     reconcile: float = 60.0
     retry: float = 5.0
@@ -180,7 +183,9 @@ def _due(state: State, at: float, timing: Timing) -> tuple[State, Command | None
 def next_tick(state: State, timing: Timing) -> float:
     """Return when something is due."""
     if state.is_dirty:
-        due = min(state.last + timing.quiet, state.first + timing.patience)
+        is_long = state.files > MOST_FILES
+        quiet, patience = (timing.long_quiet, timing.long_patience) if is_long else (timing.quiet, timing.patience)
+        due = min(state.last + quiet, state.first + patience)
     elif state.coarse:
         due = state.last + timing.idle
     else:

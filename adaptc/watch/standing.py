@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from adaptc.runtime.run_directory import RunDirectory
@@ -18,19 +19,20 @@ _ERRORS = frozenset({"failed", "diagnostic"})
 class Standing:
     """What a watcher does now, what happened last, and what went wrong since it began. Threads may share it.
 
-    A file that cannot be written costs nobody the watcher; the next one says how many there were.
+    A file that cannot be written (``run`` may be another user's, or a link to what is not there yet) costs nobody the
+    watcher; the next one says how many there were.
     """
 
     def __init__(self) -> None:
         """Begin, without a place to write to."""
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._run: RunDirectory | None = None
+        self._output: Path | None = None
         self._said: dict[str, Any] = {"state": "starting", "errors": 0}
 
-    def open(self, run: RunDirectory, docroot: str) -> None:
-        """Write to ``run`` from now on, until it is closed."""
-        self._run, self._stop = run, threading.Event()
+    def open(self, output: Path, docroot: str) -> None:
+        """Write to the run directory of ``output`` from now on, until it is closed."""
+        self._output, self._stop = output, threading.Event()
         self._note({"docroot": docroot})
         threading.Thread(target=self._repeat, args=(self._stop,), name="standing", daemon=True).start()
 
@@ -39,7 +41,7 @@ class Standing:
         self._stop.set()
         with self._lock:
             self._write_now(stopped=True)
-            self._run = None
+            self._output = None
 
     def state(self, sentence: str) -> None:
         """Note what the watcher does now."""
@@ -68,10 +70,10 @@ class Standing:
             self._write_now()
 
     def _write_now(self, **more: Any) -> None:
-        if self._run is None:
+        if self._output is None:
             return
         head = {"daemon": "watch", "pid": os.getpid(), "at": round(time.time(), 3), "interval": EVERY}
         try:
-            self._run.write_json(NAME, {**head, **self._said, **more})
+            RunDirectory.of(self._output).write_json(NAME, {**head, **self._said, **more})
         except OSError:
             self._said["unwritten"] = self._said.get("unwritten", 0) + 1
