@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import IO
 
 import pycurl
 
 from adaptc.crawl.curlsetup import add_cookies, cookie_lines, own_headers, set_authorities, set_up
 from adaptc.crawl.fetch import Request, Response
-from adaptc.crawl.head import Head, parse_head
 from adaptc.crawl.network import NetworkOptions
-from adaptc.crawl.scope import Refusal
+from adaptc.crawl.transfer import Transfer
 from adaptc.crawl.weburl import parts_of
 from adaptc.fs import write_atomic
-
-SPOOLED = 1 << 20  # bytes of a body that are kept in memory; the rest goes to a file
 
 # wget's classes of errors, which are its exit codes
 _NETWORK, _TLS, _PROTOCOL = "network", "tls", "protocol"
@@ -45,77 +41,6 @@ _FINAL = frozenset({
 _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the least
 
 
-class _Transfer:
-    """What one libcurl handle has under way: collects head and body as libcurl hands them over.
-
-    ``lines`` are those of every head: libcurl may send several requests for one (100 Continue, 401 before a Digest,
-    CONNECT to a proxy), and hands over the body of the last. ``asked`` are the method and the fields that the handle
-    is set to.
-    """
-
-    __slots__ = ("asked", "chunks", "file", "head", "lines", "received", "refused", "request", "sent")
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-        self.chunks: list[bytes] = []
-        self.sent: list[bytes] = []
-        self.asked: tuple[str, tuple[str, ...]] | None = None
-
-    def begin(self, request: Request) -> None:
-        """Get ready for a request."""
-        self.request = request
-        self.lines.clear()
-        self.chunks.clear()
-        self.sent.clear()
-        self.head: Head | None = None
-        self.file: IO[bytes] | None = None
-        self.received = 0
-        self.refused: Refusal | None = None
-
-    def parsed(self) -> Head:
-        """Return the last head."""
-        if self.head is None:
-            self.head = parse_head(b"".join(self.lines[self._last_head() :]))
-        return self.head
-
-    def _last_head(self) -> int:
-        """Return the line that begins the last head."""
-        first = len(self.lines) - 1
-        while first > 0 and not self.lines[first].startswith(b"HTTP/"):
-            first -= 1
-        return max(first, 0)
-
-    @property
-    def challenged(self) -> bool:
-        """Whether an earlier head asked for Basic, and not for Digest too."""
-        fields = b"".join(self.lines[: self._last_head()]).lower()
-        return b"www-authenticate: basic" in fields and b"www-authenticate: digest" not in fields
-
-    def on_body(self, chunk: bytes) -> int | None:
-        if self.head is None:
-            self.refused = self.request.admit(self.parsed())
-        if self.refused is not None:
-            return -1
-        self.received += len(chunk)
-        if self.file is not None:
-            self.file.write(chunk)
-        else:
-            self.chunks.append(chunk)
-            if self.received > SPOOLED and self.request.spool is not None:
-                self._spill(self.request.spool)
-        return None
-
-    def _spill(self, path: str) -> None:
-        """Go on in a file; the rest of one that was cut off goes behind what there is."""
-        self.file = open(path, "ab" if self.parsed().status == 206 else "wb")  # noqa: SIM115
-        self.file.write(b"".join(self.chunks))
-        self.chunks.clear()
-
-    def on_debug(self, kind: int, text: bytes) -> None:
-        if kind == pycurl.INFOTYPE_HEADER_OUT:
-            self.sent.append(text)
-
-
 class CurlFetcher:
     """Fetches with libcurl. ``recording`` keeps the bytes of requests, for WARC files."""
 
@@ -129,8 +54,8 @@ class CurlFetcher:
         for shared in (pycurl.LOCK_DATA_COOKIE, pycurl.LOCK_DATA_DNS, pycurl.LOCK_DATA_SSL_SESSION):
             self._share.setopt(pycurl.SH_SHARE, shared)
         self._idle: list[pycurl.Curl] = []
-        self._transfers: dict[pycurl.Curl, _Transfer] = {}  # of every handle
-        self._under_way: dict[pycurl.Curl, _Transfer] = {}
+        self._transfers: dict[pycurl.Curl, Transfer] = {}  # of every handle
+        self._under_way: dict[pycurl.Curl, Transfer] = {}
         self._rate = _Rate(options.limit_rate)
         self._own = own_headers(options)
         self._basic: set[str] = set()  # hosts that were satisfied with Basic: it is sent without being asked for again
@@ -198,7 +123,7 @@ class CurlFetcher:
             response.refused = transfer.request.admit(response.head)
         return response
 
-    def _response(self, curl: pycurl.Curl, transfer: _Transfer) -> Response:
+    def _response(self, curl: pycurl.Curl, transfer: Transfer) -> Response:
         head = transfer.parsed()
         response = Response(transfer.request, head, b"".join(transfer.chunks), size=transfer.received)
         response.seconds = curl.getinfo(pycurl.TOTAL_TIME)
@@ -212,13 +137,13 @@ class CurlFetcher:
             self._basic.add(parts_of(transfer.request.url).host)
         return response
 
-    def _is_whole(self, code: int, transfer: _Transfer) -> bool:
+    def _is_whole(self, code: int, transfer: Transfer) -> bool:
         """Whether a body counts as whole though it is shorter than announced (``--ignore-length``)."""
         return code == pycurl.E_PARTIAL_FILE and self.options.ignore_length and bool(transfer.received)
 
     def _made(self) -> pycurl.Curl:
         curl = pycurl.Curl()
-        transfer = self._transfers[curl] = _Transfer()
+        transfer = self._transfers[curl] = Transfer()
         set_up(curl, self.options)
         curl.setopt(pycurl.SHARE, self._share)
         curl.setopt(pycurl.HEADERFUNCTION, transfer.lines.append)
@@ -229,7 +154,7 @@ class CurlFetcher:
             curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)  # a WARC file holds what came over the wire
         return curl
 
-    def _ask(self, curl: pycurl.Curl, request: Request, transfer: _Transfer) -> None:
+    def _ask(self, curl: pycurl.Curl, request: Request, transfer: Transfer) -> None:
         curl.setopt(pycurl.URL, request.url.encode())
         if request.url.startswith("https:"):
             set_authorities(curl, self.options)
