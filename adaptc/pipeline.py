@@ -244,5 +244,9 @@ def plan_level(level: Level) -> Plan:
 def modules_of(levels: Iterable[Level]) -> list[str]:
     """Return the modules of the passes that levels have, for who will need them all."""
     passes = {step.of.name: step.of for level in levels for step in plan_level(level).steps}
-    made = (one for of in passes.values() for one in (of.asset, of.edit, of.whole, of.text, of.beside, of.prepare))
+    made = (
+        one
+        for of in passes.values()
+        for one in (of.asset, of.alternate, of.edit, of.whole, of.text, of.beside, of.prepare)
+    )
     return sorted({one.home for one in made if isinstance(one, Deferred)})

@@ -10,9 +10,10 @@ from adaptc.catalogue import Catalogue
 from adaptc.engine.progress import Progress
 from adaptc.media import HTML
 from adaptc.model import IDENTITY, OWN_DIRECTORY
+from adaptc.proof.formats import format_cases
 from adaptc.proof.hostile import hostile_cases
 from adaptc.proof.judge import Baseline, Case, Judge, digest
-from adaptc.proof.matrix import ACCEPTS, Scene, class_cases, directory_cases, first_wave, format_cases, second_wave
+from adaptc.proof.matrix import ACCEPTS, Scene, class_cases, directory_cases, first_wave, second_wave
 from adaptc.proof.negotiation import Version
 from adaptc.proof.tally import Tally
 from adaptc.proof.targets import Target, index_pages, spread, url_of
