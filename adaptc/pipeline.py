@@ -7,7 +7,7 @@ name, version and options are part of the recipe, and so of every cache key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from adaptc import media
@@ -244,9 +244,5 @@ def plan_level(level: Level) -> Plan:
 def modules_of(levels: Iterable[Level]) -> list[str]:
     """Return the modules of the passes that levels have, for who will need them all."""
     passes = {step.of.name: step.of for level in levels for step in plan_level(level).steps}
-    made = (
-        one
-        for of in passes.values()
-        for one in (of.asset, of.alternate, of.edit, of.whole, of.text, of.beside, of.prepare)
-    )
-    return sorted({one.home for one in made if isinstance(one, Deferred)})
+    values = (getattr(of, one.name) for of in passes.values() for one in fields(of))
+    return sorted({one.home for one in values if isinstance(one, Deferred)})

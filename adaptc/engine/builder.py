@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adaptc.engine.building import Admission
     from adaptc.engine.executor import Workers
     from adaptc.engine.gate import Gate
-    from adaptc.engine.reading import Before
+    from adaptc.engine.reading import Reading
     from adaptc.engine.view import Decisions
 
 
@@ -96,36 +96,30 @@ class Builder:
         if not touched and not unknown and state.meta("complete") == self.blueprint.mark(report, self.others):
             return report
         from adaptc.engine.executor import available_cpus, worker_pool
+        from adaptc.engine.reading import Reading
 
+        reading = Reading(self.blueprint, state, report, before, started)
         jobs = self.blueprint.config.build.jobs or available_cpus()
         with worker_pool(jobs, self._worker_lock(), modules_of(self.blueprint.levels)) as workers:
-            self._build(state, report, before, touched, unknown, workers, started)
+            self._build(reading, touched, unknown, workers)
         report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report
 
-    def _build(
-        self,
-        state: State,
-        report: Report,
-        before: Before,
-        touched: FileChanges,
-        unknown: bool,
-        workers: Workers,
-        started: int,
-    ) -> None:
+    def _build(self, reading: Reading, touched: FileChanges, unknown: bool, workers: Workers) -> None:
+        """Read what was ``touched``, and build what is stale; ``unknown`` says that the trees may hold anything."""
         from adaptc.engine.building import Building
-        from adaptc.engine.reading import Reading, written
+        from adaptc.engine.reading import written
 
+        state, report, before = reading.state, reading.report, reading.before
         state.begin()
-        read = Reading(self.blueprint, state, report, before, started).gather(touched, workers, self.progress)
+        read = reading.gather(touched, workers, self.progress)
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in report.resources.items())
         for path in before.keys() - sources.keys():
             state.forget_source(path)
         decisions = self.blueprint.decide(state.facts(), sources)
-        extras = self._withdraw(state, report, before, read, decisions, unknown)
-        self.note_times(
-            before.keys() - sources.keys(), (racily_clean(report.resources[path], started) for path in read)
-        )
+        extras = self._withdraw(reading, read, decisions, unknown)
+        looked_at = (racily_clean(report.resources[path], reading.started) for path in read)
+        self.note_times(before.keys() - sources.keys(), looked_at)
         state.commit()
         snapshot = written(self.blueprint, "build", self.blueprint.snapshot(sources, decisions))
         building = Building(self.blueprint, state, report, sources, self.admission)
@@ -134,18 +128,13 @@ class Builder:
         self._note_complete(state, report, done)
 
     def _withdraw(
-        self,
-        state: State,
-        report: Report,
-        before: Before,
-        read: Mapping[str, str],
-        decisions: Decisions,
-        unknown: bool,
+        self, reading: Reading, read: Mapping[str, str], decisions: Decisions, unknown: bool
     ) -> dict[Unit, None]:
         """Find the stale units, and take out of the trees what is untrue; return the extra files of that."""
         from adaptc.engine.decisions import note_decisions
 
-        changes = what_changed(report.resources, read, before)
+        state, report = reading.state, reading.report
+        changes = what_changed(report.resources, read, reading.before)
         changes = dataclasses.replace(changes, decisions=note_decisions(state, decisions))
         recipes = self.blueprint.recipes
         reasons = stale_units(state, changes, recipes, report.resources, report.restriction, self.others)
