@@ -267,9 +267,13 @@ def test_the_command_says_where_and_ends_with_ctrl_c(site: BuiltSite) -> None:
 def test_the_page_shows_two_levels_and_counts(chromium: str, server: PreviewServer) -> None:
     browser = Browser(chromium)
     try:
-        seen = browser.view(server.url)
-        assert (seen.errors, seen.failed) == ([], [])
-        assert wait_for(browser, "[...document.querySelectorAll('.requests')].map(e => e.textContent).join()") == "2,1"
+        for left in reversed(range(3)):  # a browser asks again where a connection was closed on it
+            seen = browser.view(server.url)
+            assert (seen.errors, seen.failed) == ([], [])
+            counts = wait_for(browser, "[...document.querySelectorAll('.requests')].map(e => e.textContent).join()")
+            if counts == "2,1":
+                break
+            assert left, counts
         assert "of the pane" in browser.evaluate("document.body.innerText")
         assert browser.evaluate("document.querySelector('[data-side=right] .against dd').textContent").startswith("−")
         browser.evaluate(
