@@ -16,7 +16,7 @@ ORDINALS = ("second", "third")
 
 
 def nginx_words(policy: Policy) -> dict[str, Any]:
-    """Return what the templates know beside the policy."""
+    """Return what the templates know beside the policy. Raises ``ValueError`` for a path that njs cannot be told."""
     steps = tuple(fallbacks(policy))
     chain = [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY]
     prefix = quoting.pattern(policy.prefix)

@@ -38,6 +38,7 @@ class Policy:
     ``name`` is an identifier, unique a site; ``prefix`` the URL path of the docroot without its final slash. ``levels``
     are the trees, dearest first; ``degraded`` those that shared caches must not keep. ``level`` is served when nothing
     says otherwise. ``class_levels`` holds, for a class or for what a client may ask for, the dearest level it gets.
+    ``formats`` are the image formats that the trees have beside the images' own.
     """
 
     name: str
