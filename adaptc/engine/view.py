@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adaptc.analyse.decorations.evidence import Standing
 from adaptc.analyse.placement import Placement
 from adaptc.digest import digest_bytes
 from adaptc.fs import ChangedWhileRead, Tree
@@ -15,7 +14,7 @@ from adaptc.site import Found, Site, Source
 from adaptc.urls import Reach
 
 if TYPE_CHECKING:
-    from adaptc.analyse.decorations import DecorationRules, ImageEvidence
+    from adaptc.analyse.decorations import DecorationRules, ImageEvidence, Standing
 
 # The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
 # PRESENCE is on whether there is such a file, and of which media type.
@@ -167,5 +166,7 @@ class RecordingView:
         return self.labelling.evidence(self.site.sources[path], lambda: self.read(path))
 
     def standing(self, path: str) -> Standing:
+        from adaptc.analyse.decorations.evidence import Standing
+
         self.dependencies[STANDING + path] = None
         return self.decisions.standings.get(path, Standing.NONE)
