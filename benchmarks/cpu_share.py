@@ -1,8 +1,9 @@
-"""Where the CPU time of a clean build goes: codecs, parsers, our own code, files, the state.
+"""Where the CPU time of a clean `lossless` build goes: codecs, parsers, our own code, files, the state.
 
 A timer of CPU time interrupts the build every millisecond and books the time since the last interruption to the
 Python function on top of the stack. A call into C ends before it is interrupted, so its whole time is booked to the
-function that made it. One process does the work; the sum is that of all processes of a parallel build.
+function that made it. One process does the work; the sum is that of all processes of a parallel build. With TMPDIR in
+memory (/dev/shm) the file system of the machine is not measured, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import adaptc
 
 # The first prefix of the file and function on top of the stack that fits
 CATEGORIES = (
-    ("codecs: text", ("adaptc/codings.py", "brotli.py", "rewrite.py:_transfer", "analyse/facts.py:gather")),
+    ("codecs: text", ("adaptc/codings.py", "brotli.py", "rewrite.py:_transfer", "gathering.py:gather")),
     ("codecs: images", ("adaptc/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg", "numpy/")),
     ("parsers: HTML (parse, query, compare, write)", ("adaptc/html/", "turbohtml/")),
     ("parsers: CSS", ("adaptc/css/", "tinycss2/", "webencodings/")),
@@ -74,7 +75,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         config = adaptc.load_config(None, {
             "docroot": arguments.docroot, "output": Path(scratch) / "opt", "build.effort": arguments.effort,
-            "build.jobs": 1, "build.levels": ("full", "lossless"),
+            "build.jobs": 1, "build.levels": ("lossless",),
         })  # fmt: skip
         with Sampler() as sampler:
             adaptc.build(config)
