@@ -7,6 +7,7 @@ import shutil
 import signal
 
 import pytest
+import servers
 from hypothesis import HealthCheck, settings
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -25,6 +26,13 @@ def chromium() -> str:
 # How long a machine takes is no fault of what is tested
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs real servers where one is not installed, but fail it in continuous integration."""
+    if item.get_closest_marker("servers") and (missing := servers.missing()):
+        verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        verdict(f"not installed: {' '.join(missing)}")
 
 
 def pytest_configure() -> None:

@@ -226,6 +226,17 @@ def _await(port: int, started: subprocess.Popen[bytes], root: Path) -> None:
     raise AssertionError(f"{started.args!r} did not start: {errors}")
 
 
-def installed() -> list[str]:
-    """Return the servers that are missing here."""
-    return [name for name in ("apache2", "nginx") if not shutil.which(name, path="/usr/sbin:/usr/bin")]
+# Where Debian has them, by package
+PACKAGES = {
+    "apache2": Path("/usr/sbin/apache2"),
+    "nginx": Path("/usr/sbin/nginx"),
+    "libnginx-mod-http-js": NGINX_SCRIPTS,
+    "caddy": Path("/usr/bin/caddy"),
+    "lighttpd": Path("/usr/sbin/lighttpd"),
+    "lighttpd-modules-lua": Path("/usr/lib/lighttpd/mod_magnet.so"),
+}
+
+
+def missing() -> list[str]:
+    """Return the packages of servers that are not installed."""
+    return [name for name, file in PACKAGES.items() if not (file.is_file() and os.access(file, os.R_OK))]
