@@ -126,7 +126,8 @@ _READERS = Option("visitors", "visitors", "crowd")
 _SCRIPTS = Option("own", "own", "any")
 
 # Families whose fonts stay
-_FAMILIES = {"keep": Option([])}
+# Which fonts for text go: every one, or those that other sites serve; and families that stay
+_FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 
 # The bytes of a page's files together, up to which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
@@ -137,11 +138,11 @@ PASSES: tuple[Pass, ...] = (
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
     Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
     Pass("styles", 3, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
-    Pass("fonts", 1, frozenset({media.CSS}), _FAMILIES, asset=reduce_sheet_fonts, content_only=True),
+    Pass("fonts", 2, frozenset({media.CSS}), _FAMILIES, asset=reduce_sheet_fonts, content_only=True),
     Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
     Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
     Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
-    Pass("page-fonts", 1, _PAGES, _FAMILIES, edit=reduce_page_fonts, writes=frozenset({"style", "link"})),
+    Pass("page-fonts", 2, _PAGES, _FAMILIES, edit=reduce_page_fonts, writes=frozenset({"style", "link"})),
     Pass("page-icons", 1, _PAGES, {"largest": Option(2048)}, edit=reduce_icons, changes_embeds=True),
     Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript, changes_embeds=True),
     Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True, changes_embeds=True),

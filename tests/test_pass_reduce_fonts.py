@@ -16,9 +16,11 @@ HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 FILES = {"a.css": TEXT + USE, "lato.woff2": "x", "fa.woff2": "x"}
 
 
-def sheet(content, keep=()):
+def sheet(content, keep=(), which="all"):
     site = SmallSite({"a.css": content})
-    outcome = reduce_sheet_fonts(Asset("a.css", "text/css", site.contents["a.css"]), site.view(), {"keep": keep})
+    outcome = reduce_sheet_fonts(
+        Asset("a.css", "text/css", site.contents["a.css"]), site.view(), {"keep": keep, "which": which}
+    )
     return outcome.content, [action.reason for action in outcome.actions]
 
 
@@ -28,6 +30,13 @@ def test_faces_for_text_go_and_the_family_falls_back():
 
 def test_families_stay_on_request():
     assert sheet(TEXT + USE, keep=("LATO",)) == (None, [])
+
+
+def test_of_foreign_fonts_those_of_the_site_stay():
+    there = "@font-face{font-family:Faraway;src:url(https://fonts.example/f.woff2)}"
+    mixed = "@font-face{font-family:Mixed;src:url(//fonts.example/f.woff2),url(f.woff)}"
+    local = "@font-face{font-family:Local;src:local(Arial)}"
+    assert sheet(TEXT + there + mixed + local + USE, which="foreign")[0] == (TEXT + mixed + local + USE).encode()
 
 
 def test_imports_from_services_go_but_for_icons():
@@ -42,7 +51,9 @@ def test_a_sheet_in_another_encoding_stays():
 
 def page(head, **site):
     files = {"index.html": f"{HEAD}{head}<body><p>text", **FILES}
-    done = SmallSite(files, **site).rewrite(steps=(Step(BY_NAME["page-fonts"], {"keep": ()}),), promise="words")
+    done = SmallSite(files, **site).rewrite(
+        steps=(Step(BY_NAME["page-fonts"], {"keep": (), "which": "all"}),), promise="words"
+    )
     assert not done.demoted, done.diagnostics
     return (files["index.html"].encode() if done.content is None else done.content).decode()
 

@@ -51,16 +51,17 @@ def font_family(body: str) -> str:
     return _family(value)
 
 
-def drop_fonts(text: str, keep: Callable[[str], bool]) -> str:
+def drop_fonts(text: str, keep: Callable[[str], bool], *, foreign: bool = False) -> str:
     """Return the sheet without its ``@font-face`` rules, but for icon fonts and families that ``keep`` wants.
 
-    ``keep`` is asked with the family in lower case. Evidence of other sheets: ``icon_families``.
+    ``keep`` is asked with the family in lower case. With ``foreign`` only those go whose files are all on other hosts.
+    Evidence of other sheets: ``icon_families``.
     """
     icons = icon_families((text,))
 
     def goes(body: str) -> bool:
         family = font_family(body)
-        return bool(family) and family not in icons and not keep(family)
+        return bool(family) and family not in icons and not keep(family) and (not foreign or _is_foreign(body))
 
     return _without_faces(text, goes)
 
@@ -68,6 +69,11 @@ def drop_fonts(text: str, keep: Callable[[str], bool]) -> str:
 def drop_fetched_fonts(text: str) -> str:
     """Return the sheet without the ``@font-face`` rules that name a file."""
     return _without_faces(text, _is_fetched)
+
+
+def _is_foreign(body: str) -> bool:
+    urls = [one.url.lower() for one in css_references(body, declarations=True)]
+    return bool(urls) and all(url.startswith(("http://", "https://", "//")) for url in urls)
 
 
 def _is_fetched(body: str) -> bool:

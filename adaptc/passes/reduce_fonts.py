@@ -18,7 +18,7 @@ __all__ = ["reduce_page_fonts", "reduce_sheet_fonts"]
 
 
 def reduce_sheet_fonts(asset: Asset, view: View, options: Options) -> Outcome:
-    """Take the fonts for text out of a style sheet; families of the option ``keep`` stay."""
+    """Take fonts for text out of a style sheet: all, or those of other sites; families of the option ``keep`` stay."""
     try:
         text = asset.content.decode("utf-8")
     except UnicodeDecodeError:
@@ -51,7 +51,8 @@ def reduce_page_fonts(editor: Editor, page: PageContext, view: View, options: Op
 
 def _reduced(text: str, options: Options) -> str:
     kept = frozenset(family.lower() for family in options["keep"])
-    return drop_font_imports(drop_fonts(text, kept.__contains__), icons_too=False)
+    foreign = options["which"] == "foreign"
+    return drop_font_imports(drop_fonts(text, kept.__contains__, foreign=foreign), icons_too=False)
 
 
 def _style(element: Element, editor: Editor, options: Options, report: Report) -> None:
