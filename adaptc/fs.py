@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import filecmp
 import os
 import stat
@@ -185,6 +186,20 @@ class MemoryTree:
         return self.read(path)[:size]
 
 
+@contextlib.contextmanager
+def lock_file(path: str | os.PathLike[str], busy: Exception, mode: int = 0o644) -> Iterator[None]:
+    """Hold a lock file; the kernel frees it however this process ends. Raises ``busy`` where another one holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise busy from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
 READ_ONLY = 0o444  # an artifact is shared between trees by hard links: a write in place would change them all
 
 
@@ -211,7 +226,7 @@ def write_atomic(
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:
             for chunk in (chunks,) if isinstance(chunks, bytes) else chunks:
-                _write_all(descriptor, chunk)
+                write_all(descriptor, chunk)
         finally:
             os.close(descriptor)
         if mtime is not None:
@@ -226,8 +241,11 @@ def write_atomic(
         raise
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
-    """Write without a file object, which would take half as long again for a small file."""
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write all of ``content``, of which a system call takes 2 GiB at the most. Raises ``OSError``.
+
+    A file object would take half as long again for a small file.
+    """
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

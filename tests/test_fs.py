@@ -16,6 +16,7 @@ from adaptc.fs import (
     DiskTree,
     MemoryTree,
     Tree,
+    lock_file,
     place,
     place_link,
     remove,
@@ -226,3 +227,12 @@ def test_empty_directories_go_up_to_the_first_that_is_not(tmp_path: Path) -> Non
     (tmp_path / "stop/a/file").unlink()
     remove_empty_directories(str(tmp_path / "stop/a"), str(tmp_path / "stop"))
     assert os.listdir(tmp_path / "stop") == []
+
+
+def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    held = OSError("it is held")
+    with lock_file(lock, held), pytest.raises(OSError, match="it is held"), lock_file(lock, held):
+        pytest.fail("both hold it")
+    with lock_file(lock, OSError("it is free")):
+        pass

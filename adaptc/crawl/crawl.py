@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from adaptc.crawl.table import write_table
 from adaptc.crawl.twins import merge_twins
 from adaptc.crawl.weburl import start_url
 from adaptc.diagnostics import Diagnostic, UsageError
+from adaptc.fs import lock_file
 
 _WATCHED = 0.5
 
@@ -85,7 +84,8 @@ def crawl(
     began = time.monotonic()
     mirror = Mirror(options.output)
     with ExitStack() as stack:
-        stack.enter_context(_lock(mirror.state / "lock", options.output))
+        busy = CrawlBusy(f"another crawl is writing to {options.output}")
+        stack.enter_context(lock_file(mirror.state / "lock", busy))
         frontier = Frontier(mirror.state / "crawl.sqlite")
         stack.callback(frontier.close)
         resumed = _begin(frontier, starts)
@@ -182,17 +182,3 @@ def _curl(options: CrawlOptions) -> Fetcher:
     from adaptc.crawl.curlfetcher import CurlFetcher
 
     return CurlFetcher(options.network, recording=options.records.warc is not None)
-
-
-@contextmanager
-def _lock(path: Path, output: Path) -> Iterator[None]:
-    """Hold the lock file ``path``; the kernel frees it however this process ends. Raises ``CrawlBusy``."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CrawlBusy(f"another crawl is writing to {output}") from None
-        yield
-    finally:
-        os.close(descriptor)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adaptc.diagnostics import UsageError
-from adaptc.fs import TEMPORARY, write_atomic
+from adaptc.fs import TEMPORARY, write_all, write_atomic
 
 STATE = ".adaptc"  # hidden, so that a build of the mirror does not take it for a part of the site
 _REMEMBERED = 20_000
@@ -62,7 +62,7 @@ class Mirror:
         try:
             descriptor = os.open(temporary, _CREATE, 0o644)
             try:
-                _write_all(descriptor, content)
+                write_all(descriptor, content)
             finally:
                 os.close(descriptor)
             self._finish(temporary, target, modified)
@@ -125,13 +125,6 @@ class Mirror:
         probe = self.state / "Case"
         probe.touch()
         return (self.state / "cASE").exists()
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    """Write all of ``content``, of which a system call takes 2 GiB at the most. Raises ``OSError``."""
-    written = os.write(descriptor, content)
-    while written < len(content):
-        written += os.write(descriptor, memoryview(content)[written:])
 
 
 def _forget(path: str) -> None:

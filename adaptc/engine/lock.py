@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
+
+from adaptc.fs import lock_file
 
 
 class OutputBusy(Exception):
@@ -27,15 +28,6 @@ def hold_as_worker(path: str) -> None:
     fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), fcntl.LOCK_SH)
 
 
-@contextmanager
-def output_lock(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path``; the kernel frees it however this process ends. Raises ``OutputBusy``."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputBusy(f"another build is writing to {path.parent.parent}") from None
-        yield
-    finally:
-        os.close(descriptor)
+def output_lock(path: Path) -> AbstractContextManager[None]:
+    """Hold the lock file ``path`` of an output directory. Raises ``OutputBusy``."""
+    return lock_file(path, OutputBusy(f"another build is writing to {path.parent.parent}"))

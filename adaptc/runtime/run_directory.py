@@ -15,16 +15,15 @@ Every file appears by rename. The server must be able to read them, whatever the
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adaptc import fs
+from adaptc.fs import lock_file
 
 FLAG = "opt.do"
 _READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644
@@ -95,15 +94,7 @@ class RunDirectory:
         except (FileNotFoundError, ValueError):
             return None
 
-    @contextmanager
-    def locked(self, name: str, work: str) -> Iterator[None]:
-        """Hold ``NAME.lock``; the kernel frees it however this process ends. Raises ``DaemonBusy``."""
-        descriptor = os.open(self.path / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _READABLE_FILE)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise DaemonBusy(f"another daemon {work} in {self.path}") from None
-            yield
-        finally:
-            os.close(descriptor)
+    def locked(self, name: str, work: str) -> AbstractContextManager[None]:
+        """Hold ``NAME.lock``. Raises ``DaemonBusy``."""
+        busy = DaemonBusy(f"another daemon {work} in {self.path}")
+        return lock_file(self.path / f"{name}.lock", busy, _READABLE_FILE)
