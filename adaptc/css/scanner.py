@@ -143,10 +143,12 @@ def tokens(text: str, position: int, pattern: re.Pattern[str]) -> Iterator[Token
 
 
 def next_token(text: str, position: int, pattern: re.Pattern[str]) -> Token | None:
-    """Return the next token of interest at or behind ``position``, or ``None`` at the end."""
+    """Return the next token of interest at or behind ``position``, where one begins, or ``None`` at the end."""
     match = pattern.search(text, position)
     if match is None:
         return None
+    if match.start() == position and text[position] == "(":  # what stands before it is another token: #\"url(
+        return _mark(text, position, position + 1)
     return _READ[text[match.start()]](text, match.start(), match.end())
 
 
