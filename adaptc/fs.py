@@ -186,18 +186,36 @@ class MemoryTree:
         return self.read(path)[:size]
 
 
+_LOCK_PAUSE = 0.02  # seconds
+
+
 @contextlib.contextmanager
-def lock_file(path: str | os.PathLike[str], busy: Exception, mode: int = 0o644) -> Iterator[None]:
-    """Hold a lock file; the kernel frees it however this process ends. Raises ``busy`` where another one holds it."""
+def lock_file(
+    path: str | os.PathLike[str], busy: Exception, mode: int = 0o644, *, patience: float = 0.0
+) -> Iterator[None]:
+    """Hold a lock file; the kernel frees it however this process ends.
+
+    Raises ``busy`` where another one holds it for longer than ``patience``, in seconds.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise busy from None
+        until = time.monotonic() + patience
+        while not _is_locked(descriptor):
+            if time.monotonic() >= until:
+                raise busy
+            time.sleep(_LOCK_PAUSE)
         yield
     finally:
         os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Lock a file for this process, if no other one has."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 READ_ONLY = 0o444  # an artifact is shared between trees by hard links: a write in place would change them all

@@ -261,8 +261,8 @@ WHOLE = {
 }
 
 
-def started(server: Server, output: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "adaptc.cli", "crawl", server.base + "/", "-o", str(output), "--wait", "0.002"]
+def started(server: Server, output: Path, wait: str = "0.002") -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "adaptc.cli", "crawl", server.base + "/", "-o", str(output), "--wait", wait]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 
@@ -292,8 +292,8 @@ def test_an_interrupted_crawl_goes_on_with_nothing_fetched_twice(how: signal.Sig
 
 def test_another_crawl_of_the_output_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(LARGE) as server:
-        process = started(server, tmp_path / "m")
-        wait_for(server, 5)
+        process = started(server, tmp_path / "m", wait="10")
+        wait_for(server, 2)
         outcome = crawl(server, tmp_path / "m")
         process.kill()
         process.communicate()

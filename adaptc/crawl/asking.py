@@ -56,7 +56,7 @@ class Asking:
         row = task.row
         if task.conditional or task.method != "GET":
             return ()
-        part = Path(part_of(self.mirror.spool, row)) if self.frontier.is_partial(row.id) else None
+        part = Path(part_of(self.mirror.spool, row.id)) if self.frontier.is_partial(row.id) else None
         if part is not None and part.exists():
             condition = self.frontier.partial(row.id)
             return range_fields(part.stat().st_size, condition) if condition else ()
@@ -64,13 +64,13 @@ class Asking:
         if left is None or not self.mirror.size(left):
             return ()
         begun = self.mirror.read(left)
-        Path(part_of(self.mirror.spool, row)).write_bytes(begun)
+        Path(part_of(self.mirror.spool, row.id)).write_bytes(begun)
         return range_fields(len(begun), None)
 
     def request(self, task: Task) -> Request:
         """Return the request of a task."""
         request = Request(
-            task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row)
+            task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row.id)
         )
         request.admit = lambda head: self._admit(task, head)
         return request

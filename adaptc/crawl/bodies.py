@@ -34,6 +34,17 @@ def decode_body(body: bytes, head: Head, url: str) -> bytes:
     return body
 
 
+def decoded_or_as_is(body: bytes, head: Head, url: str, *, is_raw: bool) -> bytes:
+    """Return the content of a response; of one that is not what its fields say, the bytes as they came.
+
+    ``is_raw`` says that a body comes in the chunks of the wire.
+    """
+    try:
+        return decode_body(dechunked(body) if is_raw and is_chunked(head) else body, head, url)
+    except Undecodable:
+        return body
+
+
 def dechunked(body: bytes) -> bytes:
     """Undo ``Transfer-Encoding: chunked`` (RFC 9112, section 7.1), where bodies are kept as they came. Raises."""
     content, position = bytearray(), 0

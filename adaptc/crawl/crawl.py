@@ -16,6 +16,8 @@ from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.options import CrawlOptions, RecordOptions
+from adaptc.crawl.reader import ReaderBeside, ReaderHere, reader_for
+from adaptc.crawl.reading import Reading
 from adaptc.crawl.report import broken_links, gone_files
 from adaptc.crawl.rows import State
 from adaptc.crawl.scope import Scope
@@ -27,6 +29,9 @@ from adaptc.diagnostics import Diagnostic, UsageError
 from adaptc.fs import lock_file
 
 _WATCHED = 0.5
+_LAST_BREATH = (
+    1.0  # seconds: the reader beside a crawl that was killed finishes its file, and holds the lock until then
+)
 
 
 class CrawlBusy(Exception):
@@ -85,7 +90,9 @@ def crawl(
     mirror = Mirror(options.output)
     with ExitStack() as stack:
         busy = CrawlBusy(f"another crawl is writing to {options.output}")
-        stack.enter_context(lock_file(mirror.state / "lock", busy))
+        stack.enter_context(lock_file(mirror.state / "lock", busy, patience=_LAST_BREATH))
+        reader = _reader(options, mirror, is_networked=fetcher is None)
+        stack.callback(reader.close)
         frontier = Frontier(mirror.state / "crawl.sqlite")
         stack.callback(frontier.close)
         resumed = _begin(frontier, starts)
@@ -93,8 +100,8 @@ def crawl(
         stack.callback(journal.close)
         claims = Claims(frontier, folds_case=options.names.folds_case or mirror.folds_case())
         archive = _archive(options.records, stack)
-        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, archive)
-        network = fetcher or _curl(options)
+        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, reader, archive)
+        network = fetcher or _curl(options, reader)
         stack.callback(network.close)
         engine = Engine(options, frontier, network, settler, claims)
         engine.is_stopped, engine.clock = is_stopped, clock
@@ -178,7 +185,18 @@ def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
     return archive
 
 
-def _curl(options: CrawlOptions) -> Fetcher:
+def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> ReaderHere | ReaderBeside:
+    """Return who reads what comes.
+
+    Nothing is read beside where a limit may end the crawl, so that no file is written behind its back, nor where the
+    crawl waits between requests anyway: there, what is asked for twice after a kill is what was under way.
+    """
+    scope = options.scope
+    alone = not is_networked or bool(scope.quota is not None or scope.max_pages is not None or options.network.wait)
+    return reader_for(Reading(mirror, scope, is_raw=options.records.warc is not None), alone=alone)
+
+
+def _curl(options: CrawlOptions, reader: ReaderHere | ReaderBeside) -> Fetcher:
     from adaptc.crawl.curlfetcher import CurlFetcher
 
-    return CurlFetcher(options.network, recording=options.records.warc is not None)
+    return CurlFetcher(options.network, recording=options.records.warc is not None, beside=reader.awaited)

@@ -8,7 +8,9 @@ together. What it is not asked to do: following redirects and decoding content, 
 
 from __future__ import annotations
 
+import select
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pycurl
@@ -41,11 +43,24 @@ _FINAL = frozenset({
 _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the least
 
 
-class CurlFetcher:
-    """Fetches with libcurl. ``recording`` keeps the bytes of requests, for WARC files."""
+Descriptors = tuple[list[int], list[int]]
+"""Those to wait for until they may be read, and until they may be written."""
 
-    def __init__(self, options: NetworkOptions, *, recording: bool = False) -> None:
-        self.options, self.recording = options, recording
+
+class CurlFetcher:
+    """Fetches with libcurl.
+
+    ``recording`` keeps the bytes of requests, for WARC files; ``beside`` says what else ends the waiting of ``poll``.
+    """
+
+    def __init__(
+        self,
+        options: NetworkOptions,
+        *,
+        recording: bool = False,
+        beside: Callable[[], Descriptors] = lambda: ([], []),
+    ) -> None:
+        self.options, self.recording, self.beside = options, recording, beside
         self.active = 0
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, options.connections)
@@ -77,14 +92,21 @@ class CurlFetcher:
         self._rate.pause()
         self._multi.perform()
         done = self._ended()
-        if done or timeout <= 0 or not self.active:
-            if not self.active and not done and timeout > 0:
-                time.sleep(min(timeout, _TICK))
+        if done or timeout <= 0:
             return done
-        timer = self._multi.timeout()
-        self._multi.select(min(timeout, _TICK, timer / 1000 if timer >= 0 else _TICK))
+        timer = self._multi.timeout() if self.active else -1
+        self._wait(min(timeout, _TICK, timer / 1000 if timer >= 0 else _TICK))
         self._multi.perform()
         return self._ended()
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for the network, and for what is beside it."""
+        readable, writable = self.beside()
+        if not readable and self.active:
+            self._multi.select(seconds)
+            return
+        reads, writes, fails = self._multi.fdset()
+        select.select([*reads, *readable], [*writes, *writable], fails, seconds)
 
     def close(self) -> None:
         """End every connection; write cookies where the user asked for it."""

@@ -1,7 +1,7 @@
 """A crawl from its start URLs to the last file: level by level, several connections at once, one thread.
 
-The loop asks for what may be asked for now, waits for the network, and settles what came (``settle``). Parsing is
-fast enough for one thread (380 MB/s).
+The loop asks for what may be asked for now, waits for the network, and settles what came (``settle``); bodies are read
+meanwhile (``reader``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from adaptc.crawl.waiting import Task, Waiting
 from adaptc.crawl.weburl import parts_of
 
 _WINDOW = 1000  # rows of the frontier that are held
-_UNSETTLED = 16  # responses that wait to be settled at the most: a killed crawl asks for them again
+# Responses that wait to be settled at the most: a killed crawl asks for them again, and for those that are being read.
+_UNSETTLED = 16
+_UNREAD = 16
 _TURN = 0.01  # seconds of settling in a row: half of a short way to a server and back
 _PATIENCE = 1.0  # seconds between looks at the clock when nothing happens
 
@@ -97,19 +99,20 @@ class Engine:
     def _fetch_level(self) -> None:
         while True:
             if self.is_stopped():
+                self._settle_read()
                 raise KeyboardInterrupt
             self._fill()
             self._start()
-            if not (self.fetcher.active or self.waiting or self._arrived):
+            if not (self.fetcher.active or self.waiting or self._arrived or self.settler.reader.pending):
                 return
             self._arrived.extend(self._ended(self._patience()))
-            if self._arrived:
+            if self._arrived or self.settler.reader.pending:
                 self._keep_busy()
                 self._settle_arrived()
                 self.on_settled()
 
     def _keep_busy(self) -> None:
-        """Let the next requests go out before pages are parsed, so that the network does not wait for it."""
+        """Let the next requests go out before what came is settled, so that the network does not wait for it."""
         if len(self._arrived) < _UNSETTLED and not self.options.network.wait:
             self._start()
             self._arrived.extend(self._ended(0.0))
@@ -117,11 +120,19 @@ class Engine:
     def _settle_arrived(self) -> None:
         """Settle what came, in one transaction, but not for so long that the network waits."""
         until = time.monotonic() + _TURN
+        reader = self.settler.reader
         with self.frontier:
-            while self._arrived:
+            while self._arrived and reader.pending < _UNREAD:
                 self._settle(self._arrived.popleft())
                 if time.monotonic() > until:
-                    return
+                    break
+            self.settler.settle_read(waits=reader.pending >= _UNREAD)
+
+    def _settle_read(self) -> None:
+        """Settle what is being read, all of it."""
+        with self.frontier:
+            while self.settler.reader.pending:
+                self.settler.settle_read(waits=True)
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)
@@ -144,9 +155,11 @@ class Engine:
             self._loaded = row.rank or 0
 
     def _start(self) -> None:
-        """Start what may start now, one request an origin in turn."""
+        """Start what may start now, one request an origin in turn; nothing while what came waits to be settled."""
         now = self.clock()
         self.waiting.wake(now)
+        if len(self._arrived) >= _UNSETTLED:
+            return
         has_started = True
         while has_started and self.pace.active < self.pace.total:
             has_started = False

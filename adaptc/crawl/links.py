@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adaptc.crawl.discover.link import Discovered, Link
+from adaptc.crawl.discover.link import Link
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.packing import pack
+from adaptc.crawl.reading import Leads
 from adaptc.crawl.rows import Found, Row
 from adaptc.crawl.scope import Candidate, Scope
-from adaptc.crawl.weburl import parts_of, without_parameters
+from adaptc.crawl.weburl import parts_of
 
 _REFUSALS = 200_000  # refused links that are remembered, so that each is written down once
 
@@ -22,32 +22,15 @@ class Links:
     def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, journal: Journal) -> None:
         self.options, self.scope, self.frontier, self.journal = options, scope, frontier, journal
         self._refused: set[tuple[str, str]] = set()
-        self._by_tag = bool(options.scope.follow_tags or options.scope.ignore_tags)
+        self._by_tag = options.scope.by_tag
 
-    def add(self, row: Row, found: Discovered) -> None:
+    def add(self, row: Row, found: Leads) -> None:
         """Enter the links of a file, and keep them for reports and for the crawl after a 304."""
-        self.frontier.remember_links(row.id, found.base, pack(found.links))
+        self.frontier.remember_links(row.id, found.base, found.packed)
         rank, knows = row.rank or 0, self.frontier.knows
-        new = (link for link in self._distinct(found.links) if not knows(link.url, rank, link.requisite))
+        new = (link for link in found.links if not knows(link.url, rank, link.requisite))
         decided = [self._decided(row, link, found.nofollow) for link in new]
         self.frontier.add(row.id, rank, [one for one in decided if one is not None])
-
-    def _distinct(self, links: Iterable[Link]) -> Iterable[Link]:
-        """Return each URL once, as a requisite where it is one anywhere in the file.
-
-        Where elements or spellings count, each of those once.
-        """
-        distinct: dict[tuple[str, str, bool], Link] = {}
-        scope = self.options.scope
-        strips, by_tag = scope.strip_query, self._by_tag
-        for link in links:
-            if strips:
-                link = link._replace(url=without_parameters(link.url, strips))
-            key = (link.url, link.tag if by_tag else "", link.is_relative and scope.relative)
-            known = distinct.setdefault(key, link)
-            if known is not link and _is_stronger(link, known):
-                distinct[key] = link
-        return distinct.values()
 
     def _decided(self, row: Row, link: Link, nofollow: bool) -> Found | None:
         tag = link.tag if self._by_tag else ""
@@ -74,8 +57,3 @@ class Links:
     def add_sitemaps(self, found: Iterable[Found]) -> None:
         """Enter the sitemaps that a robots.txt names; scope is not asked, since their pages are asked for."""
         self.frontier.add(None, 0, [one for one in found if parts_of(one.url).host in self.scope.hosts])
-
-
-def _is_stronger(link: Link, known: Link) -> bool:
-    """Whether a second link to the same URL says more for following it than the first."""
-    return (link.requisite and not known.requisite) or (known.nofollow and not link.nofollow)

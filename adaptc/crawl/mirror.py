@@ -28,6 +28,7 @@ class Mirror:
         self.spool = str(self.state / "partial")
         os.makedirs(self.spool, exist_ok=True)
         self.root = os.path.realpath(root)
+        self.temporary = "new"  # another process that writes here has files of its own
         self._made: set[str] = set()
 
     def path(self, name: str) -> str:
@@ -57,8 +58,8 @@ class Mirror:
         """Write a file. Raises ``OSError`` and ``Outside``."""
         target = self.path(name)
         directory = self._directory(name)
-        # one writer under the lock: what a killed crawl left under this name is overwritten
-        temporary = f"{directory}/{TEMPORARY}new"
+        # one crawl under the lock: what a killed one left under this name is overwritten
+        temporary = f"{directory}/{TEMPORARY}{self.temporary}"
         try:
             descriptor = os.open(temporary, _CREATE, 0o644)
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from adaptc.crawl.bodies import decoded_or_as_is
 from adaptc.crawl.discover.feeds import SITEMAP
 from adaptc.crawl.fetch import Fetcher, Request, Response
 from adaptc.crawl.frontier import Frontier
@@ -94,13 +95,17 @@ class Origins:
 
     def _settle(self, origin: str, response: Response) -> None:
         status = UNREACHABLE if response.error else response.head.status
-        body = self.settler.keeping.decoded(response) if 200 <= status < 300 else b""
+        body = self._content(response) if 200 <= status < 300 else b""
         robots = robots_of(status, body)
         self._learn(origin, robots)
         with self.frontier:
             self.frontier.remember_robots(origin, status, body)
             if parts_of(origin + "/").host in self.settler.scope.hosts:
                 self._found(origin, robots, response, body)
+
+    def _content(self, response: Response) -> bytes:
+        is_raw = self.settler.archive is not None
+        return decoded_or_as_is(response.body, response.head, response.request.url, is_raw=is_raw)
 
     def _learn(self, origin: str, robots: Robots) -> None:
         self._known[origin] = robots

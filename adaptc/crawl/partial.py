@@ -10,14 +10,13 @@ import re
 
 from adaptc.crawl.bodies import is_coded
 from adaptc.crawl.head import Head
-from adaptc.crawl.rows import Row
 
 _RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)\s*$", re.IGNORECASE)
 
 
-def part_of(spool: str, row: Row) -> str:
-    """Return where the part of a URL's file is, if there is one."""
-    return f"{spool}/{row.id}.part"
+def part_of(spool: str, number: int) -> str:
+    """Return where the part of a URL's file is, if there is one; ``number`` is the URL's id."""
+    return f"{spool}/{number}.part"
 
 
 def validator(head: Head) -> str | None:

@@ -52,6 +52,11 @@ class ScopeOptions:
     max_repeats: int = 4
     strip_query: frozenset[str] = field(default=frozenset())
 
+    @property
+    def by_tag(self) -> bool:
+        """Whether the element counts that a link stands in."""
+        return bool(self.follow_tags or self.ignore_tags)
+
 
 class Candidate(NamedTuple):
     """A link to decide on. ``depth`` is that of what it leads to; ``tag`` the element it stands in, ``""`` if none.

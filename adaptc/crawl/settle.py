@@ -6,6 +6,7 @@ twice rather than never.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from adaptc import media
@@ -16,12 +17,14 @@ from adaptc.crawl.fetch import Response
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.head import Head
 from adaptc.crawl.journal import Journal
-from adaptc.crawl.keeping import Keeping, Kept, Unkept
+from adaptc.crawl.keeping import Keeping
 from adaptc.crawl.links import Links
 from adaptc.crawl.mirror import Mirror, http_time
 from adaptc.crawl.names import name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.packing import unpack
+from adaptc.crawl.reader import Reader
+from adaptc.crawl.reading import Done, Outcome, Unkept, leads_of
 from adaptc.crawl.redirects import bad_redirect
 from adaptc.crawl.rows import Found, Row, State
 from adaptc.crawl.scope import Candidate, Refusal, Scope
@@ -40,6 +43,16 @@ class Archive(Protocol):
         """Record a request and its response."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A response that is being read: the ``name`` of its file, or the ``reason`` why it has none."""
+
+    row: Row
+    response: Response
+    name: str | None
+    reason: str | None
+
+
 class Settler:
     """Settles responses. ``limit`` is set when the quota or the number of pages is used up, and says so."""
 
@@ -51,12 +64,13 @@ class Settler:
         mirror: Mirror,
         claims: Claims,
         journal: Journal,
+        reader: Reader,
         archive: Archive | None = None,
     ) -> None:
         self.options, self.scope, self.frontier, self.mirror = options, scope, frontier, mirror
-        self.claims, self.journal, self.archive = claims, journal, archive
+        self.claims, self.journal, self.reader, self.archive = claims, journal, reader, archive
         self.links = Links(options, scope, frontier, journal)
-        self.keeping = Keeping(options, scope, frontier, mirror, claims, is_raw=archive is not None)
+        self.keeping = Keeping(options, scope, frontier, claims)
         self.limit: Refusal | None = None
         self.stored_bytes = self.pages = self.files = self.kept = 0
 
@@ -66,14 +80,14 @@ class Settler:
             return False
         found = self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, found)
+            self.links.add(row, leads_of(found, self.options.scope))
             self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
         self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
         return True
 
     def settle(self, task: Task, response: Response) -> None:
-        """Write down what came of a request."""
+        """Write down what came of a request; of a body, once it has been read."""
         row, head = task.row, response.head
         if self.archive is not None and not response.error:
             self.archive.record(response)
@@ -87,6 +101,7 @@ class Settler:
             self._unchanged(row)
         elif 200 <= head.status < 300:
             self._keep(row, response)
+            return
         else:
             self._fail(row, _ERROR_CLASS.get(head.status, "server"), f"is answered with {head.status}", head.status)
         if response.file is not None and not (response.error and self.frontier.partial(row.id)):
@@ -149,29 +164,42 @@ class Settler:
     # ---- files
 
     def _keep(self, row: Row, response: Response) -> None:
-        try:
-            kept = self.keeping.keep(row, response)
-        except Unkept as problem:
-            self._fail(row, problem.kind, problem.reason, response.head.status)
-            return
-        self._store(row, response, kept)
+        reason = self.keeping.unwanted(row)
+        kept = _Kept(row, response, self.keeping.final_name(row, response.head) if reason is None else None, reason)
+        outcome = self.reader.begin(kept, self.keeping.job(row, response, kept.name))
+        if outcome is not None:
+            self._finish(kept, outcome)
 
-    def _store(self, row: Row, response: Response, kept: Kept) -> None:
-        head = response.head
-        if row.depth == 0 and kept.kind is Kind.PAGE:
+    def settle_read(self, *, waits: bool = False) -> None:
+        """Write down what has been read meanwhile; ``waits`` until there is something, if there will be."""
+        for kept, outcome in self.reader.ended(waits=waits):
+            self._finish(kept, outcome)
+
+    def _finish(self, kept: _Kept, outcome: Outcome) -> None:
+        if isinstance(outcome, OSError):
+            raise outcome
+        if isinstance(outcome, Unkept):
+            self._fail(kept.row, outcome.kind, str(outcome), kept.response.head.status)
+        else:
+            self._store(kept, outcome)
+
+    def _store(self, kept: _Kept, done: Done) -> None:
+        row, response, head = kept.row, kept.response, kept.response.head
+        kind = Kind(done.kind)
+        if row.depth == 0 and kind is Kind.PAGE:
             self.frontier.set_meta(policy_key(parts_of(row.url).origin), head.get("content-security-policy"))
         state, decision = (State.CHECKED, "checked") if kept.name is None else (State.STORED, "stored")
         with self.frontier:
-            if kept.found is not None:
-                self.links.add(row, kept.found)
+            if done.leads is not None:
+                self.links.add(row, done.leads)
             self.frontier.update(
                 row.id, state, name=kept.name or row.name, status=head.status, type=head.media_type,
-                charset=head.charset, kind=kept.kind.value, size=response.size, disk=kept.size, etag=head.get("etag"),
+                charset=head.charset, kind=done.kind, size=done.size, disk=done.disk, etag=head.get("etag"),
                 modified=head.get("last-modified"), rule=None, reason=kept.reason,
             )  # fmt: skip
-        self._count(kept.kind, response.size)
+        self._count(kind, done.size)
         self.journal.write(
-            decision, row.url, status=head.status, type=head.media_type, bytes=response.size,
+            decision, row.url, status=head.status, type=head.media_type, bytes=done.size,
             seconds=round(response.seconds, 4), file=kept.name, referrer=self._referrer(row), reason=kept.reason,
         )  # fmt: skip
 
@@ -190,7 +218,7 @@ class Settler:
         known = self.frontier.links(row.id)
         found = Discovered(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, found)
+            self.links.add(row, leads_of(found, self.options.scope))
             self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
         self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)

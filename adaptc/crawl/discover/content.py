@@ -16,8 +16,6 @@ from adaptc.crawl.discover.feeds import (
 )
 from adaptc.crawl.discover.fields import field_links, forbids_following
 from adaptc.crawl.discover.link import Discovered, Link, links_of
-from adaptc.crawl.discover.page import page_links
-from adaptc.crawl.discover.text import decode_sheet
 from adaptc.crawl.head import Head
 
 
@@ -72,7 +70,7 @@ def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovered:
 
 def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Discovered:
     if kind is Kind.PAGE:
-        return page_links(content, url, charset)
+        return _page_links(content, url, charset)
     if kind is Kind.SHEET:
         return _sheet_links(content, url, charset)
     if kind is Kind.SVG:
@@ -84,7 +82,15 @@ def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Di
     return manifest_links(content, url) if kind is Kind.MANIFEST else Discovered(url)
 
 
+# What reads pages is imported where they are read: a crawl's reader may be another process.
+def _page_links(content: bytes, url: str, charset: str | None) -> Discovered:
+    from adaptc.crawl.discover.page import page_links
+
+    return page_links(content, url, charset)
+
+
 def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
+    from adaptc.crawl.discover.text import decode_sheet
     from adaptc.css.references import css_references
     from adaptc.model import Reference
 
@@ -119,4 +125,4 @@ def _xml_links(content: bytes, url: str) -> Discovered:
         return sitemap_tree_links(root, url)
     if name == "svg":
         return _svg_links(content, url)
-    return page_links(content, url, None) if name == "html" else Discovered(url)
+    return _page_links(content, url, None) if name == "html" else Discovered(url)

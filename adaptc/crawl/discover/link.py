@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from adaptc.crawl.weburl import directory_of, resolved
+from adaptc.crawl.scope import ScopeOptions
+from adaptc.crawl.weburl import directory_of, resolved, without_parameters
 from adaptc.model import EMBEDDED, Reference, Role
 
 # What a page needs to look and work as it should: what a browser loads by itself, and what its scripts will.
@@ -77,3 +78,25 @@ def _leads(base: str, written: str, where: str) -> tuple[str, str, bool] | None:
 def links_of(base: str, references: Iterable[Reference]) -> list[Link]:
     """Return the links of references, in their order."""
     return [link for reference in references if (link := link_of(base, reference)) is not None]
+
+
+def distinct(links: Iterable[Link], scope: ScopeOptions) -> list[Link]:
+    """Return each URL once, as a requisite where it is one anywhere in the file.
+
+    Where elements or spellings count, each of those once.
+    """
+    found: dict[tuple[str, str, bool], Link] = {}
+    strips, by_tag = scope.strip_query, scope.by_tag
+    for link in links:
+        if strips:
+            link = link._replace(url=without_parameters(link.url, strips))
+        key = (link.url, link.tag if by_tag else "", link.is_relative and scope.relative)
+        known = found.setdefault(key, link)
+        if known is not link and _is_stronger(link, known):
+            found[key] = link
+    return list(found.values())
+
+
+def _is_stronger(link: Link, known: Link) -> bool:
+    """Whether a second link to the same URL says more for following it than the first."""
+    return (link.requisite and not known.requisite) or (known.nofollow and not link.nofollow)

@@ -1,0 +1,246 @@
+"""Who reads responses: this process, or one beside it that reads while this one asks for more.
+
+Where the server answers at once, reading pages and writing files is a third of a crawl's work, and another processor
+takes it over. Jobs go there and outcomes come back over a pair of sockets, in the same order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import marshal
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Iterator
+from io import BufferedReader
+from typing import Any, Protocol
+
+from adaptc.crawl.discover.link import Link
+from adaptc.crawl.reading import Done, Job, Leads, Outcome, Reading, Unkept
+
+_LENGTH = 4  # bytes in front of a message
+_CHUNK = 1 << 18
+_ORPHAN = "read"  # how the temporary files of the process beside are called
+
+
+class Reader(Protocol):
+    """Reads what came. ``pending`` counts jobs whose outcome is still to come from ``ended``."""
+
+    @property
+    def pending(self) -> int:
+        """How many jobs are under way."""
+        ...
+
+    def begin(self, key: Any, job: Job) -> Outcome | None:
+        """Read a response; return the outcome, ``None`` when ``ended`` will."""
+
+    def ended(self, *, waits: bool = False) -> list[tuple[Any, Outcome]]:
+        """Return what was read meanwhile, with the keys that ``begin`` was given; ``waits`` until there is some."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class ReaderHere:
+    """Reads in this process, at once."""
+
+    pending = 0
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    def begin(self, _key: Any, job: Job) -> Outcome | None:
+        """Read a response and return the outcome."""
+        return self.reading.outcome(job)
+
+    def awaited(self) -> tuple[list[int], list[int]]:
+        """Return no descriptors."""
+        return [], []
+
+    def ended(self, *, waits: bool = False) -> list[tuple[Any, Outcome]]:  # noqa: ARG002
+        """Return nothing."""
+        return []
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class ReaderBeside:
+    """Reads in a process of its own, which ends with this one, however that ends."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        ours, theirs = socket.socketpair()
+        self._child = os.fork()
+        if not self._child:
+            ours.close()
+            _serve(theirs, reading)
+        theirs.close()
+        ours.setblocking(False)
+        self._socket = ours
+        self._unsent = bytearray()
+        self._received = bytearray()
+        self._jobs: deque[tuple[Any, Job]] = deque()
+        self._is_gone = False
+
+    @property
+    def pending(self) -> int:
+        """How many jobs are under way."""
+        return len(self._jobs)
+
+    def begin(self, key: Any, job: Job) -> Outcome | None:
+        """Line a job up; it is sent with the others of its turn."""
+        if self._is_gone:
+            return self.reading.outcome(job)
+        content = marshal.dumps(tuple(job))
+        self._unsent += len(content).to_bytes(_LENGTH, "big")
+        self._unsent += content
+        self._jobs.append((key, job))
+        return None
+
+    def awaited(self) -> tuple[list[int], list[int]]:
+        """Return the descriptors to wait for: which to read from, which to write to."""
+        if not self._jobs:
+            return [], []
+        own = [self._socket.fileno()]
+        return own, own if self._unsent else []
+
+    def ended(self, *, waits: bool = False) -> list[tuple[Any, Outcome]]:
+        """Send what is to be read, and return what has been."""
+        if not self._jobs:
+            return []
+        self._exchange()
+        found = self._outcomes()
+        while waits and self._jobs and not found:
+            select.select(*self.awaited(), [])
+            self._exchange()
+            found = self._outcomes()
+        return found
+
+    def close(self) -> None:
+        """End the process."""
+        self._socket.close()
+        with contextlib.suppress(ChildProcessError):  # somebody else waited for it
+            os.waitpid(self._child, 0)
+
+    def _exchange(self) -> None:
+        """Send and receive what goes without waiting."""
+        try:
+            while self._unsent:
+                del self._unsent[: self._socket.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._is_gone = True
+        try:
+            while chunk := self._socket.recv(_CHUNK):
+                self._received += chunk
+            self._is_gone = True
+        except BlockingIOError:
+            return
+        except OSError:
+            self._is_gone = True
+
+    def _outcomes(self) -> list[tuple[Any, Outcome]]:
+        found = [(self._jobs.popleft()[0], outcome) for outcome in self._messages()]
+        if self._is_gone:  # it was killed, for want of memory for instance: what it left undone is done here
+            self._unsent.clear()
+            found.extend((key, self.reading.outcome(job)) for key, job in self._jobs)
+            self._jobs.clear()
+        return found
+
+    def _messages(self) -> Iterator[Outcome]:
+        position, received = 0, self._received
+        while position + _LENGTH <= len(received):
+            begin = position + _LENGTH
+            end = begin + int.from_bytes(received[position:begin], "big")
+            if end > len(received):
+                break
+            with memoryview(received) as view:
+                message = marshal.loads(view[begin:end])
+            position = end
+            yield _unpacked(*message)
+        del received[:position]
+
+
+def reader_for(reading: Reading, *, alone: bool) -> ReaderHere | ReaderBeside:
+    """Return a reader: beside this process where another processor is free for it, unless ``alone`` forbids it.
+
+    A process with threads is not copied: what another thread had locked would stay locked in the copy.
+    """
+    may_copy = sys.platform == "linux" and threading.active_count() == 1
+    if alone or not may_copy or len(os.sched_getaffinity(0)) < 2:
+        return ReaderHere(reading)
+    return ReaderBeside(reading)
+
+
+# ---- the process beside
+
+
+def _serve(connection: socket.socket, reading: Reading) -> None:
+    """Read what comes until the other side is gone, and end the process."""
+    code = 1
+    try:
+        # the other side decides when a crawl ends
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        gc.freeze()
+        reading.mirror.temporary = _ORPHAN
+        jobs = BufferedReader(socket.SocketIO(connection, "r"), _CHUNK)
+        while job := _received(jobs):
+            connection.sendall(_framed(_answer(reading, job)))
+        code = 0
+    except OSError:  # the other side is gone
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _received(jobs: BufferedReader[socket.SocketIO]) -> Job | None:
+    """Return the next job, ``None`` when there will be none."""
+    length = jobs.read(_LENGTH)
+    content = jobs.read(int.from_bytes(length, "big"))
+    return Job._make(marshal.loads(content)) if content else None
+
+
+def _framed(message: tuple[Any, ...]) -> bytes:
+    content = marshal.dumps(message)
+    return len(content).to_bytes(_LENGTH, "big") + content
+
+
+def _answer(reading: Reading, job: Job) -> tuple[Any, ...]:
+    try:
+        return _packed(reading.outcome(job))
+    except BaseException:
+        return ("bug", traceback.format_exc())
+
+
+def _packed(outcome: Outcome) -> tuple[Any, ...]:
+    """Return an outcome in plain tuples, which travel three times as fast as objects."""
+    if isinstance(outcome, Unkept):
+        return ("unkept", outcome.kind, str(outcome))
+    if isinstance(outcome, OSError):
+        return ("oserror", outcome.errno, outcome.strerror, outcome.filename)
+    leads = outcome.leads
+    plain = None if leads is None else (*leads[:3], [tuple(link) for link in leads.links])
+    return ("done", *outcome[:3], plain)
+
+
+def _unpacked(word: str, *values: Any) -> Outcome:
+    if word == "unkept":
+        return Unkept(*values)
+    if word == "oserror":
+        return OSError(*values)
+    if word == "bug":
+        raise RuntimeError(f"reading a response failed:\n{values[0]}")
+    kind, size, disk, plain = values
+    if plain is None:
+        return Done(kind, size, disk, None)
+    base, nofollow, packed, links = plain
+    return Done(kind, size, disk, Leads(base, nofollow, packed, [Link._make(link) for link in links]))

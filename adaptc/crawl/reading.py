@@ -1,0 +1,194 @@
+"""A body becomes a file of the mirror and a list of links: decoded, read, and written under its name.
+
+Nothing here asks what the crawl knows, so that another process may do it (``reader``).
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from adaptc.crawl.bodies import LARGEST, Undecodable, dechunked, decode_body, is_chunked, is_coded
+from adaptc.crawl.discover.content import PARSED, discover, kind_of
+from adaptc.crawl.discover.link import Discovered, Link, distinct
+from adaptc.crawl.head import Head
+from adaptc.crawl.mirror import Mirror, Outside
+from adaptc.crawl.packing import pack
+from adaptc.crawl.partial import continues, part_of, total
+from adaptc.crawl.scope import ScopeOptions
+
+_SNIFFED = 512
+# What is wrong with one name, and not with the disk: another file may still be written.
+_UNNAMEABLE = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EILSEQ, errno.EINVAL)
+
+
+class Job(NamedTuple):
+    """A response that is to be read.
+
+    ``number`` is the id of its URL, ``place`` where the first link to it stands. The body, with its content coding, is
+    in ``body`` or in ``file``, of ``size`` bytes. ``name`` is what it is kept under, ``None`` where it is read for its
+    links only; ``modified`` the time that the file gets, in seconds since 1970. ``is_old`` says that an earlier crawl
+    stored the URL.
+    """
+
+    number: int
+    url: str
+    place: str
+    status: int
+    fields: tuple[tuple[str, str], ...]
+    body: bytes
+    file: str | None
+    size: int
+    name: str | None
+    modified: float | None
+    is_old: bool
+
+
+class Leads(NamedTuple):
+    """The links of a file: all of them as the frontier keeps them, and each that may count once.
+
+    ``base`` and ``nofollow`` are as in ``Discovered``.
+    """
+
+    base: str
+    nofollow: bool
+    packed: bytes
+    links: list[Link]
+
+
+class Done(NamedTuple):
+    """What became of a response: bytes received and on disk; ``leads`` is ``None`` where it holds no links."""
+
+    kind: str
+    size: int
+    disk: int
+    leads: Leads | None
+
+
+class Unkept(Exception):
+    """A body cannot be kept: ``kind`` is the class of the failure, the message says why."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind, self.reason = kind, reason
+
+
+Outcome = Done | Unkept | OSError
+"""An ``OSError`` says that nothing can be written any more."""
+
+
+def leads_of(found: Discovered, scope: ScopeOptions) -> Leads:
+    """Return what the frontier wants to know of a file's links."""
+    return Leads(found.base, found.nofollow, pack(found.links), distinct(found.links, scope))
+
+
+@dataclass(slots=True)
+class _Body:
+    """The bytes of a response on their way: in memory, or in a file."""
+
+    content: bytes
+    file: Path | None
+    size: int
+
+
+class Reading:
+    """Reads responses. ``is_raw`` says that bodies come in the chunks of the wire (for a WARC file)."""
+
+    def __init__(self, mirror: Mirror, scope: ScopeOptions, *, is_raw: bool) -> None:
+        self.mirror, self.scope, self.is_raw = mirror, scope, is_raw
+
+    def outcome(self, job: Job) -> Outcome:
+        """Read a response and write its file."""
+        body = _Body(job.body, Path(job.file) if job.file is not None else None, job.size)
+        outcome: Done | Unkept
+        try:
+            outcome = self._read(job, body)
+        except Undecodable as problem:
+            outcome = Unkept("protocol", f"could not be read: {problem}")
+        except Unkept as problem:
+            outcome = problem
+        except OSError as error:  # the body in its file stays: the next crawl may go on with it
+            return error
+        if body.file is not None:
+            body.file.unlink(missing_ok=True)
+        return outcome
+
+    def _read(self, job: Job, body: _Body) -> Done:
+        head = Head(job.status, job.fields)
+        content = self._content(job, head, body)
+        kind = kind_of(head.media_type, job.place, _start_of(content, body))
+        if content is None and kind in PARSED and body.file is not None:
+            content = body.file.read_bytes()
+        has_links = kind in PARSED or head.get("link") is not None
+        leads = leads_of(discover(kind, content or b"", job.url, head), self.scope) if has_links else None
+        if job.name is not None:
+            self._place(job, job.name, content, body)
+        return Done(kind.value, body.size, body.size if content is None else len(content), leads)
+
+    def _content(self, job: Job, head: Head, body: _Body) -> bytes | None:
+        """Return the decoded body, ``None`` when it is in a file as it is. Raises ``Undecodable``."""
+        if job.status == 206:
+            self._complete(job, head, body)
+        if is_chunked(head) and self.is_raw:
+            _dechunk(body)
+        if body.file is None:
+            return decode_body(body.content, head, job.url)
+        if is_coded(head):
+            if body.size > LARGEST:
+                raise Undecodable(f"a coded body of {body.size} bytes is too large")
+            return decode_body(body.file.read_bytes(), head, job.url)
+        return None
+
+    def _complete(self, job: Job, head: Head, body: _Body) -> None:
+        """Put the rest of a file behind its part. Raises ``Undecodable`` when they do not make a whole."""
+        part = Path(part_of(self.mirror.spool, job.number))
+        if body.file is None:
+            before = part.stat().st_size if part.exists() else 0
+            if not continues(head, before):
+                raise Undecodable("a range came that was not asked for")
+            with open(part, "ab") as file:
+                file.write(body.content)
+            body.file = part
+        body.size = part.stat().st_size
+        whole = total(head)
+        if whole is not None and whole != body.size:
+            raise Undecodable(f"its parts make {body.size} of {whole} bytes")
+
+    def _place(self, job: Job, name: str, content: bytes | None, body: _Body) -> None:
+        """Put the file under its name. Raises ``Unkept``, and ``OSError`` when nothing can be written."""
+        try:
+            if job.is_old:
+                self.mirror.forget_original(job.number)
+            if content is not None:
+                self.mirror.write(name, content, job.modified)
+            else:
+                assert body.file is not None
+                self.mirror.take(name, body.file, job.modified)
+        except (Outside, UnicodeEncodeError) as problem:
+            raise Unkept("file", f"cannot be written: {problem}") from None
+        except OSError as error:
+            if error.errno not in _UNNAMEABLE:
+                raise
+            raise Unkept("file", f"cannot be written: {error.strerror}") from None
+
+
+def _dechunk(body: _Body) -> None:
+    """Undo the chunks of a body that was kept as it came, for a WARC file. Raises ``Undecodable``."""
+    if body.file is not None:
+        body.content = body.file.read_bytes()
+        body.file.unlink()
+        body.file = None
+    body.content = dechunked(body.content)
+    body.size = len(body.content)
+
+
+def _start_of(content: bytes | None, body: _Body) -> bytes:
+    """Return the first bytes of a body, by which its kind is told."""
+    if content is not None:
+        return content[:_SNIFFED]
+    if body.file is None:
+        return b""
+    with open(body.file, "rb") as opened:
+        return opened.read(_SNIFFED)
