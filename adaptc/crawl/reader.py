@@ -77,6 +77,7 @@ class ReaderBeside:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         ours, theirs = socket.socketpair()
+        gc.freeze()  # what there is now is neither looked at nor copied again
         self._child = os.fork()
         if not self._child:
             ours.close()
@@ -126,6 +127,7 @@ class ReaderBeside:
     def close(self) -> None:
         """End the process."""
         self._socket.close()
+        gc.unfreeze()
         with contextlib.suppress(ChildProcessError):  # somebody else waited for it
             os.waitpid(self._child, 0)
 
@@ -190,7 +192,6 @@ def _serve(connection: socket.socket, reading: Reading) -> None:
         # the other side decides when a crawl ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        gc.freeze()
         reading.mirror.temporary = _ORPHAN
         jobs = BufferedReader(socket.SocketIO(connection, "r"), _CHUNK)
         while job := _received(jobs):
