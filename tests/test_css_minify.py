@@ -2,7 +2,6 @@
 
 import pytest
 
-from adaptc.css import minify
 from adaptc.css.minify import families, minify_declarations, minify_sheet
 from adaptc.css.outline import Entry, Outlines
 
@@ -125,11 +124,10 @@ def test_licence_inside_a_rule_is_kept():
     assert "/*! keep */" in (minify_sheet("a {  b : c ; /*! keep */ d : e  }") or "")
 
 
-def test_one_rule_that_cannot_be_proven_costs_that_rule_only(monkeypatch):
-    real = minify.outline
-    monkeypatch.setattr(minify, "outline", lambda text: [*real(text), *([] if "odd" not in text else [len(text)])])
-    monkeypatch.setattr(minify, "families", lambda entries: {"": entries})
-    assert minify_sheet("a { b : c }  .odd { d : e }  f { g : h }") == "a{b:c}  .odd { d : e }f{g:h}"
+def test_one_rule_that_cannot_be_proven_costs_that_rule_only() -> None:
+    # turbohtml writes "flex: 1 0", which not every browser has read as a basis of 0%
+    text = "a { color : #ff0000 }  .odd { flex : 1 0 0% }  f { color : #ff0000 }"
+    assert minify_sheet(text) == "a{color:red}.odd{flex : 1 0 0%}f{color:red}"
 
 
 @pytest.mark.parametrize(
