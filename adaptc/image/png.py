@@ -75,8 +75,9 @@ def names(content: bytes) -> frozenset[bytes]:
 
 
 def intact(content: bytes) -> bool:
-    """Whether a file is a signature and whole chunks with right CRCs, and nothing else."""
-    return SIGNATURE + b"".join(chunk.encoded() for chunk in chunks(content)) == content
+    """Whether a file is a signature and whole chunks with right CRCs up to IEND, and nothing else."""
+    whole = SIGNATURE + b"".join(chunk.encoded() for chunk in chunks(content))
+    return whole == content and content.endswith(Chunk(b"IEND", b"").encoded())
 
 
 def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
