@@ -105,7 +105,7 @@ class _Scanner:
     def scan(self) -> list[Token] | None:
         self._take(Kind.COMMENT, _HASHBANG)
         while self._skip_space() < len(self.text):
-            if not self._token():
+            if not (self._comment() or self._token()):
                 return None
         return None if self.open else self.tokens
 
@@ -118,10 +118,8 @@ class _Scanner:
         return self.at
 
     def _token(self) -> bool:
-        first = self.text[self.at]
-        if first in "/<-" and self._comment():
-            return True
         self.line_start = False
+        first = self.text[self.at]
         if first.isalpha() or first in "$_":
             return self._take(Kind.WORD, _WORD)
         if first in "\"'":
@@ -137,6 +135,8 @@ class _Scanner:
         )  # numbers first: \w holds digits
 
     def _comment(self) -> bool:
+        if self.text[self.at] not in "/<-":
+            return False
         if not (self._take(Kind.COMMENT, _COMMENT) or (self.line_start and self._take(Kind.COMMENT, _AT_LINE_START))):
             return False
         self.line_start = self.line_start or any(mark in self.tokens[-1].text for mark in _LINE_END)
