@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from adaptc.image import png
-from adaptc.image.decode import damage, same_pixels
+from adaptc.image.decode import jpeg_damage, same_pixels
 from adaptc.image.refusal import Refusal
 from adaptc.image.unfiltered import unfiltered_samples
 
-PNG, JPEG = "image/png", "image/jpeg"
+PNG = "image/png"
 PLAIN = ["L", "LA", "RGB", "RGBA", "P"]
 
 
@@ -130,7 +130,7 @@ def test_another_size_is_another_image() -> None:
 
 def test_damage_is_told_in_the_words_of_the_decoder() -> None:
     content = encoded(picture("RGB", 200), "JPEG", progressive=True)
-    assert damage(JPEG, content) is None
-    found = damage(JPEG, content[:-200])
+    assert jpeg_damage(content) is None
+    found = jpeg_damage(content[:-200])
     assert isinstance(found, Refusal)
     assert "(VipsJpeg: premature end of JPEG image)" in found.reason

@@ -8,7 +8,7 @@ from typing import Literal
 
 from adaptc import media
 from adaptc.diagnostics import Diagnostic, Location, diagnose
-from adaptc.image.decode import damage, same_pixels
+from adaptc.image.decode import jpeg_damage, same_pixels
 from adaptc.image.exact import Effort, exact_jpeg, exact_png, same_colour_chunks, same_jpeg_colours
 from adaptc.image.lossy import LOSSY_TYPES, lossy
 from adaptc.image.probe import LIMIT_PIXELS, ImageFacts, probe
@@ -115,7 +115,7 @@ def _verified(path: str, before: bytes, after: bytes, media_type: str) -> Recomp
 
 def _already_smallest(path: str, content: bytes, media_type: str) -> Recompressed:
     """Keep an image, and say if it is damaged: oxipng has refused a PNG that is, mozjpeg would not have."""
-    found = damage(media_type, content) if media_type == media.JPEG else None
+    found = jpeg_damage(content) if media_type == media.JPEG else None
     return Recompressed(None, "already smallest") if found is None else _refused(path, found)
 
 
