@@ -41,7 +41,7 @@ _KNOWN_PSEUDO = _LEGACY_PSEUDO | frozenset({
 class Outlines:
     """Outlines of sheets and of parts of them: a rule that stands in several is read once.
 
-    A sheet whose proof fails is proven rule by rule; to parse all of them again was 40 % of its time.
+    A sheet whose proof fails is proven rule by rule; to parse all of them again was a third of its time.
     """
 
     def __init__(self) -> None:
