@@ -133,7 +133,7 @@ _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 _LIMIT = {"limit": Option(5_000_000)}
 
 PASSES: tuple[Pass, ...] = (
-    Pass("images", 1, IMAGES, {"target": _TARGET}, asset=recompress_image, content_only=True),
+    Pass("images", 2, IMAGES, {"target": _TARGET}, asset=recompress_image, content_only=True),
     Pass("alternates", 1, _CONVERTIBLE, {"formats": _FORMATS, "target": _TARGET}, alternate=make_alternates),
     Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
     Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),

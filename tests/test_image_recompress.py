@@ -11,6 +11,7 @@ from PIL import Image, ImageCms, PngImagePlugin
 
 from adaptc.image import jpeg, png
 from adaptc.image.recompress import Recompressed, recompress
+from adaptc.image.unfiltered import unfiltered_samples
 
 PNG, JPEG = "image/png", "image/jpeg"
 
@@ -150,6 +151,12 @@ def test_what_cannot_shrink_is_kept() -> None:
     assert recompress("a.png", smallest, PNG) == Recompressed(None, "already smallest")
 
 
+@pytest.mark.parametrize(("image", "filtered"), [(noise(), True), (picture("P"), False)])
+def test_fast_filters_the_rows_of_photographs_alone(image: Image.Image, filtered: bool) -> None:
+    smaller = made(encoded(image, "PNG", compress_level=0), PNG, effort="fast")[1]
+    assert (unfiltered_samples(smaller) is None) is filtered
+
+
 # --- exact, JPEG
 
 
@@ -184,6 +191,42 @@ def test_exif_that_changes_the_natural_size_is_kept() -> None:
     exif.get_ifd(0x8769).update({0xA002: 48, 0xA003: 48})
     content = encoded(picture(), "JPEG", exif=exif.tobytes(), comment=b"x" * 900)
     assert jpeg.exif(made(content, JPEG)[1]) == jpeg.exif(content)
+
+
+def progressive(**options: Any) -> bytes:
+    return encoded(picture(), "JPEG", progressive=True, **options)
+
+
+def scans(content: bytes) -> bytes:
+    """Return all from the first scan on."""
+    return content[content.index(b"\xff\xda") :]
+
+
+def test_fast_takes_the_metadata_of_a_progressive_jpeg_and_no_more() -> None:
+    options: dict[str, Any] = {"icc_profile": profile(), "exif": turned(6), "keep_rgb": True}
+    smaller = made(progressive(comment=b"x" * 900, **options), JPEG, effort="fast")[1]
+    assert smaller == progressive(**options)
+    assert scans(made(progressive(exif=turned(1)), JPEG, effort="fast")[1]) == scans(progressive())
+
+
+def test_fast_leaves_a_progressive_jpeg_without_metadata() -> None:
+    content = progressive(quality=95)
+    assert recompress("a.jpg", content, JPEG, effort="fast") == Recompressed(None, "already smallest")
+    assert made(content, JPEG)[1]
+
+
+def test_fast_codes_a_jpeg_anew_that_is_not_progressive() -> None:
+    content = encoded(noise(), "JPEG")
+    smaller = made(content, JPEG, effort="fast")[1]
+    assert pixels(smaller) == pixels(content)
+    assert scans(smaller) != scans(content)
+
+
+@pytest.mark.parametrize("options", [{}, {"comment": b"x" * 900}])
+def test_damage_behind_the_metadata_is_found_by_fast(options: dict[str, Any]) -> None:
+    result = recompress("a.jpg", progressive(**options)[:-9], JPEG, effort="fast")
+    assert result.content is None
+    assert [d.id for d in result.diagnostics] == ["image-broken"]
 
 
 def test_a_cmyk_jpeg_is_left() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adaptc.css.scanner import CLOSERS, DENSE, SPARSE, Kind, Token, skip_between, tokens
 
 
@@ -24,6 +26,23 @@ def follow(stack: list[str], token: Token) -> bool:
     elif token.kind is Kind.MARK and token.value != ";":
         return bool(stack) and stack.pop() == token.value
     return True
+
+
+def cut_rules(text: str) -> Iterator[str]:
+    """Cut a sheet behind each of its rules; the parts joined are the sheet.
+
+    Each ends with nothing open, so it is read alone as it is read in its place. From a closing mark that matches
+    nothing on, the sheet is one part.
+    """
+    stack: list[str] = []
+    start = 0
+    for token in tokens(text, 0, DENSE):
+        if not follow(stack, token):
+            break
+        if not stack and token.kind is Kind.MARK and token.value == "}":
+            yield text[start : token.end]
+            start = token.end
+    yield text[start:]
 
 
 def _ends_in_escape(text: str) -> bool:

@@ -11,11 +11,11 @@ comments are all that goes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import groupby
 
-from adaptc.css.balance import at_keywords, follow
-from adaptc.css.outline import Entry, declarations_outline, outline
+from adaptc.css.balance import at_keywords, cut_rules
+from adaptc.css.outline import Entry, Outlines, declarations_outline
 from adaptc.css.scanner import CLOSERS, DENSE, Kind, Token, tokens
 from adaptc.css.values import INDEPENDENT
 
@@ -56,44 +56,30 @@ def _escape(found: re.Match[str]) -> str:
 
 def _compacted_sheet(text: str) -> str | None:
     shorter = _compacted(text)
-    return shorter if len(shorter) < len(text) and _is_faithful(text, shorter) else None
+    return shorter if len(shorter) < len(text) and _is_faithful(text, shorter, Outlines()) else None
 
 
 def _minified(text: str, minify_css: Callable[[str], str]) -> str:
+    outlines = Outlines()
     shorter = minify_css(text)
-    if _is_faithful(text, shorter):
+    if _is_faithful(text, shorter, outlines):
         return shorter
-    return "".join(_minified_rule(rule, minify_css) for rule in _rules(text))
+    # The proof of the parts is one of the whole: their order is kept.
+    return "".join(_minified_rule(rule, minify_css, outlines) for rule in cut_rules(text))
 
 
-def _is_faithful(text: str, shorter: str) -> bool:
-    return _licences(shorter) == _licences(text) and families(outline(shorter)) == families(outline(text))
+def _is_faithful(text: str, shorter: str, outlines: Outlines) -> bool:
+    if _licences(shorter) != _licences(text):
+        return False
+    return families(outlines.of(shorter)) == families(outlines.of(text))
 
 
-def _minified_rule(rule: str, minify_css: Callable[[str], str]) -> str:
+def _minified_rule(rule: str, minify_css: Callable[[str], str], outlines: Outlines) -> str:
     """Minify one rule with the comments before it: by all means, by white space only, or not at all."""
     for candidate in (minify_css(rule), _compacted(rule)):
-        if len(candidate) < len(rule) and _is_faithful(rule, candidate):
+        if len(candidate) < len(rule) and _is_faithful(rule, candidate, outlines):
             return candidate
     return rule
-
-
-def _rules(text: str) -> Iterator[str]:
-    """Cut a sheet behind each of its rules.
-
-    The proof of the parts is one of the whole: each ends with nothing open, so it is read alone as it is
-    read in its place, and their order is kept. From a closing mark that matches nothing on, the sheet is
-    one part.
-    """
-    stack: list[str] = []
-    start = 0
-    for token in tokens(text, 0, DENSE):
-        if not follow(stack, token):
-            break
-        if not stack and token.kind is Kind.MARK and token.value == "}":
-            yield text[start : token.end]
-            start = token.end
-    yield text[start:]
 
 
 def _has_late_import(text: str) -> bool:
@@ -104,7 +90,7 @@ def _has_late_import(text: str) -> bool:
     first_rule = text.find("}")
     if first_rule < 0 or not _LATE.search(text, first_rule):
         return False
-    rules = iter(_rules(text))
+    rules = cut_rules(text)
     next(rules)
     return any({"import", "namespace"} & at_keywords(rule) for rule in rules)
 

@@ -8,6 +8,6 @@ from adaptc.image.halve import Derived, halve, recompress_hard
 from adaptc.image.refusal import Refusal
 
 # Goes up whenever a kind makes other bytes of the same image
-VERSION = 1
+VERSION = 2
 
 KINDS: Mapping[str, Callable[..., Derived | Refusal]] = {"half": halve, "hard": recompress_hard}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 SOI, EOI, SOS = 0xD8, 0xD9, 0xDA
-APP0, APP1, APP2, APP14 = 0xE0, 0xE1, 0xE2, 0xEE
+APP0, APP1, APP2, APP14, APP15, COM = 0xE0, 0xE1, 0xE2, 0xEE, 0xEF, 0xFE
 # Baseline, extended sequential and progressive with Huffman coding: what browsers decode (T.81, table B.1).
-_HUFFMAN_FRAMES = frozenset({0xC0, 0xC1, 0xC2})
+_PROGRESSIVE = 0xC2
+_HUFFMAN_FRAMES = frozenset({0xC0, 0xC1, _PROGRESSIVE})
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
-_EXIF, _ICC, _MPF = b"Exif\x00\x00", b"ICC_PROFILE\x00", b"MPF\x00"
+_JFIF, _EXIF, _ICC, _MPF = b"JFIF\x00", b"Exif\x00\x00", b"ICC_PROFILE\x00", b"MPF\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +26,36 @@ class Segment:
         """Return the segment as bytes, with marker and length."""
         return bytes((0xFF, self.marker)) + (len(self.content) + 2).to_bytes(2, "big") + self.content
 
+    @property
+    def is_metadata(self) -> bool:
+        """Whether a decoder makes the same samples without it: comments and APPn, but not JFIF and Adobe's."""
+        if self.marker == APP0:
+            return not self.content.startswith(_JFIF)
+        return self.marker == COM or (APP1 <= self.marker <= APP15 and self.marker != APP14)
+
+    @property
+    def is_icc(self) -> bool:
+        """Whether it holds a part of the ICC profile (ICC.1, B.4)."""
+        return self.marker == APP2 and self.content.startswith(_ICC)
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The frame header: whether Huffman coded, bits a sample, number of components."""
+    """The frame header: whether Huffman coded and progressive, bits a sample, number of components."""
 
     huffman: bool
+    progressive: bool
     precision: int
     components: int
 
 
 def segments(content: bytes) -> Iterator[Segment]:
     """Yield the segments from SOI to the first scan, or to the place where the file breaks."""
+    return (segment for segment, _ in _segments_and_ends(content))
+
+
+def _segments_and_ends(content: bytes) -> Iterator[tuple[Segment, int]]:
+    """Yield each segment with the offset behind it."""
     position = 2
     while position + 4 <= len(content) and content[position] == 0xFF:
         marker = content[position + 1]
@@ -46,15 +65,17 @@ def segments(content: bytes) -> Iterator[Segment]:
         length = int.from_bytes(content[position + 2 : position + 4], "big")
         if marker in (SOS, EOI) or length < 2 or position + 2 + length > len(content):
             return
-        yield Segment(marker, content[position + 4 : position + 2 + length])
-        position += 2 + length
+        end = position + 2 + length
+        yield Segment(marker, content[position + 4 : end]), end
+        position = end
 
 
 def frame(content: bytes) -> Frame | None:
     """Return the frame header, or ``None`` if there is none before the first scan."""
     for segment in segments(content):
         if segment.marker in _FRAMES and len(segment.content) >= 6:
-            return Frame(segment.marker in _HUFFMAN_FRAMES, segment.content[0], segment.content[5])
+            kind = segment.marker
+            return Frame(kind in _HUFFMAN_FRAMES, kind == _PROGRESSIVE, segment.content[0], segment.content[5])
     return None
 
 
@@ -65,7 +86,18 @@ def exif(content: bytes) -> Segment | None:
 
 def icc_profile(content: bytes) -> bytes:
     """Return the parts of the ICC profile (ICC.1, B.4) as they are stored, joined; empty if there is none."""
-    return b"".join(s.content for s in segments(content) if s.marker == APP2 and s.content.startswith(_ICC))
+    return b"".join(segment.content for segment in segments(content) if segment.is_icc)
+
+
+def without_metadata(content: bytes, kept: Callable[[Segment], bool] = lambda _: False) -> bytes:
+    """Return ``content`` without its metadata before the first scan, but for what is ``kept``.
+
+    Two files that are equal without all of it decode to the same samples.
+    """
+    found = list(_segments_and_ends(content))
+    end = found[-1][1] if found else 2
+    parts = (segment.encoded() for segment, _ in found if not segment.is_metadata or kept(segment))
+    return content[:2] + b"".join(parts) + content[end:]
 
 
 def holds_second_image(content: bytes) -> bool:

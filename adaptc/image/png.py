@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PALETTE = 3
+# Samples a pixel by colour type (table 9): gray, RGB, palette index, gray and alpha, RGB and alpha
+CHANNELS = {0: 1, 2: 3, PALETTE: 1, 4: 2, 6: 4}
 
 # Chunks that change the colours or the size that a browser shows (sections 11.3.2 and 11.3.4; eXIf turns the
 # image). sBIT, bKGD, hIST, sPLT and pHYs are read by no browser; tRNS belongs to the pixels.
@@ -69,6 +72,12 @@ def header(content: bytes) -> Header | None:
 def names(content: bytes) -> frozenset[bytes]:
     """Return the names of all chunks."""
     return frozenset(chunk.name for chunk in chunks(content))
+
+
+def intact(content: bytes) -> bool:
+    """Whether a file is a signature and whole chunks with right CRCs up to IEND, and nothing else."""
+    whole = SIGNATURE + b"".join(chunk.encoded() for chunk in chunks(content))
+    return whole == content and content.endswith(Chunk(b"IEND", b"").encoded())
 
 
 def colour_chunks(content: bytes) -> tuple[Chunk, ...]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from adaptc import media
 from adaptc.diagnostics import Diagnostic, Location, diagnose
-from adaptc.image.decode import same_pixels
+from adaptc.image.decode import jpeg_damage, same_pixels
 from adaptc.image.exact import Effort, exact_jpeg, exact_png, same_colour_chunks, same_jpeg_colours
 from adaptc.image.lossy import LOSSY_TYPES, lossy
 from adaptc.image.probe import LIMIT_PIXELS, ImageFacts, probe
@@ -103,19 +103,25 @@ def _misnamed(path: str, media_type: str, facts: ImageFacts) -> Recompressed:
 
 def _verified(path: str, before: bytes, after: bytes, media_type: str) -> Recompressed:
     """Accept ``after`` if it is smaller and decodes to the same pixels under the same colour description."""
+    if len(after) >= len(before):
+        return _already_smallest(path, before, media_type)
     equal = same_pixels(media_type, before, after)
     if isinstance(equal, Refusal):
         return _refused(path, equal)
-    if len(after) >= len(before):
-        return Recompressed(None, "already smallest")
     if not equal or not _SAME_COLOURS[media_type](before, after):
         return Recompressed(None, "recompressing would change its pixels or colours")
     return Recompressed(after, f"{len(before) - len(after):,} bytes saved, pixels identical", score=1.0)
 
 
+def _already_smallest(path: str, content: bytes, media_type: str) -> Recompressed:
+    """Keep an image, and say if it is damaged: oxipng has refused a PNG that is, mozjpeg would not have."""
+    found = jpeg_damage(content) if media_type == media.JPEG else None
+    return Recompressed(None, "already smallest") if found is None else _refused(path, found)
+
+
 _EXACT: dict[str, Callable[[bytes, Effort], bytes | Refusal]] = {
     media.PNG: exact_png,
-    media.JPEG: lambda content, _effort: exact_jpeg(content),
+    media.JPEG: exact_jpeg,
 }
 _SAME_COLOURS: dict[str, Callable[[bytes, bytes], bool]] = {
     media.PNG: same_colour_chunks,

@@ -25,3 +25,8 @@ def vips() -> ModuleType:
 def load(content: bytes) -> Any:
     """Load an image of any type; a damaged one raises ``pyvips.Error`` when its pixels are read."""
     return vips().Image.new_from_buffer(content, "", fail_on="warning")
+
+
+def load_once(content: bytes, **options: Any) -> Any:
+    """Load an image whose rows are read once, from the top; else like ``load``. Saves a copy, a tenth of the time."""
+    return vips().Image.new_from_buffer(content, "", fail_on="warning", access="sequential", **options)

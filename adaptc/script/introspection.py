@@ -59,6 +59,8 @@ MARKS: tuple[Mark, ...] = (
 )
 
 
+_ALL = frozenset(mark.reason for mark in MARKS)
+
 # A script may look for itself in many ways, and stays in its file then. One that selects scripts by their addresses
 # may mean the others.
 _OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
@@ -91,12 +93,12 @@ def introspects(text: str) -> str | None:
 
 def looks_for_style_sheets(text: str) -> bool:
     """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``."""
-    return _SHEETS in _reasons(code_text(text))
+    return _SHEETS in _reasons(code_text(text), frozenset({_SHEETS}))
 
 
-def _reasons(code: str) -> Iterator[str]:
+def _reasons(code: str, asked: frozenset[str] = _ALL) -> Iterator[str]:
     for reason, pattern, also in _compiled():
-        if pattern.search(code) and (also is None or also.search(code)):
+        if reason in asked and pattern.search(code) and (also is None or also.search(code)):
             yield reason
 
 

@@ -78,6 +78,8 @@ OPERATOR_WORDS = frozenset(
 )
 _STATEMENT_WORDS = frozenset(["do", "else"])
 _CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
+# Punctuators that are the start of no longer one
+_LONE = frozenset("()[]{},;:~")
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 
 # How an open bracket is remembered: the bracket itself, or what a brace or parenthesis stands for.
@@ -103,43 +105,56 @@ class _Scanner:
     def scan(self) -> list[Token] | None:
         self._take(Kind.COMMENT, _HASHBANG)
         while self._skip_space() < len(self.text):
-            if not self._token():
+            if not (self._comment() or self._token()):
                 return None
         return None if self.open else self.tokens
 
     def _skip_space(self) -> int:
+        if "!" <= self.text[self.at : self.at + 1] <= "~":  # most tokens follow each other
+            return self.at
         if space := _SPACE.match(self.text, self.at):
             self.line_start = self.line_start or any(mark in space[0] for mark in _LINE_END)
             self.at = space.end()
         return self.at
 
     def _token(self) -> bool:
-        if self._take(Kind.COMMENT, _COMMENT) or (self.line_start and self._take(Kind.COMMENT, _AT_LINE_START)):
-            return True
         self.line_start = False
         first = self.text[self.at]
+        if first.isalpha() or first in "$_":
+            return self._take(Kind.WORD, _WORD)
         if first in "\"'":
             return self._take(Kind.STRING, _STRING)
         if first == "`" or (first == "}" and self.open and self.open[-1] == _SUBSTITUTION):
             return self._template()
+        if first in _LONE:
+            return self._punctuator()
         if first == "/" and self._operand_expected() and self._take(Kind.REGEX, _REGEX):
             return True
         return (
             self._take(Kind.NUMBER, _NUMBER) or self._take(Kind.WORD, _WORD) or self._punctuator()
         )  # numbers first: \w holds digits
 
+    def _comment(self) -> bool:
+        if self.text[self.at] not in "/<-":
+            return False
+        if not (self._take(Kind.COMMENT, _COMMENT) or (self.line_start and self._take(Kind.COMMENT, _AT_LINE_START))):
+            return False
+        self.line_start = self.line_start or any(mark in self.tokens[-1].text for mark in _LINE_END)
+        return True
+
     def _take(self, kind: Kind, pattern: re.Pattern[str]) -> bool:
         found = pattern.match(self.text, self.at)
         if not found:
             return False
-        token = Token(kind, found[0], self.at)
+        self._add(kind, found[0])
+        return True
+
+    def _add(self, kind: Kind, text: str) -> None:
+        token = Token(kind, text, self.at)
         self.tokens.append(token)
-        self.at = found.end()
+        self.at += len(text)
         if kind is not Kind.COMMENT:
             self.before_that, self.before = self.before, token
-        elif any(mark in found[0] for mark in _LINE_END):
-            self.line_start = True
-        return True
 
     def _template(self) -> bool:
         if self.text[self.at] == "}":
@@ -157,7 +172,10 @@ class _Scanner:
             return False
         if opened:
             self.open.append(opened)
-        return self._take(Kind.PUNCTUATOR, _PUNCTUATOR)
+        if bracket not in _LONE:
+            return self._take(Kind.PUNCTUATOR, _PUNCTUATOR)
+        self._add(Kind.PUNCTUATOR, bracket)
+        return True
 
     def _opens(self, bracket: str) -> str:
         if bracket == "{":

@@ -11,11 +11,13 @@ the original.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.svg.outline import outline
 from adaptc.svg.parse import SvgMalformedError, declares_markup, has_foreign_dtd, parse_svg
+from adaptc.svg.path import shorten_path
 from adaptc.svg.reasons import reason_to_leave
 from adaptc.svg.write import write_smaller
 
@@ -53,9 +55,10 @@ def _left(path: str, kind: str, **fields: Any) -> CleanedSvg:
 
 
 def _cleaned(content: bytes, root: Any, path: str) -> CleanedSvg:
-    expected = outline(root)
-    cleaned = write_smaller(root)
-    if outline(parse_svg(cleaned)) != expected:
+    shorten = cache(shorten_path)
+    expected = outline(root, shorten)
+    cleaned = write_smaller(root, shorten)
+    if outline(parse_svg(cleaned), shorten) != expected:
         return _left(path, "svg-left", reason="cleaning would change its elements, attributes or texts")
     if len(cleaned) >= len(content):
         return CleanedSvg(None, "already smallest")

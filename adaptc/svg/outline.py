@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from adaptc.svg.kinds import EDITOR_NAMESPACES, VERBATIM, draws
 from adaptc.svg.parse import namespace
-from adaptc.svg.path import shorten_path
 
 Entry = tuple[str, tuple[tuple[str, str], ...], str]
 
 
-def outline(root: Any) -> list[Entry]:
-    """Return each element in document order with its attributes and its own text, and where it closes."""
+def outline(root: Any, shorten: Callable[[str], str]) -> list[Entry]:
+    """Return each element in document order with its attributes and its own text, and where it closes.
+
+    ``shorten`` respells path data, so that two spellings are one.
+    """
     entries: list[Entry] = []
     stack = [root]
     while stack:
@@ -20,15 +23,15 @@ def outline(root: Any) -> list[Entry]:
         if isinstance(node, str):
             entries.append((node, (), ""))
             continue
-        entries.append((node.tag, _attributes(node), _own_text(node)))
+        entries.append((node.tag, _attributes(node, shorten), _own_text(node)))
         stack.append("/")
         stack += reversed([child for child in node if draws(child)])
     return entries
 
 
-def _attributes(node: Any) -> tuple[tuple[str, str], ...]:
+def _attributes(node: Any, shorten: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
     kept = [
-        (name, shorten_path(value) if name == "d" else value)
+        (name, shorten(value) if name == "d" else value)
         for name, value in node.attrib.items()
         if namespace(name) not in EDITOR_NAMESPACES
     ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_TOKEN = re.compile(r"([MmZzLlHhVvCcSsQqTtAa])|([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)|[\s,]+")
+_TOKEN = re.compile(r"([MmZzLlHhVvCcSsQqTtAa])|([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)|([\s,]+)")
 _ARGUMENTS = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
 # What an omitted letter means behind another: coordinates after a moveto are linetos.
 _IMPLIED = {"M": "L", "m": "l"}
@@ -31,17 +31,17 @@ def shorten_path(data: str) -> str:
 
 def _tokens(data: str) -> list[tuple[str, list[str]]] | None:
     """Return commands with their numbers as written, or ``None`` if anything else is in the data."""
+    found = _TOKEN.findall(data)  # passes over what is no token: then something is missing
+    if "".join(map("".join, found)) != data:
+        return None
     commands: list[tuple[str, list[str]]] = []
-    position = 0
-    while position < len(data):
-        match = _TOKEN.match(data, position)
-        if match is None or (match[2] and not commands):
+    for letter, number, _ in found:
+        if letter:
+            commands.append((letter, []))
+        elif number and not commands:
             return None
-        if match[1]:
-            commands.append((match[1], []))
-        elif match[2]:
-            commands[-1][1].append(match[2])
-        position = match.end()
+        elif number:
+            commands[-1][1].append(number)
     return commands if _is_plain(commands) else None
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from adaptc.svg.kinds import EDITOR_NAMESPACES, VERBATIM, draws
 from adaptc.svg.parse import namespace
-from adaptc.svg.path import shorten_path
 
 
-def write_smaller(root: Any) -> bytes:
-    """Return the document as UTF-8 without XML declaration and DOCTYPE; ``root`` (lxml) is consumed."""
+def write_smaller(root: Any, shorten: Callable[[str], str]) -> bytes:
+    """Return the document as UTF-8 without XML declaration and DOCTYPE; ``root`` (lxml) is consumed.
+
+    ``shorten`` respells path data.
+    """
     from lxml import etree
 
     stack = [root]
     while stack:
         node = stack.pop()
-        _clean_attributes(node)
+        _clean_attributes(node, shorten)
         if node.tag not in VERBATIM:
             _clean_children(node)
         stack += [child for child in node if isinstance(child.tag, str)]
@@ -25,11 +28,11 @@ def write_smaller(root: Any) -> bytes:
     return text.encode()  # type: ignore[no-any-return]
 
 
-def _clean_attributes(node: Any) -> None:
+def _clean_attributes(node: Any, shorten: Callable[[str], str]) -> None:
     for name in [name for name in node.attrib if namespace(name) in EDITOR_NAMESPACES]:
         del node.attrib[name]
     if "d" in node.attrib:
-        node.set("d", shorten_path(node.get("d")))
+        node.set("d", shorten(node.get("d")))
 
 
 def _clean_children(node: Any) -> None:

@@ -1,0 +1,136 @@
+"""The proof of equal pixels, with libvips and, for PNGs without filters, without it."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from adaptc.image import png
+from adaptc.image.decode import jpeg_damage, same_pixels
+from adaptc.image.refusal import Refusal
+from adaptc.image.unfiltered import unfiltered_samples
+
+PNG = "image/png"
+PLAIN = ["L", "LA", "RGB", "RGBA", "P"]
+
+
+def picture(mode: str, side: int = 24) -> Image.Image:
+    ramp = Image.linear_gradient("L").resize((side, side))
+    image = Image.merge("RGB", (ramp, Image.radial_gradient("L").resize((side, side)), ramp.rotate(90)))
+    if mode in ("RGBA", "LA"):
+        image.putalpha(ramp.rotate(180))
+    return image.quantize(32) if mode == "P" else image.convert(mode)
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    output = io.BytesIO()
+    image.save(output, kind, **options)
+    return output.getvalue()
+
+
+def unfiltered(image: Image.Image, level: int = 9, **options: Any) -> bytes:
+    """Encode a PNG of 8 bits a sample with no filter on any row."""
+    bands = 1 if image.mode == "P" else len(image.getbands())
+    width = image.width * bands
+    samples = image.tobytes()
+    rows = b"".join(b"\0" + samples[at : at + width] for at in range(0, len(samples), width))
+    return with_rows(encoded(image, bits=8, **options), zlib.compress(rows, level))
+
+
+def with_rows(content: bytes, stream: bytes) -> bytes:
+    """Put another zlib stream in the place of a PNG's."""
+    chunks = [chunk for chunk in png.chunks(content) if chunk.name != b"IDAT"]
+    chunks.insert(-1, png.Chunk(b"IDAT", stream))
+    return png.SIGNATURE + b"".join(chunk.encoded() for chunk in chunks)
+
+
+def replaced(content: bytes, name: bytes, inner: bytes) -> bytes:
+    return png.SIGNATURE + b"".join(
+        (png.Chunk(name, inner) if chunk.name == name else chunk).encoded() for chunk in png.chunks(content)
+    )
+
+
+@pytest.mark.parametrize("mode", PLAIN)
+def test_samples_are_read_as_a_decoder_reads_them(mode: str) -> None:
+    image = picture(mode)
+    read = unfiltered_samples(unfiltered(image))
+    assert read is not None
+    shown = image.convert("RGBA") if mode == "P" else image
+    assert read.tobytes() == shown.tobytes()
+
+
+def test_a_transparent_colour_of_a_palette_is_transparent() -> None:
+    read = unfiltered_samples(unfiltered(picture("P"), transparency=b"\x00\x80"))
+    assert read is not None
+    indices = np.asarray(picture("P"))
+    assert np.array_equal(read[..., 3], np.array([0, 0x80, *[255] * 30])[indices])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        encoded(picture("RGB", 64)),
+        encoded(picture("L").convert("1")),
+        encoded(picture("L").convert("I;16")),
+        unfiltered(picture("RGB"), transparency=(1, 2, 3)),
+        unfiltered(picture("RGB")) + b"!",
+        unfiltered(picture("RGB"))[:-12],
+        unfiltered(picture("RGB"))[:-14] + b"!!" + unfiltered(picture("RGB"))[-12:],
+        with_rows(encoded(picture("RGB")), b"not zlib"),
+        with_rows(encoded(picture("RGB")), zlib.compress(b"\0" * 9)),
+        replaced(unfiltered(picture("P")), b"PLTE", b"\0" * 6),
+        replaced(unfiltered(picture("P")), b"PLTE", b"\0" * 5),
+        encoded(picture("RGB"), "JPEG"),
+    ],
+    ids=["filters", "1 bit", "16 bits", "key", "more", "no end", "CRC", "no zlib", "short", "index", "palette", "JPEG"],
+)
+def test_what_is_unusual_is_for_a_decoder(content: bytes) -> None:
+    assert unfiltered_samples(content) is None
+
+
+@pytest.mark.parametrize("after", [encoded, unfiltered], ids=["filtered", "plain"])
+@pytest.mark.parametrize("mode", PLAIN)
+def test_one_sample_makes_the_difference(mode: str, after: Any) -> None:
+    image = picture(mode)
+    before = encoded(image)
+    assert same_pixels(PNG, before, after(image)) is True
+    changed = image.copy()
+    pixel = image.getpixel((5, 7))
+    changed.putpixel((5, 7), 31 - pixel if isinstance(pixel, int) else (*pixel[:-1], pixel[-1] ^ 1))  # type: ignore[misc]
+    assert same_pixels(PNG, before, after(changed)) is False
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [("RGBA", "RGB"), ("RGBA", "L"), ("RGBA", "P"), ("RGB", "L"), ("LA", "L")])
+def test_other_bands_may_say_the_same(wide: str, narrow: str) -> None:
+    small = picture(narrow)
+    large = small.convert("RGBA").convert(wide)
+    assert same_pixels(PNG, encoded(large), unfiltered(small)) is True
+    assert same_pixels(PNG, encoded(large), encoded(small)) is True
+    alpha = small.convert("RGB").convert("RGBA")
+    alpha.putalpha(254)
+    assert same_pixels(PNG, encoded(alpha), unfiltered(small)) is False
+
+
+def test_sixteen_bits_may_say_no_more_than_eight() -> None:
+    small = picture("L")
+    wide = Image.frombytes("I;16", small.size, (np.asarray(small).astype("<u2") * 257).tobytes())
+    off = Image.frombytes("I;16", small.size, (np.asarray(small).astype("<u2") * 256).tobytes())
+    assert same_pixels(PNG, encoded(wide), unfiltered(small)) is True
+    assert same_pixels(PNG, encoded(off), unfiltered(small)) is False
+
+
+def test_another_size_is_another_image() -> None:
+    assert same_pixels(PNG, encoded(picture("RGB", 24)), unfiltered(picture("RGB", 25))) is False
+
+
+def test_damage_is_told_in_the_words_of_the_decoder() -> None:
+    content = encoded(picture("RGB", 200), "JPEG", progressive=True)
+    assert jpeg_damage(content) is None
+    found = jpeg_damage(content[:-200])
+    assert isinstance(found, Refusal)
+    assert "(VipsJpeg: premature end of JPEG image)" in found.reason
