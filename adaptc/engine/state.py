@@ -215,7 +215,8 @@ class State:
     def forget_unit(self, unit: Unit) -> None:
         """Remove a unit."""
         key = (unit[0], os.fsencode(unit[1]))
-        self.db.execute("DELETE FROM units WHERE level = ? AND path = ?", key)
+        if not self.db.execute("DELETE FROM units WHERE level = ? AND path = ?", key).rowcount:
+            return  # what belongs to a unit comes and goes with it, in one transaction
         self.db.execute("DELETE FROM dependencies WHERE level = ? AND path = ?", key)
         self.db.execute("DELETE FROM extras WHERE level = ? AND owner = ?", key)
 

@@ -229,15 +229,15 @@ def _is_script(element: Element) -> bool:
 
 
 # The handlers that pages use; one that is missed here only matters to a page without any <script>.
-_HANDLERS = tuple(f"[on{name}]" for name in (
+_HANDLERS = (
     "load", "click", "change", "submit", "mouseover", "mouseout", "focus", "blur", "keydown", "keyup", "error",
     "input", "mousedown", "mouseup", "mouseenter", "mouseleave", "unload", "beforeunload", "resize", "scroll",
     "dblclick", "keypress", "select", "reset", "toggle", "touchstart", "pageshow", "hashchange", "popstate",
-))  # fmt: skip
-_HANDLER_SELECTOR = ",".join(_HANDLERS)
+)  # fmt: skip
+_HANDLER_SELECTOR = ",".join(f"[on{name}]" for name in _HANDLERS)
 # To ask the text first spares most pages the search through the tree. One pattern for each spelling of "on": a literal
 # start makes a search twenty times faster than a pattern that ignores case.
-_HANDLER_MARKS = tuple(re.compile(rf"{start}[a-zA-Z]{{4,}}\s*=") for start in ("on", "On", "ON", "oN"))
+_HANDLER_MARKS = tuple(re.compile(rf"{start}(?i:{'|'.join(_HANDLERS)})\s*=") for start in ("on", "On", "ON", "oN"))
 
 
 def _event_handlers(tree: Document) -> list[str]:
