@@ -6,7 +6,6 @@ scripting.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Html, Minify, Namespace, Text
@@ -109,9 +108,20 @@ def _serialised(tree: Document, text: str) -> tuple[str, str]:
     marked = tree.serialize(_LAYOUT)
     for element in empty:
         element.clear()
-    # An unquoted value would take the slash in.
-    closed = re.sub(rf"""(["']|<[^\s<>"'=]+)?>{mark}</[^>]+>""", lambda found: f"{found[1] or ' '}/>", marked)
-    return closed, marked.replace(mark, "")
+    return _closed(marked, mark), marked.replace(mark, "")
+
+
+def _closed(marked: str, mark: str) -> str:
+    """Write elements that hold nothing but a mark as one tag."""
+    first, *others = marked.split(mark)
+    pieces = [first]
+    for following in others:
+        start_tag = pieces[-1][pieces[-1].rfind("<") :]
+        # An unquoted value would take the slash in.
+        slash = "/>" if start_tag[-2] in "\"'" or " " not in start_tag else " />"
+        pieces[-1] = pieces[-1][:-1] + slash
+        pieces.append(following.partition(">")[2])
+    return "".join(pieces)
 
 
 def _drop_comments(tree: Document) -> None:
