@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from adaptc import media
 from adaptc.analyse.facts import Facts
@@ -99,18 +100,28 @@ def _followed(base: str, url: str, site: Site) -> tuple[Target, str | None, str 
 
 
 def _read_page(content: bytes, url: str) -> _Found:
+    found = _page_references(content)
+    if found is None:
+        return _Found([], url)  # the build reports it; such a page is not rewritten
+    written, base, pinned = found
+    return _Found(written, document_base(url, base), pinned)
+
+
+# Of 2,685 pages of Apache's manual 1,857 are symbolic links to others, most of them within ten names in order
+@lru_cache(maxsize=16)
+def _page_references(content: bytes) -> tuple[list[Reference], str | None, tuple[str, ...]] | None:
+    """Return references, the ``href`` of ``<base>`` and URLs with an integrity attribute; ``None`` if unreadable."""
     try:
         page = document.read_page(content)
     except document.Irreversible:
-        return _Found([], url)  # the build reports it; such a page is not rewritten
+        return None
     tree = document.parse(page.text)
-    base = references.base_href(tree)
     pinned = [
         element.attr("src") or element.attr("href") or ""
         for element in tree.iter_elements(("script", "link"))
         if element.attr("integrity") is not None
     ]
-    return _Found(list(references.references(tree)), document_base(url, base), tuple(pinned))
+    return list(references.references(tree)), references.base_href(tree), tuple(pinned)
 
 
 def _read_sheet(content: bytes, url: str) -> _Found:

@@ -77,7 +77,9 @@ class Publisher:
         behind = self.file(result.level, coding, alias_of)
         if os.path.islink(behind) or not _same_file(behind, self.store.object_path(key)):
             return False
-        written = os.path.relpath(behind, os.path.dirname(target))
+        directory, written = os.path.split(behind)
+        if directory != os.path.dirname(target):
+            written = os.path.relpath(behind, os.path.dirname(target))
         self._in_directory(target, lambda: place_link(written, target, self._temporary()))
         return True
 
