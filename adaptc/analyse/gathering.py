@@ -107,8 +107,8 @@ def _read_page(content: bytes, url: str) -> _Found:
     return _Found(written, document_base(url, base), pinned)
 
 
-# Of 2,685 pages of Apache's manual 1,857 are symbolic links to others, most of them within ten names in order
-@lru_cache(maxsize=16)
+# Of 2,685 pages of Apache's manual 1,857 are symbolic links to others; they are read one after the other
+@lru_cache(maxsize=1)
 def _page_references(content: bytes) -> tuple[list[Reference], str | None, tuple[str, ...]] | None:
     """Return references, the ``href`` of ``<base>`` and URLs with an integrity attribute; ``None`` if unreadable."""
     try:
