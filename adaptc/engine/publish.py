@@ -75,7 +75,7 @@ class Publisher:
         if alias_of is None:
             return False
         behind = self.file(result.level, coding, alias_of)
-        if os.path.islink(behind) or not _same_file(behind, self.store.object_path(key)):
+        if not _is_entry_of(behind, self.store.object_path(key)):
             return False
         directory, written = os.path.split(behind)
         if directory != os.path.dirname(target):
@@ -159,6 +159,14 @@ def _digest(path: str) -> str | None:
             return digest_chunks(iter(lambda: file.read(1 << 20), b""))
     except OSError:
         return None
+
+
+def _is_entry_of(path: str, source: str) -> bool:
+    """Whether ``path`` itself, and not what a symbolic link there leads to, is the file ``source``."""
+    try:
+        return os.path.samestat(os.lstat(path), os.stat(source))
+    except OSError:
+        return False
 
 
 def _same_file(one: str, other: str) -> bool:
