@@ -19,7 +19,10 @@ from adaptc.rulebook import Level, Option
 from adaptc.version import VERSION
 
 if TYPE_CHECKING:
-    from adaptc.passes.page import PagePass, WholePass
+    from turbohtml import Document
+
+    from adaptc.html.markup import Minified
+    from adaptc.passes.page import PageContext, PagePass, WholePass
     from adaptc.passes.view import Alternates, Asset, Beside, DerivingView, Options, Outcome, View
 
 make_alternates = Deferred("alternates", "make_alternates")
@@ -56,8 +59,8 @@ AssetPass = Callable[["Asset", "DerivingView", "Options"], "Outcome"]
 AlternatePass = Callable[["Asset", bytes, "View", "Options"], "Alternates"]
 # Makes a file next to a page, of its path and content as it came
 BesidePass = Callable[[str, bytes, "View", "Options"], "Beside"]
-# A text pass works on the finished text of a page, after all edits.
-TextPass = Callable[..., "str | None"]
+# A text pass works on the finished text of a page, after all edits, and what it parses to, where that is known.
+TextPass = Callable[["str", "Document | None", "PageContext", "Options"], "Minified | None"]
 
 _JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
 _PAGES = frozenset({media.HTML})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import deflate
@@ -15,9 +16,10 @@ import deflate
 from adaptc import media
 from adaptc.diagnostics import Diagnostic, Location, diagnose
 from adaptc.html import contract
-from adaptc.html.document import Irreversible, Page, encode_page, parse, read_page
+from adaptc.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
 from adaptc.html.edit import Editor, EditRefused
 from adaptc.html.references import base_href, embedded_references
+from adaptc.html.templating import template_mark
 from adaptc.model import Action
 from adaptc.passes.dead_references import new_dead_references
 from adaptc.passes.page import PageContext, Report, page_context
@@ -33,7 +35,6 @@ _LEVEL = 6
 # Bytes that a request and its response take beside the body, at the least: header fields as HTTP/2 compresses them. In
 # HTTP/1.1 they are 600 and more. Without them no data URI pays: base64 compresses to the size of the image again.
 _REQUEST_BYTES = 100
-_TEMPLATE_MARKS = ("<?php", "<?=", "<%", "{% extends", "{% block", "{% include")
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ def rewrite_page(
         page = read_page(content)
     except Irreversible as problem:
         return _left(path, "encoding-unreversible", encoding=str(problem))
-    mark = next((mark for mark in _TEMPLATE_MARKS if mark in page.text), None)
+    mark = template_mark(page.text)
     if mark is not None:
         return _left(path, "template-source", mark=mark)
     return _Rewrite(path, page, content, view, promise).run(steps)
@@ -75,18 +76,35 @@ def _left(path: str, kind: str, **fields: str) -> Rewritten:
 class _Made:
     """What a run of steps made of a page, with the report of each."""
 
+    page: Page
     text: str
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, Diagnostic] = field(default_factory=dict)
     loads_others: bool = False  # whether a browser may load other files than with the source
     embeds: tuple[str, ...] | None = None  # the files it loads with the finished text; asked where it may be others
-    _tree: tuple[str, Document] | None = None
+    _tree: Document | None = None
+    _encoded: tuple[str, bytes | None] | None = None
 
     def tree(self) -> Document:
-        """Return the tree of the text, parsed once."""
-        if self._tree is None or self._tree[0] is not self.text:
-            self._tree = (self.text, parse(self.text))
-        return self._tree[1]
+        """Return the tree of the text, without source locations, parsed once."""
+        if self._tree is None:
+            self._tree = parse_bare(self.text)
+        return self._tree
+
+    def encoded(self) -> bytes | None:
+        """Return the text in the page's encoding, encoded once; ``None`` where it cannot be."""
+        if self._encoded is None or self._encoded[0] is not self.text:
+            self._encoded = (self.text, encode_page(self.page, self.text))
+        return self._encoded[1]
+
+    def become(self, text: str, tree: Document | None = None) -> None:
+        """Take over a text that a step made, and its tree if that is known."""
+        self.text, self._tree = text, tree
+
+    def hand_over_tree(self) -> Document | None:
+        """Return the tree of the text, if it is known, to who may change it."""
+        tree, self._tree = self._tree, None
+        return tree
 
     def note(self, steps: Iterable[Step], reports: dict[str, Report]) -> None:
         """Take over the reports of steps whose result the text is."""
@@ -115,6 +133,11 @@ class _Rewrite:
         self.transfer = _transfer(content)
         self.may_grow = False
 
+    @cached_property
+    def judge(self) -> contract.Broken:
+        """What says which promises a page that was made of this one breaks."""
+        return contract.BROKEN[self.promise](self.editor.tree)
+
     def run(self, steps: tuple[Step, ...]) -> Rewritten:
         """Run the steps; while the result fails, drop the pass that is to blame and run the others again.
 
@@ -139,7 +162,7 @@ class _Rewrite:
             result.actions.extend(_grouped(report.actions))
             result.diagnostics.extend(report.diagnostics)
         if made.text != self.page.text:
-            result.content = encode_page(self.page, made.text)
+            result.content = made.encoded()
             result.embeds = self._embeds(made)
         return result
 
@@ -156,7 +179,7 @@ class _Rewrite:
 
     def _apply(self, steps: Iterable[Step], first: Editor) -> _Made:
         """Run the steps in rounds: passes that edit the same text together, then those that take its result."""
-        made = _Made(self.page.text)
+        made = _Made(self.page, self.page.text)
         editor: Editor | None = first
         for together in _rounds(steps):
             self._run(together, made, editor)
@@ -173,11 +196,11 @@ class _Rewrite:
 
     def _run_text(self, step: Step, made: _Made) -> None:
         assert step.of.text is not None
-        shorter = step.of.text(made.text, self._context(made), step.options)
-        if shorter is not None and len(shorter) < len(made.text):
-            saved = Action(step.of.name, "shortened", "the page", f"{len(made.text)} to {len(shorter)} characters")
-            made.note([step], {step.of.name: Report([saved])})
-            made.text = shorter
+        shorter = step.of.text(made.text, made.hand_over_tree(), self._context(made), step.options)
+        if shorter is not None and len(shorter.text) < len(made.text):
+            saved = f"{len(made.text)} to {len(shorter.text)} characters"
+            made.note([step], {step.of.name: Report([Action(step.of.name, "shortened", "the page", saved)])})
+            made.become(shorter.text, shorter.tree)
 
     def _run_whole(self, step: Step, made: _Made) -> None:
         assert step.of.whole is not None
@@ -187,7 +210,8 @@ class _Rewrite:
             self._refuse([step], made, _Problem("edit-refused", refused))
             return
         made.note([step], {step.of.name: report})
-        made.text = made.text if text is None else text
+        if text is not None:
+            made.become(text)
 
     def _run_edits(self, steps: list[Step], first: Editor | None, made: _Made) -> None:
         """Run a round; where its edits do not go together, run each pass by itself to see which to drop.
@@ -204,7 +228,8 @@ class _Rewrite:
             self._refuse(steps, made, _Problem("edit-refused", refused))
             return
         made.note(steps, reports)
-        made.text = edited.text
+        if edited.method != "unchanged" or prepare is not None:
+            made.become(edited.text, edited.tree)
         if edited.method == "serialised":
             changing = [name for name, report in reports.items() if report.has_changes] or list(reports)
             said = diagnose("edit-serialised", Location(self.path), name=", ".join(changing))
@@ -233,7 +258,7 @@ class _Rewrite:
         """Return what is wrong with a page as it was made, ``None`` when it keeps its promise."""
         if made.text == self.page.text:
             return None
-        encoded = encode_page(self.page, made.text)
+        encoded = made.encoded()
         if encoded is None:
             return _Problem("contract-broken", "it cannot be written in the page's encoding")
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
@@ -243,7 +268,7 @@ class _Rewrite:
         return _Problem("contract-broken", "; ".join(broken)) if broken else None
 
     def _broken(self, tree: Document) -> list[str]:
-        broken = contract.BROKEN[self.promise](self.editor.tree, tree)
+        broken = self.judge(tree)
         if self.promise == "same":
             return broken  # its passes write no reference but those they read, and inline the rest
         return [*broken, *new_dead_references(self.editor.tree, tree, self.context, self.view)]
@@ -268,7 +293,7 @@ class _Rewrite:
 
     def _blamed(self, steps: list[Step], problem: _Problem) -> tuple[Step, Diagnostic]:
         """Find the pass to drop, by running them one by one: the first that breaks the promise, or the dearest."""
-        alone, extra, costs = _Made(self.page.text), 0, dict[int, int]()
+        alone, extra, costs = _Made(self.page, self.page.text), 0, dict[int, int]()
         for index, step in enumerate(steps):
             before, alone.embeds = alone.text, None
             self._run([step], alone, None)
@@ -278,7 +303,7 @@ class _Rewrite:
             if found is not None and found.kind == "contract-broken":
                 return step, found.said_of(step.of.name, self.path)
             costs[index] = -extra
-            extra = self._extra(alone, encode_page(self.page, alone.text) or b"")
+            extra = self._extra(alone, alone.encoded() or b"")
             costs[index] += extra
         step = steps[max(costs, key=costs.__getitem__, default=-1)]
         return step, problem.said_of(step.of.name, self.path)

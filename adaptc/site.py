@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from adaptc.urls import Reach, SiteAddress, Target
 
@@ -18,8 +19,7 @@ class Source:
     alias_of: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """Where a reference leads: ``path`` is the file, or ``None`` when there is none."""
 
     target: Target

@@ -7,9 +7,9 @@ references are resolved against it as a browser does, and mapped back to paths o
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from upa_url import URL
@@ -31,9 +31,10 @@ class Reach(Enum):
     OTHER = "other"  # data:, javascript:, mailto:, the document itself ("#top", "")
     BAD = "bad"  # not a URL
 
+    __hash__ = object.__hash__  # as in ``model.Role``
 
-@dataclass(frozen=True, slots=True)
-class Target:
+
+class Target(NamedTuple):
     """A resolved reference.
 
     ``path`` is decoded and relative to the docroot; it is empty or ends in ``/`` for a directory. ``suffix`` is the
@@ -120,6 +121,8 @@ def quote_path(path: str) -> str:
 
 def unquote_path(pathname: str) -> str:
     """Percent-decode the path of a URL; an encoded slash stays encoded, since servers keep it apart."""
+    if "%" not in pathname:
+        return pathname
     kept = pathname.replace("%2F", "%252F").replace("%2f", "%252f")
     return os.fsdecode(unquote_to_bytes(kept))
 

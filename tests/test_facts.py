@@ -154,3 +154,13 @@ def test_the_images_of_a_sheet() -> None:
         "@import 't.css'; p { background: url(i.png) } @font-face { src: url(dir/file.txt) } b { content: url(i.png) }"
     )
     assert facts(css, "s.css", media.CSS).images == ("i.png",)
+
+
+def test_equal_pages_have_their_own_links() -> None:
+    text = "<a href=page.html>a</a><img src=i.png>"
+    above, below = facts(text, "index.html"), facts(text, "sub/page.html")
+    assert (above.embeds, above.targets) == ((("image", "i.png"),), ("page.html", "i.png"))
+    assert (below.embeds, below.targets) == ((), ("sub/page.html", "sub/i.png"))
+    assert [str(one.location.path) for one in (*above.diagnostics, *below.diagnostics) if one.location] == [
+        "index.html", "sub/page.html",
+    ]  # fmt: skip

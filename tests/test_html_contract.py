@@ -6,6 +6,7 @@ import pytest
 
 from adaptc.html.contract import BROKEN, Form, broken, broken_article, broken_words, promise
 from adaptc.html.document import parse
+from adaptc.html.words import fold
 from adaptc.rulebook import PROMISES
 
 PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><style>p{}</style></head>
@@ -19,7 +20,7 @@ PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><st
 
 def test_promise() -> None:
     found = promise(parse(PAGE))
-    assert found.text == "Text\xa0one two threefour Go OneTwolong"
+    assert fold(found.text) == "Text\xa0one two threefour Go OneTwolong"
     assert (found.ids, found.anchors, found.links) == ({"a"}, {"b"}, ("c", "d"))
     controls = (
         ("q", "text", "v"),
@@ -124,3 +125,22 @@ def test_links_within_an_article_keep_their_targets() -> None:
 
 def test_there_is_a_check_for_every_promise() -> None:
     assert tuple(BROKEN) == PROMISES
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_a_check_is_of_the_page_as_it_came(name: str) -> None:
+    check = BROKEN[name](parse("<main><h1>Head</h1><p>Text of the article</main>"))
+    assert check(parse("<main><h1>Head</h1><!-- - --><p>Text of the article</main>")) == []
+    assert len(check(parse("<main><h1>Head</h1></main>"))) == 1
+
+
+def test_reading_a_promise_leaves_the_tree_as_it_was() -> None:
+    text = (
+        "<script>a</script><script>b</script><title>t</title><template><style>c</style></template><p>d<noscript>"
+        "<iframe>e</iframe></noscript><script>f</script>g<svg><title><g>h</g></title><style>i</style></svg>"
+        "<template><noscript>j</noscript><template>k</template></template>"
+    )
+    tree = parse(text)
+    assert promise(tree).text == "dg"
+    assert tree.equals(parse(text))
+    assert promise(tree) == promise(parse(text))

@@ -8,7 +8,9 @@ import pytest
 from small_site import SmallSite, steps_named
 
 from adaptc import media
+from adaptc.html.document import parse
 from adaptc.html.edit import Editor
+from adaptc.html.markup import Minified
 from adaptc.model import Action
 from adaptc.passes.page import Report
 from adaptc.pipeline import Pass, Step
@@ -32,7 +34,13 @@ def edits(name, change, *, after_edits=False, changes_embeds=False, verb="change
 
 def text(name, change):
     """Make a step of a text pass."""
-    return Step(Pass(name, 1, PAGES, text=lambda given, page, options: change(given)), {})
+
+    def run(given, tree, page, options):
+        assert tree is None or tree.equals(parse(given))
+        made = change(given)
+        return made and Minified(made, parse(made))
+
+    return Step(Pass(name, 1, PAGES, text=run), {})
 
 
 def first(editor: Editor, tag: str):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adaptc.engine.blueprint import Blueprint
 from adaptc.engine.executor import Workers
 from adaptc.engine.gate import Gate, GivenUp
-from adaptc.engine.order import phase_of
+from adaptc.engine.order import phase_of, weight_of
 from adaptc.engine.progress import Progress
 from adaptc.engine.publish import Publisher
 from adaptc.engine.report import Report
@@ -62,13 +62,14 @@ class Building:
 
     def run(self, snapshot: str, workers: Workers, progress: Progress) -> bool:
         """Build and publish; return whether all units could be. Raises ``GivenUp``."""
-        units = [(unit, self.sources[unit[1]].size) for unit in self.report.reasons]
-        progress.begin("building", len(units), sum(size for _, size in units))
+        units = self.report.reasons
+        progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
         unpublished = len(self.report.unread)
         work = make_batch if self.admission.gate else build_batch
         for phase in (0, 1, 2):
-            chosen = [one for one in units if phase_of(self.sources[one[0][1]]) == phase]
-            self._note_all(workers.run(work, snapshot, chosen), progress)
+            chosen = [unit for unit in units if phase_of(self.sources[unit[1]]) == phase]
+            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
+            self._note_all(workers.run(work, snapshot, weighed), progress)
         progress.end()
         return len(self.report.unread) == unpublished
 

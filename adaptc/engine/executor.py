@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,13 +19,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Below this many units, and bytes of originals, the start of a pool (0.5 s: workers load the passes) costs more than it
+# Below this many units, and bytes of pages, the start of a pool (0.5 s: workers load the passes) costs more than it
 # saves: a page with ten links to it is no reason for one
 _WORTH_A_POOL = 32
 _BYTES_WORTH_A_POOL = 4 << 20
-# A batch is about this many bytes of originals, and at most so many units
+# A batch is about this many bytes of pages, and at most so many units
 _BATCH_BYTES = 256 * 1024
 _BATCH_UNITS = 64
+# Batches for each worker, at the least: at the end of a phase one works and the others wait
+_LEAST_BATCHES = 4
 # Batches under way for each worker: enough to keep it busy, few enough to bound memory
 _AHEAD = 3
 # What tells multiprocessing.spawn which main module to import
@@ -41,33 +42,39 @@ def available_cpus() -> int:
         return os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Workers:
-    """Those who do the work: a pool of so many processes, which is started when it is called for, or this one."""
+    """Those who do the work: so many processes, which are started when they are called for, or this one."""
 
-    pool: Callable[[], Executor] | None
+    start: Callable[[], Executor] | None
     jobs: int
+    pool: Executor | None = None
 
     def run(
         self, work: Callable[[str, tuple[T, ...]], Sequence[R]], snapshot: str, units: Sequence[tuple[T, int]]
     ) -> Iterator[R]:
-        """Yield the results of ``work(snapshot, batch)`` for batches of ``units`` (with sizes), in no fixed order."""
-        is_worth_a_pool = len(units) >= _WORTH_A_POOL or sum(size for _, size in units) >= _BYTES_WORTH_A_POOL
-        if self.pool is None or not is_worth_a_pool:
+        """Yield the results of ``work(snapshot, batch)`` for batches of ``units`` (with weights), in no fixed order.
+
+        The weight of a unit is that of so many bytes of a page.
+        """
+        total = sum(weight for _, weight in units)
+        are_several = len(units) > 1
+        is_worth_a_pool = are_several and (len(units) >= _WORTH_A_POOL or total >= _BYTES_WORTH_A_POOL)
+        if self.pool is None and self.start is not None and is_worth_a_pool:
+            self.pool = self.start()
+        if self.pool is None or not are_several:
             for unit, _ in units:
                 yield from work(snapshot, (unit,))
             return
-        yield from run_batches(
-            self.pool(), self.jobs, work, snapshot, batches_by_size(units, _BATCH_BYTES, _BATCH_UNITS)
-        )
+        size = min(_BATCH_BYTES, total // (self.jobs * _LEAST_BATCHES) + 1)
+        yield from run_batches(self.pool, self.jobs, work, snapshot, batches_by_size(units, size, _BATCH_UNITS))
 
 
 @contextmanager
 def worker_pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Workers]:
     """Give workers; each holds ``lock`` shared as long as it lives. ``modules`` are loaded once for all of them."""
     with ExitStack() as stack:
-        start = cache(lambda: stack.enter_context(_pool(jobs, lock, modules)))
-        yield Workers(start if jobs > 1 else None, jobs)
+        yield Workers((lambda: stack.enter_context(_pool(jobs, lock, modules))) if jobs > 1 else None, jobs)
 
 
 @contextmanager
@@ -138,15 +145,22 @@ def run_batches(
             yield from future.result()
 
 
-def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> Iterator[tuple[T, ...]]:
-    """Yield batches of consecutive units whose sizes add up to about ``size``, at most ``most`` in each."""
+def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> list[tuple[T, ...]]:
+    """Return batches of consecutive units whose weights add up to about ``size``, at most ``most`` in each.
+
+    Heavy ones come first: one that is begun last is waited for by all others.
+    """
+    batches: list[tuple[int, tuple[T, ...]]] = []
     batch: list[T] = []
     total = 0
     for unit, weight in units:
         batch.append(unit)
         total += weight
         if total >= size or len(batch) >= most:
-            yield tuple(batch)
+            batches.append((total, tuple(batch)))
             batch, total = [], 0
     if batch:
-        yield tuple(batch)
+        batches.append((total, tuple(batch)))
+    # in steps, so that those of usual weight stay in order: neighbours share style sheets and scripts
+    batches.sort(key=lambda one: one[0] // size, reverse=True)
+    return [units_of_batch for _, units_of_batch in batches]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from adaptc.engine.reasons import Reason
 from adaptc.engine.state import Unit
-from adaptc.media import HTML
+from adaptc.media import CSS, HTML, JS, PNG, SVG
 from adaptc.rulebook import Level
 from adaptc.site import Source
 
@@ -16,6 +16,15 @@ def phase_of(source: Source) -> int:
     if source.alias_of is not None:
         return 2
     return 1 if source.media_type == HTML else 0
+
+
+# How often as long as a page a file of its size takes, at the least effort; JPEG images take as long
+_WEIGHTS = {CSS: 8, JS: 3, SVG: 2, PNG: 2}
+
+
+def weight_of(source: Source) -> int:
+    """Return how many bytes of a page take about as long to build as a file of the site."""
+    return source.size * _WEIGHTS.get(source.media_type, 1)
 
 
 def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:

@@ -75,9 +75,11 @@ class Publisher:
         if alias_of is None:
             return False
         behind = self.file(result.level, coding, alias_of)
-        if os.path.islink(behind) or not _same_file(behind, self.store.object_path(key)):
+        if not _is_entry_of(behind, self.store.object_path(key)):
             return False
-        written = os.path.relpath(behind, os.path.dirname(target))
+        directory, written = os.path.split(behind)
+        if directory != os.path.dirname(target):
+            written = os.path.relpath(behind, os.path.dirname(target))
         self._in_directory(target, lambda: place_link(written, target, self._temporary()))
         return True
 
@@ -157,6 +159,14 @@ def _digest(path: str) -> str | None:
             return digest_chunks(iter(lambda: file.read(1 << 20), b""))
     except OSError:
         return None
+
+
+def _is_entry_of(path: str, source: str) -> bool:
+    """Whether ``path`` itself, and not what a symbolic link there leads to, is the file ``source``."""
+    try:
+        return os.path.samestat(os.lstat(path), os.stat(source))
+    except OSError:
+        return False
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -39,7 +39,9 @@ class Reading:
         What cannot be read is taken out of the report's resources.
         """
         report = self.report
-        sizes = [(path, report.resources[path].size) for path in self._to_read(touched)]
+        # a link comes right after what it leads to: equal pages are read once
+        paths = sorted(self._to_read(touched), key=lambda path: (report.resources[path].alias_of or path, path))
+        sizes = [(path, report.resources[path].size) for path in paths]
         progress.begin("reading", len(sizes), sum(size for _, size in sizes))
         digests: dict[str, str] = {}
         for path, facts in workers.run(gather_batch, self._snapshot(), sizes):

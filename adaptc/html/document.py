@@ -5,6 +5,7 @@ The only parser of pages in the house is turbohtml, and only this package import
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import turbohtml
@@ -81,9 +82,10 @@ def parse_bare(text: str, *, scripting: bool = False) -> turbohtml.Document:
     return turbohtml.parse(text, positions=False, scripting=scripting, allow_declarative_shadow_roots=False)
 
 
-def same_tree(text: str, tree: turbohtml.Document, *, scripting: bool) -> bool:
-    """Whether ``text`` parses to ``tree``."""
-    return parse_bare(text, scripting=scripting).equals(tree)
+def same_tree(text: str, tree: turbohtml.Document, *, scripting: bool) -> turbohtml.Document | None:
+    """Return the tree that ``text`` parses to, without source locations, if it equals ``tree``."""
+    parsed = parse_bare(text, scripting=scripting)
+    return parsed if parsed.equals(tree) else None
 
 
 def same_dom(before: str, after: str) -> bool:
@@ -93,11 +95,14 @@ def same_dom(before: str, after: str) -> bool:
 
 def scripting_modes(*texts: str) -> tuple[bool, ...]:
     """Return the parser modes that can tell these texts apart: scripting matters for ``<noscript>`` alone."""
-    return (False, True) if any("<noscript" in text.lower() for text in texts) else (False,)
+    return (False, True) if any(map(_NOSCRIPT.search, texts)) else (False,)
+
+
+_NOSCRIPT = re.compile("<noscript", re.IGNORECASE | re.ASCII)
 
 
 def _same_in(before: str, after: str, scripting: bool) -> bool:
-    return same_tree(after, parse_bare(before, scripting=scripting), scripting=scripting)
+    return parse_bare(before, scripting=scripting).equals(parse_bare(after, scripting=scripting))
 
 
 def _chosen(content: bytes, bom: bytes, transport: str | None) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ rewriters silently broke a fifth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from turbohtml import Document, Element, Namespace, Text
@@ -34,10 +34,15 @@ class EditRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The text after a round of edits, and how it was made."""
+    """The text after a round of edits, and how it was made.
+
+    ``tree`` is what a changed text parses to, without source locations, since that was verified; who takes it over may
+    change it.
+    """
 
     text: str
     method: Method
+    tree: Document | None = field(default=None, compare=False, repr=False)
 
 
 class Editor:
@@ -107,11 +112,11 @@ class Editor:
             return Edited(self.text, "unchanged")
         intended = _Intended(self, edits)
         spliced = _spliced(self.text, edits)
-        if spliced is not None and intended.is_met_by(spliced):
-            return Edited(spliced, "spliced")
+        if spliced is not None and (tree := intended.met_by(spliced)) is not None:
+            return Edited(spliced, "spliced", tree)
         serialised = intended.serialised()
-        if intended.is_met_by(serialised):
-            return Edited(serialised, "serialised")
+        if (tree := intended.met_by(serialised)) is not None:
+            return Edited(serialised, "serialised", tree)
         raise EditRefused("the edited markup parses to another tree than intended, spliced or serialised")
 
     def _of(self, element: Element) -> ElementEdits:
@@ -151,19 +156,19 @@ class _Intended:
     def serialised(self) -> str:
         return serialise(self._plain, self._source)
 
-    def is_met_by(self, text: str) -> bool:
-        if not same_tree(text, self._plain, scripting=False):
-            return False
-        if self._scripted is None:
-            return True
-        return _equal_but_noscript(parse_bare(text, scripting=True), self._scripted)
+    def met_by(self, text: str) -> Document | None:
+        """Return the tree of ``text`` without scripting, if it parses to the trees that are intended."""
+        tree = same_tree(text, self._plain, scripting=False)
+        if tree is None or self._scripted is None:
+            return tree
+        return tree if _equal_but_noscript(parse_bare(text, scripting=True), self._scripted) else None
 
 
 def _mutated_plain(editor: Editor, edits: Edits) -> Document:
     copy = parse_bare(editor.text)
-    index = {element: position for position, element in enumerate(editor.tree.select("*"))}
-    counterparts = copy.select("*")
-    mutate(edits, lambda element: counterparts[index[element]], scripting=False)
+    places = zip(editor.tree.select("*"), copy.select("*"), strict=True)
+    counterparts = {element: counterpart for element, counterpart in places if element in edits}
+    mutate(edits, counterparts.__getitem__, scripting=False)
     return copy
 
 

@@ -6,15 +6,18 @@ scripting.
 
 from __future__ import annotations
 
-from turbohtml import Comment, Document, Html, Minify, Namespace
+from dataclasses import dataclass
 
-from adaptc.html.document import parse, same_tree, scripting_modes
+from turbohtml import Comment, Document, Html, Minify, Namespace, Text
+
+from adaptc.html.document import parse_bare, same_tree, scripting_modes
 from adaptc.html.mutate import merge_texts
 from adaptc.html.serialise import is_forced_quirks
 
 _LAYOUT = Html(
     layout=Minify(collapse_whitespace=False, omit_optional_tags=True, unquote_attributes=True, strip_comments=False)
 )
+_PRIVATE = range(0xE000, 0xF900)  # characters that mean nothing (Unicode, private use area)
 _COMMENTS = "//comment()[not(ancestor::template or ancestor::noscript)]"
 # What a comment starts with, or holds, when a program or a lawyer reads it: conditional comments, licences,
 # server side includes, Knockout, Edge Side Includes, search engine marks, marks of template engines and
@@ -32,30 +35,42 @@ _KEPT_MARKS = (
 )  # fmt: skip
 
 
-def minify_markup(text: str, *, keep_comments: bool, declared: bool = True) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Minified:
+    """Shorter markup, and the tree that it was verified to parse to, without source locations."""
+
+    text: str
+    tree: Document
+
+
+def minify_markup(
+    text: str, *, keep_comments: bool, declared: bool = True, tree: Document | None = None
+) -> Minified | None:
     """Return shorter markup that parses to the same tree but for comments; ``None`` when there is none.
 
     ``keep_comments`` keeps every comment: scripts may count on child nodes. Comments in templates and in
     ``<noscript>`` stay in any case. ``declared`` is that of the page: character references become characters,
-    which must not happen where a browser guesses the encoding.
+    which must not happen where a browser guesses the encoding. ``tree`` is what ``text`` parses to, where that is
+    known; it loses its comments.
     """
     # What forces quirks mode is not in the tree and would be lost.
     if is_forced_quirks(text) or not (declared or text.isascii()):
         return None
-    intended = {mode: parse(text, scripting=mode) for mode in scripting_modes(text)}
+    intended = {mode: parse_bare(text, scripting=mode) for mode in scripting_modes(text) if mode or tree is None}
+    if tree is not None:
+        intended[False] = tree
     if not keep_comments:
         for tree in intended.values():
             _drop_comments(tree)
     # With scripting a noscript holds text, which is written as it stands and so survives in both modes.
-    serialised = intended[max(intended)].serialize(_LAYOUT)
-    if not declared:
-        serialised = "".join(c if c.isascii() else f"&#{ord(c)};" for c in serialised)
-    shortened = _close_foreign(serialised)
+    closed, serialised = _serialised(intended[max(intended)], text)
     if declared:
-        shortened = shortened.replace("&nbsp;", "\xa0")
-    for minified in (shortened, serialised):
-        if len(minified) < len(text) and _meets(minified, intended):
-            return minified
+        closed = closed.replace("&nbsp;", "\xa0")
+    else:
+        closed, serialised = map(_in_ascii, (closed, serialised))
+    for minified in (closed, serialised):
+        if len(minified) < len(text) and (met := _met(minified, intended)) is not None:
+            return Minified(minified, met)
     return None
 
 
@@ -65,27 +80,48 @@ def is_kept_comment(comment: str) -> bool:
     return lowered.startswith(_KEPT_STARTS) or any(mark in lowered for mark in _KEPT_MARKS)
 
 
-def _meets(text: str, intended: dict[bool, Document]) -> bool:
-    return all(same_tree(text, tree, scripting=mode) for mode, tree in intended.items())
+def _in_ascii(text: str) -> str:
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-def _close_foreign(text: str) -> str:
-    """Write SVG and MathML elements without content as ``<path/>``; the standard writes both tags."""
-    if "<svg" not in text and "<math" not in text:
-        return text
-    pieces: list[str] = []
-    position = 0
-    for element in parse(text).select("svg *, math *"):
-        place = element.source_location
-        if place is None or place.end_tag is None or element.namespace is Namespace.HTML:
-            continue
-        start, end = place.start_tag.end_offset, place.end_tag.end_offset
-        if start == place.end_tag.start_offset and position < start:
-            # An unquoted value would take the slash in.
-            slash = "/>" if text[start - 2] in "\"'" or not place.attrs else " />"
-            pieces += (text[position : start - 1], slash)
-            position = end
-    return "".join([*pieces, text[position:]])
+def _met(text: str, intended: dict[bool, Document]) -> Document | None:
+    """Return the tree of ``text`` without scripting, if it parses to what is intended in each mode."""
+    trees = [same_tree(text, intended[mode], scripting=mode) for mode in sorted(intended)]
+    return None if None in trees else trees[0]
+
+
+def _serialised(tree: Document, text: str) -> tuple[str, str]:
+    """Return the markup of a tree, with SVG and MathML elements without content as ``<path/>``, and with both tags.
+
+    ``text`` is the page. The serialiser writes both tags, as the standard does. A mark in such elements says where: to
+    parse its result in order to find them takes a fifth of the time of all the rest.
+    """
+    has_foreign = tree.find("svg") is not None or tree.find("math") is not None
+    foreign = tree.select("svg *, math *") if has_foreign else []
+    empty = [one for one in foreign if not len(one) and one.namespace is not Namespace.HTML]
+    if not empty:
+        markup = tree.serialize(_LAYOUT)
+        return markup, markup
+    mark = next(character for character in map(chr, _PRIVATE) if character not in text)
+    for element in empty:
+        element.append(Text(mark))
+    marked = tree.serialize(_LAYOUT)
+    for element in empty:
+        element.clear()
+    return _closed(marked, mark), marked.replace(mark, "")
+
+
+def _closed(marked: str, mark: str) -> str:
+    """Write elements that hold nothing but a mark as one tag."""
+    first, *others = marked.split(mark)
+    pieces = [first]
+    for following in others:
+        start_tag = pieces[-1][pieces[-1].rfind("<") :]
+        # An unquoted value would take the slash in.
+        slash = "/>" if start_tag[-2] in "\"'" or " " not in start_tag else " />"
+        pieces[-1] = pieces[-1][:-1] + slash
+        pieces.append(following.partition(">")[2])
+    return "".join(pieces)
 
 
 def _drop_comments(tree: Document) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import turbohtml
 
@@ -46,7 +47,11 @@ def sniff(content: bytes) -> Sniffed:
 
 def declared_early(content: bytes) -> str | None:
     """Return the encoding that the first 1,024 bytes declare, or ``None``."""
-    head = content[:PRESCANNED]
+    return _declared_in(content[:PRESCANNED])
+
+
+@lru_cache(maxsize=4)  # a page's head is looked at when it is read, and when it is written
+def _declared_in(head: bytes) -> str | None:
     return _marked(head) or _declared_by_meta(head) or _declared_by_xml(head)
 
 

@@ -20,7 +20,8 @@ FRAMED = "a frame of the page loads it as well"
 def framed_files(tree: Document, page: PageContext, view: View) -> frozenset[str]:
     """Return the paths of scripts and style sheets of such frames: a reader of the page fetches them anyway."""
     found = set()
-    for frame in tree.select("iframe[srcdoc]"):
+    frames = tree.find_all("iframe")  # by tag alone: a selector goes through all elements
+    for frame in (one for one in frames if "srcdoc" in one.attrs):
         for element in parse(frame.attr("srcdoc") or "").iter_elements(("script", "link")):
             url = element.attr("src") if element.tag == "script" else element.attr("href")
             found.add(view.follow(page.base, url).path if url else None)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
-from adaptc.html.markup import minify_markup
+from adaptc.html.markup import Minified, minify_markup
+from adaptc.html.templating import has_template_attribute
 from adaptc.passes.page import PageContext
 from adaptc.passes.view import Options
 
-# A template engine or a client-side framework fills such an attribute in: its quotes may be needed then.
-_TEMPLATE_ATTRIBUTE = re.compile(r"""=\s*["'][^"'>]*(?:\{\{|\{%|<%|\$\{)""")
+if TYPE_CHECKING:
+    from turbohtml import Document
 
 
-def shorten_markup(text: str, page: PageContext, options: Options) -> str | None:
-    """Return the page in shorter markup, or ``None``; comments go where no script can see them."""
-    if _TEMPLATE_ATTRIBUTE.search(text):
+def shorten_markup(text: str, tree: Document | None, page: PageContext, options: Options) -> Minified | None:
+    """Return the page in shorter markup, or ``None``; comments go where no script can see them.
+
+    ``tree`` is what ``text`` parses to, where that is known; it may be changed.
+    """
+    if has_template_attribute(text):
         return None
     keep = options["comments"] == "keep" or (options["comments"] == "keep-with-scripts" and page.has_scripts)
-    return minify_markup(text, keep_comments=keep, declared=page.page.declared)
+    return minify_markup(text, keep_comments=keep, declared=page.page.declared, tree=tree)
