@@ -95,12 +95,15 @@ class Builder:
         unknown = self.trees.differ(state)
         if not touched and not unknown and state.meta("complete") == self.blueprint.mark(report, self.others):
             return report
-        from adaptc.engine.executor import available_cpus, worker_pool
+        from adaptc.engine.executor import available_cpus, prepare_pool, worker_pool
+
+        jobs, modules = self.blueprint.config.build.jobs or available_cpus(), modules_of(self.blueprint.levels)
+        if jobs > 1:
+            prepare_pool(modules, [report.resources[path].size for path in touched.touched if path in report.resources])
         from adaptc.engine.reading import Reading
 
         reading = Reading(self.blueprint, state, report, before, started)
-        jobs = self.blueprint.config.build.jobs or available_cpus()
-        with worker_pool(jobs, self._worker_lock(), modules_of(self.blueprint.levels)) as workers:
+        with worker_pool(jobs, self._worker_lock(), modules) as workers:
             self._build(reading, touched, unknown, workers)
         report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report
