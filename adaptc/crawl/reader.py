@@ -26,7 +26,7 @@ from adaptc.crawl.reading import Done, Job, Leads, Outcome, Reading, Unkept
 
 _LENGTH = 4  # bytes in front of a message
 _CHUNK = 1 << 18
-_ORPHAN = "read"  # how the temporary files of the process beside are called
+_TEMPORARY = "read"  # how the temporary files of the process beside are called
 
 
 class Reader(Protocol):
@@ -192,7 +192,7 @@ def _serve(connection: socket.socket, reading: Reading) -> None:
         # the other side decides when a crawl ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        reading.mirror.temporary = _ORPHAN
+        reading.mirror.temporary = _TEMPORARY
         jobs = BufferedReader(socket.SocketIO(connection, "r"), _CHUNK)
         while job := _received(jobs):
             connection.sendall(_framed(_answer(reading, job)))
