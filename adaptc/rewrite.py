@@ -148,6 +148,7 @@ class _Rewrite:
         dropped = dict[str, Diagnostic]()
         made = self._apply(left, self.editor)
         while (problem := self._problem(made)) is not None:
+            del made  # one tree at a time: that of a page takes eight times its bytes
             blamed, said = self._blamed(left, problem)
             dropped[blamed.of.name] = said
             left.remove(blamed)

@@ -17,6 +17,7 @@ from adaptc.html.serialise import is_forced_quirks
 _LAYOUT = Html(
     layout=Minify(collapse_whitespace=False, omit_optional_tags=True, unquote_attributes=True, strip_comments=False)
 )
+_LARGE = 1 << 20  # characters of a page
 _PRIVATE = range(0xE000, 0xF900)  # characters that mean nothing (Unicode, private use area)
 _COMMENTS = "//comment()[not(ancestor::template or ancestor::noscript)]"
 # What a comment starts with, or holds, when a program or a lawyer reads it: conditional comments, licences,
@@ -56,22 +57,42 @@ def minify_markup(
     # What forces quirks mode is not in the tree and would be lost.
     if is_forced_quirks(text) or not (declared or text.isascii()):
         return None
-    intended = {mode: parse_bare(text, scripting=mode) for mode in scripting_modes(text) if mode or tree is None}
-    if tree is not None:
-        intended[False] = tree
-    if not keep_comments:
-        for tree in intended.values():
-            _drop_comments(tree)
+    intended, modes = _Intended(text, tree, keep_comments=keep_comments), scripting_modes(text)
     # With scripting a noscript holds text, which is written as it stands and so survives in both modes.
-    closed, serialised = _serialised(intended[max(intended)], text)
+    closed, serialised = _serialised(intended.tree(scripting=modes[-1]), text)
     if declared:
         closed = closed.replace("&nbsp;", "\xa0")
     else:
         closed, serialised = map(_in_ascii, (closed, serialised))
     for minified in (closed, serialised):
-        if len(minified) < len(text) and (met := _met(minified, intended)) is not None:
+        if len(minified) < len(text) and (met := _met(minified, intended, modes)) is not None:
             return Minified(minified, met)
     return None
+
+
+class _Intended:
+    """The trees that a page shall keep, with scripting and without.
+
+    Of a large page there is one at a time: a tree takes eight times the bytes of its text.
+    """
+
+    def __init__(self, text: str, plain: Document | None, *, keep_comments: bool) -> None:
+        self._text, self._keep_comments = text, keep_comments
+        self._trees: dict[bool, Document] = {}
+        if plain is not None and len(text) <= _LARGE:
+            self._add(plain, scripting=False)
+
+    def tree(self, *, scripting: bool) -> Document:
+        if scripting not in self._trees:
+            if len(self._text) > _LARGE:
+                self._trees.clear()
+            self._add(parse_bare(self._text, scripting=scripting), scripting=scripting)
+        return self._trees[scripting]
+
+    def _add(self, tree: Document, *, scripting: bool) -> None:
+        if not self._keep_comments:
+            _drop_comments(tree)
+        self._trees[scripting] = tree
 
 
 def is_kept_comment(comment: str) -> bool:
@@ -84,10 +105,11 @@ def _in_ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-def _met(text: str, intended: dict[bool, Document]) -> Document | None:
+def _met(text: str, intended: _Intended, modes: tuple[bool, ...]) -> Document | None:
     """Return the tree of ``text`` without scripting, if it parses to what is intended in each mode."""
-    trees = [same_tree(text, intended[mode], scripting=mode) for mode in sorted(intended)]
-    return None if None in trees else trees[0]
+    if True in modes and same_tree(text, intended.tree(scripting=True), scripting=True) is None:
+        return None
+    return same_tree(text, intended.tree(scripting=False), scripting=False)
 
 
 def _serialised(tree: Document, text: str) -> tuple[str, str]:
