@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from html5lib_cases import tree_cases
 
+from adaptc.html import markup
 from adaptc.html.document import parse, same_dom
 from adaptc.html.markup import is_kept_comment, minify_markup
 
@@ -93,3 +94,15 @@ def test_the_html5lib_cases_stay_the_same_tree() -> None:
     for text in tree_cases():
         minified = _minified(text, keep_comments=True)
         assert minified is None or (len(minified) < len(text) and same_dom(text, minified))
+
+
+def test_a_large_page_gives_the_same_with_one_tree_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = '<!doctype html><noscript><p class="a">x</p></noscript><!-- c --><svg><path d="M0 0"></path></svg>'
+    expected = minify_markup(page, keep_comments=False)
+    monkeypatch.setattr(markup, "_LARGE", 0)
+    tree = parse(page)
+    large = minify_markup(page, keep_comments=False, tree=tree)
+    assert expected is not None
+    assert large is not None
+    assert large.text == expected.text
+    assert large.tree.equals(expected.tree)
