@@ -16,7 +16,7 @@ from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.journal import Journal
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.options import CrawlOptions, RecordOptions
-from adaptc.crawl.reader import ReaderBeside, ReaderHere, reader_for
+from adaptc.crawl.reader import Reader, reader_for
 from adaptc.crawl.reading import Reading
 from adaptc.crawl.report import broken_links, gone_files
 from adaptc.crawl.rows import State
@@ -185,7 +185,7 @@ def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
     return archive
 
 
-def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> ReaderHere | ReaderBeside:
+def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Reader:
     """Return who reads what comes.
 
     Nothing is read beside where a limit may end the crawl, so that no file is written behind its back, nor where the
@@ -196,7 +196,7 @@ def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Rea
     return reader_for(Reading(mirror, scope, is_raw=options.records.warc is not None), alone=alone)
 
 
-def _curl(options: CrawlOptions, reader: ReaderHere | ReaderBeside) -> Fetcher:
+def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
     from adaptc.crawl.curlfetcher import CurlFetcher
 
     return CurlFetcher(options.network, recording=options.records.warc is not None, beside=reader.awaited)

@@ -15,7 +15,6 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections import deque
 from collections.abc import Iterator
 from io import BufferedReader
@@ -39,6 +38,10 @@ class Reader(Protocol):
 
     def begin(self, key: Any, job: Job) -> Outcome | None:
         """Read a response; return the outcome, ``None`` when ``ended`` will."""
+
+    def awaited(self) -> tuple[list[int], list[int]]:
+        """Return the descriptors to wait for: which to read from, which to write to."""
+        ...
 
     def ended(self, *, waits: bool = False) -> list[tuple[Any, Outcome]]:
         """Return what was read meanwhile, with the keys that ``begin`` was given; ``waits`` until there is some."""
@@ -151,7 +154,7 @@ class ReaderBeside:
 
     def _outcomes(self) -> list[tuple[Any, Outcome]]:
         found = [(self._jobs.popleft()[0], outcome) for outcome in self._messages()]
-        if self._is_gone:  # it was killed, for want of memory for instance: what it left undone is done here
+        if self._is_gone:  # it failed, or was killed for want of memory: what it left undone is done here
             self._unsent.clear()
             found.extend((key, self.reading.outcome(job)) for key, job in self._jobs)
             self._jobs.clear()
@@ -171,7 +174,7 @@ class ReaderBeside:
         del received[:position]
 
 
-def reader_for(reading: Reading, *, alone: bool) -> ReaderHere | ReaderBeside:
+def reader_for(reading: Reading, *, alone: bool) -> Reader:
     """Return a reader: beside this process where another processor is free for it, unless ``alone`` forbids it.
 
     A process with threads is not copied: what another thread had locked would stay locked in the copy.
@@ -186,8 +189,10 @@ def reader_for(reading: Reading, *, alone: bool) -> ReaderHere | ReaderBeside:
 
 
 def _serve(connection: socket.socket, reading: Reading) -> None:
-    """Read what comes until the other side is gone, and end the process."""
-    code = 1
+    """Read what comes until the other side is gone, and end the process.
+
+    It ends as well with a job that fails: the crawl then does that one itself, and fails where it can be seen.
+    """
     try:
         # the other side decides when a crawl ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -195,12 +200,9 @@ def _serve(connection: socket.socket, reading: Reading) -> None:
         reading.mirror.temporary = _TEMPORARY
         jobs = BufferedReader(socket.SocketIO(connection, "r"), _CHUNK)
         while job := _received(jobs):
-            connection.sendall(_framed(_answer(reading, job)))
-        code = 0
-    except OSError:  # the other side is gone
-        code = 0
+            connection.sendall(_framed(_packed(reading.outcome(job))))
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
 def _received(jobs: BufferedReader[socket.SocketIO]) -> Job | None:
@@ -213,13 +215,6 @@ def _received(jobs: BufferedReader[socket.SocketIO]) -> Job | None:
 def _framed(message: tuple[Any, ...]) -> bytes:
     content = marshal.dumps(message)
     return len(content).to_bytes(_LENGTH, "big") + content
-
-
-def _answer(reading: Reading, job: Job) -> tuple[Any, ...]:
-    try:
-        return _packed(reading.outcome(job))
-    except BaseException:
-        return ("bug", traceback.format_exc())
 
 
 def _packed(outcome: Outcome) -> tuple[Any, ...]:
@@ -238,8 +233,6 @@ def _unpacked(word: str, *values: Any) -> Outcome:
         return Unkept(*values)
     if word == "oserror":
         return OSError(*values)
-    if word == "bug":
-        raise RuntimeError(f"reading a response failed:\n{values[0]}")
     kind, size, disk, plain = values
     if plain is None:
         return Done(kind, size, disk, None)
