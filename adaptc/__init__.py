@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adaptc.version import VERSION
+from adaptc.core.version import VERSION
 
 if TYPE_CHECKING:
-    from adaptc.api import BuildResult, build, plan
-    from adaptc.config import Config, load_config
+    from adaptc.config.config import Config, load_config
+    from adaptc.workflow.api import BuildResult, build, plan
 
 __version__ = VERSION
 
 __all__ = ["BuildResult", "Config", "__version__", "build", "load_config", "plan"]
 
 # Imported when asked for: a command that builds nothing starts without parsers and codecs.
-_HOMES = {"BuildResult": "api", "build": "api", "plan": "api", "Config": "config", "load_config": "config"}
+_HOMES = {
+    "BuildResult": "workflow.api",
+    "build": "workflow.api",
+    "plan": "workflow.api",
+    "Config": "config.config",
+    "load_config": "config.config",
+}
 
 
 def __getattr__(name: str) -> Any:

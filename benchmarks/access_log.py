@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from adaptc.accesslog.apache import NICKNAMES
-from adaptc.accesslog.parser import compile_format
-from adaptc.accesslog.reader import LogTally, read_log
+from adaptc.formats.accesslog.apache import NICKNAMES
+from adaptc.formats.accesslog.parser import compile_format
+from adaptc.formats.accesslog.reader import LogTally, read_log
 
 FORMATS = {
     "auto": "auto",

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.analyse.decorations import ImageUse, classify_site, load_decoration_rules
-from adaptc.fs import DiskTree
-from adaptc.load.directory import load_directory
-from adaptc.site import Site, Source
-from adaptc.tomlsource import read_toml
-from adaptc.urls import SiteAddress
+from adaptc.compile.analyse.decorations import ImageUse, classify_site, load_decoration_rules
+from adaptc.config.toml import read_toml
+from adaptc.core.fs import DiskTree
+from adaptc.core.urls import SiteAddress
+from adaptc.site.directory import load_directory
+from adaptc.site.site import Site, Source
 
 STRIPPED = frozenset({"decoration", "ad"})
 PRECISION = 0.97

@@ -11,9 +11,9 @@ import random
 import time
 from collections.abc import Iterator
 
-from adaptc.accesslog.parser import compile_format
-from adaptc.runtime.classify.classifier import Classifier
-from adaptc.runtime.classify.hits import hits
+from adaptc.daemons.classify.classifier import Classifier
+from adaptc.daemons.classify.hits import hits
+from adaptc.formats.accesslog.parser import compile_format
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from mode_switch import CONFIGURATION, MODULES, apache, fetch
 
-from adaptc.capacity.page_time import PAGE_SHARES, SIZES
+from adaptc.serve.capacity.page_time import PAGE_SHARES, SIZES
 
 # What stands for a bucket: bytes of the container, number of objects, bytes of all objects.
 CONTAINER = dict(zip(SIZES, (7_000, 20_000, 45_000), strict=True))

@@ -22,16 +22,25 @@ import adaptc
 
 # The first prefix of the file and function on top of the stack that fits
 CATEGORIES = (
-    ("codecs: text", ("adaptc/codings.py", "brotli.py", "rewrite.py:_transfer", "gathering.py:gather")),
-    ("codecs: images", ("adaptc/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg", "numpy/")),
-    ("parsers: HTML (parse, query, compare, write)", ("adaptc/html/", "turbohtml/")),
-    ("parsers: CSS", ("adaptc/css/", "tinycss2/", "webencodings/")),
-    ("parsers: scripts, JSON", ("adaptc/script/", "json/")),
-    ("parsers: SVG", ("adaptc/svg/", "lxml/")),
-    ("parsers: URLs", ("adaptc/urls.py",)),
-    ("digests", ("adaptc/digest.py", "hashlib")),
-    ("files", ("adaptc/fs.py", "adaptc/engine/publish.py", "adaptc/engine/store.py", "os.py", "posixpath.py")),
-    ("state", ("adaptc/engine/state.py", "adaptc/engine/results.py")),
+    ("codecs: text", ("adaptc/formats/codings.py", "brotli.py", "rewrite.py:_transfer", "gathering.py:gather")),
+    ("codecs: images", ("adaptc/formats/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg", "numpy/")),
+    ("parsers: HTML (parse, query, compare, write)", ("adaptc/formats/html/", "turbohtml/")),
+    ("parsers: CSS", ("adaptc/formats/css/", "tinycss2/", "webencodings/")),
+    ("parsers: scripts, JSON", ("adaptc/formats/script/", "json/")),
+    ("parsers: SVG", ("adaptc/formats/svg/", "lxml/")),
+    ("parsers: URLs", ("adaptc/core/urls.py",)),
+    ("digests", ("adaptc/core/digest.py", "hashlib")),
+    (
+        "files",
+        (
+            "adaptc/core/fs.py",
+            "adaptc/compile/engine/publish.py",
+            "adaptc/compile/engine/store.py",
+            "os.py",
+            "posixpath.py",
+        ),
+    ),
+    ("state", ("adaptc/compile/engine/state.py", "adaptc/compile/engine/results.py")),
     ("imports of modules", ("<frozen importlib", ":<module>")),
     ("engine, passes, rules", ("adaptc/",)),
 )

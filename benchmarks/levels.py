@@ -18,18 +18,18 @@ from pathlib import Path
 from statistics import fmean
 
 import adaptc
-from adaptc.api import configured_levels
-from adaptc.emit.collect import Collector
-from adaptc.emit.figures import PageFigures
-from adaptc.engine.state import State
-from adaptc.html.contract import visible_text
-from adaptc.html.document import Irreversible, parse, read_page
+from adaptc.compile.engine.state import State
+from adaptc.formats.html.contract import visible_text
+from adaptc.formats.html.document import Irreversible, parse, read_page
+from adaptc.report.collect import Collector
+from adaptc.report.figures import PageFigures
+from adaptc.workflow.api import configured_levels
 
 MANY = 10  # embedded objects: the pages on which the papers' figures were measured have more
 FIGURES = ("requests", "identity_bytes", "transfer_bytes")
 WIDTHS = (10, 13, 13)
 NUMBER = re.compile(r"\d+")
-DEMOTIONS = ("contract-broken", "pass-dearer", "edit-refused", "page-left")
+DEMOTIONS = ("contract-broken", "pass-larger", "edit-refused", "page-unchanged")
 
 Row = dict[str, PageFigures]  # one page, by level
 

@@ -16,11 +16,11 @@ from statistics import fmean
 from typing import Any
 
 import adaptc
-from adaptc.api import configured_levels
-from adaptc.emit.collect import Collector
-from adaptc.emit.figures import PageFigures
-from adaptc.engine.state import State
-from adaptc.image.score import ssim
+from adaptc.compile.engine.state import State
+from adaptc.formats.image.score import ssim
+from adaptc.report.collect import Collector
+from adaptc.report.figures import PageFigures
+from adaptc.workflow.api import configured_levels
 
 OPTIONS = '[levels.lossless.images]\ntarget = {0}\n\n[levels.lossless.alternates]\nformats = ["webp"]\ntarget = {0}\n'
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp"})

@@ -30,8 +30,8 @@ import servers
 from built_site import BuiltSite
 from servers import Server
 
-from adaptc.emit.serve import statedir
-from adaptc.emit.serve.emitter import emit
+from adaptc.serve import statedir
+from adaptc.serve.emitter import emit
 
 BUILD = {
     "build__levels": ("full", "lossless", "poorer"),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import adaptc
-from adaptc.api import BuildResult
-from adaptc.codings import Coding, decode
-from adaptc.config import Config, load_config
+from adaptc.config.config import Config, load_config
+from adaptc.formats.codings import Coding, decode
+from adaptc.workflow.api import BuildResult
 
 LEVELS = ("full", "lossless")
 _CLOCK = count(1_600_000_000)

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 
 from PIL import Image
 
-from adaptc import media
-from adaptc.analyse.decorations import ImageUse, classify_site, load_decoration_rules
-from adaptc.analyse.decorations.evidence import UseEvidence
-from adaptc.analyse.decorations.page import page_uses
-from adaptc.analyse.decorations.sheets import sheet_images
-from adaptc.fs import MemoryTree
-from adaptc.html.document import parse
-from adaptc.site import Found, Site, Source
-from adaptc.tomlsource import parse_toml
-from adaptc.urls import SiteAddress
+from adaptc.compile.analyse.decorations import ImageUse, classify_site, load_decoration_rules
+from adaptc.compile.analyse.decorations.evidence import UseEvidence
+from adaptc.compile.analyse.decorations.page import page_uses
+from adaptc.compile.analyse.decorations.sheets import sheet_images
+from adaptc.config.toml import parse_toml
+from adaptc.core import media
+from adaptc.core.fs import MemoryTree
+from adaptc.core.urls import SiteAddress
+from adaptc.formats.html.document import parse
+from adaptc.site.site import Found, Site, Source
 
 
 def flat(width: int, height: int) -> bytes:

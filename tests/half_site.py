@@ -8,14 +8,14 @@ from typing import Any
 
 from small_site import SmallSite
 
-from adaptc import media
-from adaptc.html.document import read_page
-from adaptc.html.edit import Editor
-from adaptc.model import Action
-from adaptc.passes.half_images import half_images
-from adaptc.passes.half_sheets import half_sheet_file
-from adaptc.passes.page import page_context
-from adaptc.passes.view import Asset
+from adaptc.compile.passes.half_images import half_images
+from adaptc.compile.passes.half_sheets import half_sheet_file
+from adaptc.compile.passes.page import page_context
+from adaptc.compile.passes.view import Asset
+from adaptc.core import media
+from adaptc.core.model import Action
+from adaptc.formats.html.document import read_page
+from adaptc.formats.html.edit import Editor
 
 
 @dataclass

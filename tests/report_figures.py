@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from adaptc.diagnostics import KINDS, Location, diagnose
-from adaptc.emit.figures import (
+from adaptc.core.diagnostics import KINDS, Location, diagnose
+from adaptc.core.model import Action
+from adaptc.report.figures import (
     CodingFigures,
     DiagnosticFigures,
     LevelFigures,
@@ -14,7 +15,6 @@ from adaptc.emit.figures import (
     TypeFigures,
     capacity_factor,
 )
-from adaptc.model import Action
 
 PATHS = tuple(f"news/page-{number}.html" for number in range(12))
 

@@ -11,8 +11,8 @@ import servers
 from built_site import BuiltSite
 from servers import Server
 
-from adaptc.codings import decode
-from adaptc.emit.serve.emitter import Emitted, emit
+from adaptc.formats.codings import decode
+from adaptc.serve.emitter import Emitted, emit
 
 CODINGS = {"br": "br", "gzip": "gz", "zstd": "zst"}
 

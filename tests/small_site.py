@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from adaptc import media
-from adaptc.analyse.gathering import gather
-from adaptc.analyse.placement import Placement
-from adaptc.digest import digest_bytes
-from adaptc.engine.derive import derived_file
-from adaptc.engine.view import Decisions, RecordingView
-from adaptc.fs import MemoryTree
-from adaptc.image.derive import KINDS
-from adaptc.image.halve import Derived
-from adaptc.passes.view import Asset, DerivedFile, Options, Outcome, Settings
-from adaptc.pipeline import KNOWN_PASSES, Plan, Step, plan_level
-from adaptc.rewrite import Rewritten, rewrite_page
-from adaptc.rulebook import load_levels
-from adaptc.site import Site, Source
-from adaptc.tomlsource import TomlSource
-from adaptc.urls import SiteAddress
+from adaptc.compile.analyse.gathering import gather
+from adaptc.compile.analyse.placement import Placement
+from adaptc.compile.engine.derive import derived_file
+from adaptc.compile.engine.view import Decisions, RecordingView
+from adaptc.compile.passes.view import Asset, DerivedFile, Options, Outcome, Settings
+from adaptc.compile.pipeline import KNOWN_PASSES, Plan, Step, plan_level
+from adaptc.compile.rewrite import Rewritten, rewrite_page
+from adaptc.config.rulebook import load_levels
+from adaptc.config.toml import TomlSource
+from adaptc.core import media
+from adaptc.core.digest import digest_bytes
+from adaptc.core.fs import MemoryTree
+from adaptc.core.urls import SiteAddress
+from adaptc.formats.image.derive import KINDS
+from adaptc.formats.image.halve import Derived
+from adaptc.site.site import Site, Source
 
 _INLINE, _SHARED = Placement(True, "small"), Placement(False, "large")
 

@@ -9,14 +9,14 @@ from typing import Any
 from PIL import Image
 from small_site import SmallSite
 
-from adaptc.analyse.decorations import Standing, image_evidence, load_decoration_rules
-from adaptc.engine.view import Decisions, Labelling, RecordingView
-from adaptc.html.document import read_page
-from adaptc.html.edit import Editor
-from adaptc.model import Action
-from adaptc.passes.page import page_context
-from adaptc.pipeline import BY_NAME
-from adaptc.tomlsource import parse_toml
+from adaptc.compile.analyse.decorations import Standing, image_evidence, load_decoration_rules
+from adaptc.compile.engine.view import Decisions, Labelling, RecordingView
+from adaptc.compile.passes.page import page_context
+from adaptc.compile.pipeline import BY_NAME
+from adaptc.config.toml import parse_toml
+from adaptc.core.model import Action
+from adaptc.formats.html.document import read_page
+from adaptc.formats.html.edit import Editor
 
 STAND_IN = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}'/>"
 
@@ -79,7 +79,7 @@ class StrippedSite(SmallSite):
 
     def asset_of(self, name: str, path: str, options: dict[str, Any]) -> Any:
         """Run an asset pass."""
-        from adaptc.passes.view import Asset
+        from adaptc.compile.passes.view import Asset
 
         defaults = {key: option.default for key, option in BY_NAME[name].options.items()}
         run = BY_NAME[name].asset

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from adaptc.accesslog.parser import Entry, compile_format
-from adaptc.accesslog.reader import SAMPLES, LogTally, log_files, read_log
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
+from adaptc.formats.accesslog.parser import Entry, compile_format
+from adaptc.formats.accesslog.reader import SAMPLES, LogTally, log_files, read_log
 
 TIME = 971211336.0  # 10/Oct/2000:13:55:36 -0700
 COMMON = '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /docs/ HTTP/1.1" 200 2326'
@@ -212,7 +212,7 @@ def test_a_packed_log_that_was_cut_counts_as_far_as_it_goes(tmp_path: Path) -> N
     paths, tally = read(tmp_path / "log.gz")
     assert paths == wanted[: len(paths)]
     assert len(paths) > 10_000
-    assert [said.id for said in tally.diagnostics] == ["log-cut"]
+    assert [said.id for said in tally.diagnostics] == ["log-truncated"]
 
 
 def test_lines_of_another_format_are_counted_and_the_first_are_shown(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pytest
 from built_site import LEVELS, BuiltSite, decoded, files_below
 
 import adaptc
-from adaptc.api import OutputBusy
-from adaptc.diagnostics import Severity, UsageError
-from adaptc.engine.lock import output_lock
+from adaptc.compile.engine.lock import output_lock
+from adaptc.core.diagnostics import Severity, UsageError
+from adaptc.workflow.api import OutputBusy
 
 PAGE = "<!DOCTYPE html>\n<html>\n<head><title>{title}</title>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
 FILLER = "<p>Enough words for a content coding to be worth its while, again and again and again.</p>\n" * 5
@@ -188,7 +188,7 @@ def test_a_file_that_was_written_twice_in_a_tick_of_the_clock_is_seen(
 ) -> None:
     now = (site.docroot / "notes.txt").stat().st_mtime_ns
     started = iter([now - before])
-    monkeypatch.setattr("adaptc.engine.builder.time.time_ns", lambda: next(started, now + 1_000_000))
+    monkeypatch.setattr("adaptc.compile.engine.builder.time.time_ns", lambda: next(started, now + 1_000_000))
     site.build()
     (site.docroot / "notes.txt").write_text("PLAIN text\n" * 40)
     os.utime(site.docroot / "notes.txt", ns=(now, now))
@@ -462,7 +462,7 @@ def test_a_build_that_was_killed_before_its_report_is_reported_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.emission.Emission._written", killed)
+        patch.setattr("adaptc.report.emission.Emission._written", killed)
         with pytest.raises(KeyboardInterrupt):
             site.build()
     assert site.built() == {}
@@ -716,7 +716,7 @@ def test_outputs_that_were_cut_short_with_the_cache_are_restored(site: BuiltSite
 
 
 def test_a_cache_that_another_build_empties_all_the_time(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.engine.publish import Publisher
+    from adaptc.compile.engine.publish import Publisher
 
     place, gone = Publisher._place, set[str]()
 
@@ -782,7 +782,7 @@ class Unreadable:
     """Makes reading fail for some paths, as it does without permission (which root always has)."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from adaptc.fs import DiskTree
+        from adaptc.core.fs import DiskTree
 
         self.paths: set[str] = set()
         read = DiskTree.read
@@ -828,7 +828,7 @@ def test_a_page_whose_sheet_cannot_be_read_any_more_is_tried_again(
 
 
 def test_a_file_that_changes_between_reading_and_building(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.engine import decisions
+    from adaptc.compile.engine import decisions
 
     decide = decisions.decide
 
@@ -872,7 +872,7 @@ def test_a_name_that_the_output_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_a_bug_on_one_page_does_not_cost_the_others(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.engine import worker, workshop
+    from adaptc.compile.engine import worker, workshop
 
     rewrite_page, gather = workshop.rewrite_page, worker.gather
 

@@ -10,8 +10,8 @@ from built_site import BuiltSite
 from stripped_site import IMAGES, picture
 
 import adaptc
-from adaptc.config import load_config
-from adaptc.diagnostics import UsageError
+from adaptc.config.config import load_config
+from adaptc.core.diagnostics import UsageError
 
 LEVELS = ("full", "stripped")
 OWN_LEVEL = """

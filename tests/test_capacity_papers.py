@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.capacity.chains import normalising_constants, solve_closed, solve_mixed
-from adaptc.capacity.page_time import ACTIONS, PAGE_SHARES, SAVINGS, bucket_of, seconds_saved
-from adaptc.capacity.processor_sharing import Overload, SharedServer, stationary
-from adaptc.capacity.utilization import (
+from adaptc.serve.capacity.chains import normalising_constants, solve_closed, solve_mixed
+from adaptc.serve.capacity.page_time import ACTIONS, PAGE_SHARES, SAVINGS, bucket_of, seconds_saved
+from adaptc.serve.capacity.processor_sharing import Overload, SharedServer, stationary
+from adaptc.serve.capacity.utilization import (
     BOUND,
     EXACT_BOUND,
     CapacityExceeded,
@@ -18,7 +18,7 @@ from adaptc.capacity.utilization import (
     service_time,
     sustainable_rate,
 )
-from adaptc.capacity.web_system import Provider, open_site, proxy_demand, solve_provider
+from adaptc.serve.capacity.web_system import Provider, open_site, proxy_demand, solve_provider
 
 
 def rounded(values: object, digits: int = 6) -> object:

@@ -17,10 +17,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
-from adaptc.engine.progress import Silent
-from adaptc.freshness.check import check, repair
-from adaptc.freshness.findings import Status
-from adaptc.watch.keeper import Keeper
+from adaptc.compile.engine.progress import Silent
+from adaptc.workflow.check.check import check, repair
+from adaptc.workflow.check.findings import Status
+from adaptc.workflow.watch.keeper import Keeper
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="one.css">\n<p>  {0}\n'
@@ -343,7 +343,7 @@ def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
                 _EVENTS[event](site)
         quick = check(site.config(), every_file=False)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adaptc.freshness.check._glanced", lambda *_: None)
+            patch.setattr("adaptc.workflow.check.check._glanced", lambda *_: None)
             assert quick == check(site.config(), every_file=False)
         if not set(quick.findings):
             exact = check(site.config(), every_file=True)
@@ -351,7 +351,7 @@ def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
 
 
 def test_a_fresh_site_takes_a_glance(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("adaptc.freshness.check._compared")
+    monkeypatch.delattr("adaptc.workflow.check.check._compared")
     assert check(site.config(), every_file=False).findings == ()
 
 

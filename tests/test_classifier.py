@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.accesslog.parser import compile_format
-from adaptc.diagnostics import UsageError
-from adaptc.runtime.classify.classifier import Classifier, Limits
-from adaptc.runtime.classify.estimate import AS_PUBLISHED, Estimate, Retrieval, Rules, step
-from adaptc.runtime.classify.hits import Hit, container, hits
-from adaptc.runtime.classify.prefixes import Prefixes, address_of, cluster_of, read_routes
+from adaptc.core.diagnostics import UsageError
+from adaptc.daemons.classify.classifier import Classifier, Limits
+from adaptc.daemons.classify.estimate import AS_PUBLISHED, Estimate, Retrieval, Rules, step
+from adaptc.daemons.classify.hits import Hit, container, hits
+from adaptc.daemons.classify.prefixes import Prefixes, address_of, cluster_of, read_routes
+from adaptc.formats.accesslog.parser import compile_format
 
 
 def base(at: float, path: str = "/a.html", client: str = "10.1.2.99", acted: bool = False, status: int = 200) -> Hit:

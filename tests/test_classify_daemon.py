@@ -15,18 +15,18 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.runtime import exposition
-from adaptc.runtime.classify.changes import changes
-from adaptc.runtime.classify.classifier import Classifier, Client
-from adaptc.runtime.classify.daemon import ClassifyDaemon
-from adaptc.runtime.classify.estimate import AS_PUBLISHED, Estimate, Rules
-from adaptc.runtime.classify.follow import Follower
-from adaptc.runtime.classify.hits import Hit
-from adaptc.runtime.classify.keys import network_keys
-from adaptc.runtime.classify.settings import ClassifySettings
-from adaptc.runtime.classify.tables import Table, table_of, write_dbm, write_geo, write_markers, write_mmdb, write_text
-from adaptc.runtime.reporter import Reporter
-from adaptc.runtime.run_directory import RunDirectory
+from adaptc.daemons import exposition
+from adaptc.daemons.classify.changes import changes
+from adaptc.daemons.classify.classifier import Classifier, Client
+from adaptc.daemons.classify.daemon import ClassifyDaemon
+from adaptc.daemons.classify.estimate import AS_PUBLISHED, Estimate, Rules
+from adaptc.daemons.classify.follow import Follower
+from adaptc.daemons.classify.hits import Hit
+from adaptc.daemons.classify.keys import network_keys
+from adaptc.daemons.classify.settings import ClassifySettings
+from adaptc.daemons.classify.tables import Table, table_of, write_dbm, write_geo, write_markers, write_mmdb, write_text
+from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.run_directory import RunDirectory
 
 # ---- following a log
 
@@ -366,7 +366,7 @@ def test_history_is_read_first_and_once(tmp_path: Path, log: Path) -> None:
 def test_a_log_that_is_far_ahead_is_caught_up_with_in_one_step(
     bench: Bench, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptc.runtime.classify.daemon.BATCH", 1)
+    monkeypatch.setattr("adaptc.daemons.classify.daemon.BATCH", 1)
     append(log, "".join(visit(f"10.0.{n // 250}.{n % 250}", bench.now, 9) for n in range(8000)))
     bench.step()
     assert bench.status()["lines"] == 16_000

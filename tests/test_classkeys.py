@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptc.classkeys import indexed
+from adaptc.serve.classkeys import indexed
 
 
 def test_a_wide_network_says_that_it_holds_narrower_ones() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.capacity.manifest_ladder import ladder_of
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
+from adaptc.serve.capacity.manifest_ladder import ladder_of
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
 

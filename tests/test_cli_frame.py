@@ -26,10 +26,10 @@ from adaptc.cli.render import (
     summary,
     table,
 )
-from adaptc.config import FIELDS, SECTIONS, Config, load_config, recipe_text
-from adaptc.diagnostics import Diagnostic, Location, Severity, UsageError, diagnose
-from adaptc.tomlsource import parse_toml
-from adaptc.version import VERSION
+from adaptc.config.config import FIELDS, SECTIONS, Config, load_config, recipe_text
+from adaptc.config.toml import parse_toml
+from adaptc.core.diagnostics import Diagnostic, Location, Severity, UsageError, diagnose
+from adaptc.core.version import VERSION
 
 Output = Callable[[], tuple[str, str]]
 
@@ -80,7 +80,7 @@ def test_help_imports_no_command_and_no_library() -> None:
         "run(['--help'])\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(loaded & {'pyvips', 'PIL', 'turbohtml', 'numpy', 'lxml', 'rich', 'jinja2', 'sqlite3'})\n"
-        "print('adaptc.cli.build' in sys.modules, 'adaptc.config' in sys.modules)\n"
+        "print('adaptc.cli.build' in sys.modules, 'adaptc.config.config' in sys.modules)\n"
     )
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines()[-2:] == ["set()", "False False"]
@@ -227,7 +227,7 @@ def test_many_diagnostics_of_one_id_are_cut_short() -> None:
 
 
 def test_verbose_prints_all_and_notes_too() -> None:
-    note = diagnose("svg-left", Location("a.svg"), reason="it has a script")
+    note = diagnose("svg-unchanged", Location("a.svg"), reason="it has a script")
     assert len(list(diagnostic_lines([*missing(30), note], Frame(verbose=True)))) == 32
     assert list(diagnostic_lines([note], Frame())) == ["1 note"]
 

@@ -13,8 +13,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptc import model
-from adaptc.codings import (
+from adaptc.core import model
+from adaptc.formats.codings import (
     CEILINGS,
     CODINGS,
     MIB,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adaptc.config import FIELDS, SECTIONS, Config, load_config, recipe_text, relevelled
-from adaptc.diagnostics import Severity, UsageError, diagnose
-from adaptc.tomlsource import parse_toml
+from adaptc.config.config import FIELDS, SECTIONS, Config, load_config, recipe_text, relevelled
+from adaptc.config.toml import parse_toml
+from adaptc.core.diagnostics import Severity, UsageError, diagnose
 
 
 @pytest.fixture

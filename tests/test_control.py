@@ -9,13 +9,13 @@ from itertools import pairwise
 
 import pytest
 
-from adaptc.capacity.ladder import Rung
-from adaptc.capacity.utilization import CapacityExceeded, Cost, Guarantee
-from adaptc.runtime.control.buckets import bucket_levels
-from adaptc.runtime.control.estimator import Estimator, learn
-from adaptc.runtime.control.ladder import Ladder, ladder_from
-from adaptc.runtime.control.machine import Load, Machine, MachineState, Site, Tuning, step
-from adaptc.runtime.control.pi import Gains, Loop, advance, tuned
+from adaptc.daemons.control.buckets import bucket_levels
+from adaptc.daemons.control.estimator import Estimator, learn
+from adaptc.daemons.control.ladder import Ladder, ladder_from
+from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, Tuning, step
+from adaptc.daemons.control.pi import Gains, Loop, advance, tuned
+from adaptc.serve.capacity.ladder import Rung
+from adaptc.serve.capacity.utilization import CapacityExceeded, Cost, Guarantee
 
 # ---- recursive least squares
 

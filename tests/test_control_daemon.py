@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.accesslog.parser import compile_format
-from adaptc.capacity.utilization import Cost
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.runtime.control.buckets import write_buckets
-from adaptc.runtime.control.daemon import ControlDaemon, Place, Surroundings
-from adaptc.runtime.control.machine import Load
-from adaptc.runtime.control.meter import LoadUnknown, LogMeter, Meter, StatusMeter
-from adaptc.runtime.control.settings import ControlSettings, SiteSettings, machine_of, read_control
-from adaptc.runtime.override import Override, write_override
-from adaptc.runtime.reporter import Reporter
-from adaptc.runtime.run_directory import RunDirectory
-from adaptc.runtime.sensors.cpu import CpuCount
-from adaptc.runtime.sensors.status_page import ServerStatus
-from adaptc.runtime.status import live
-from adaptc.tomlsource import parse_toml
+from adaptc.config.toml import parse_toml
+from adaptc.daemons.control.buckets import write_buckets
+from adaptc.daemons.control.daemon import ControlDaemon, Place, Surroundings
+from adaptc.daemons.control.machine import Load
+from adaptc.daemons.control.meter import LoadUnknown, LogMeter, Meter, StatusMeter
+from adaptc.daemons.control.settings import ControlSettings, SiteSettings, machine_of, read_control
+from adaptc.daemons.override import Override, write_override
+from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.sensors.cpu import CpuCount
+from adaptc.daemons.sensors.status_page import ServerStatus
+from adaptc.daemons.status import live
+from adaptc.formats.accesslog.parser import compile_format
+from adaptc.serve.capacity.utilization import Cost
 
 SIZES = {"full": 64_000, "lossless": 32_000, "text": 4_000}
 
@@ -163,7 +163,7 @@ def test_a_bucket_is_never_without_a_marker(tmp_path: Path, monkeypatch: pytest.
         unlink(Path(path))
         return True
 
-    monkeypatch.setattr("adaptc.runtime.control.buckets.fs.remove", counted)
+    monkeypatch.setattr("adaptc.daemons.control.buckets.fs.remove", counted)
     write_buckets(directory, ["text"] * 256)
     assert least == 256
 
@@ -262,7 +262,7 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
 
 
 def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
-    from adaptc.runtime import exposition
+    from adaptc.daemons import exposition
 
     bench.serve(20, 2)
     text = exposition.render("control", bench.daemon._around.reporter._figures)
@@ -414,7 +414,7 @@ def test_virtual_servers_of_the_configuration(tmp_path: Path, monkeypatch: pytes
 def test_configurations_that_are_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, complaint: str
 ) -> None:
-    from adaptc.diagnostics import UsageError
+    from adaptc.core.diagnostics import UsageError
 
     monkeypatch.chdir(tmp_path)
     build(tmp_path / "opt")
@@ -444,7 +444,7 @@ def test_the_command_runs_until_it_is_told_to_stop(
         daemon.step(1, time.time())
         daemon.stop(time.time())
 
-    monkeypatch.setattr("adaptc.runtime.loop.run", once)
+    monkeypatch.setattr("adaptc.daemons.loop.run", once)
     assert run(["control", str(tmp_path / "a.log"), "-o", str(output), "--set", "interval=2s"]) == ExitCode.DONE
     assert steps == [2.0]
     assert "stopped: the flags expire by policy normal" in capsys.readouterr().err

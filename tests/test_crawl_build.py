@@ -14,7 +14,7 @@ from adaptc.cli.main import run
 from adaptc.crawl.convert.encodings import declared_page, declared_sheet
 from adaptc.crawl.convert.linker import ServedLinker
 from adaptc.crawl.discover.text import decode_page, decode_sheet
-from adaptc.load.mirror import mirrored, types_of
+from adaptc.site.mirror import mirrored, types_of
 
 PAGE = "<!doctype html><html lang=en><head><title>t</title></head><body><p>Hello</p>{}</body></html>"
 SITE: dict[str, Resource] = {

@@ -12,7 +12,7 @@ from crawl_server import Answer, redirect, serving
 from adaptc.crawl.convert.linker import Linker
 from adaptc.crawl.convert.page import convert_page
 from adaptc.crawl.discover.text import decode_page
-from adaptc.css.references import rewrite_urls
+from adaptc.formats.css.references import rewrite_urls
 
 HOST = "http://h"
 SAVED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.discover.link import Link
 from adaptc.crawl.filters import Ruling, judge, parse_filter
 from adaptc.crawl.head import parse_head
@@ -13,7 +14,6 @@ from adaptc.crawl.pace import Pace, retry_after, retry_wait
 from adaptc.crawl.packing import pack, unpack
 from adaptc.crawl.robots import robots_of
 from adaptc.crawl.weburl import parts_of, start_url, without_parameters
-from adaptc.diagnostics import UsageError
 
 URL = "http://www.h.org/dir/file-1.png?q=1"
 FILTERS = [

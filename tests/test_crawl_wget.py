@@ -11,7 +11,7 @@ import pytest
 from crawl_case import crawl
 from crawl_server import Answer, Resource, redirect, serving
 
-from adaptc import media
+from adaptc.core import media
 
 pytestmark = pytest.mark.wget
 NEWSROOM = Path(__file__).parent.parent / "examples/newsroom/site"

@@ -4,7 +4,7 @@ import posixpath
 
 import pytest
 
-from adaptc.css.flatten import Flattened, Imported, flatten
+from adaptc.formats.css.flatten import Flattened, Imported, flatten
 
 
 def flat(files, root="a.css") -> Flattened:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from adaptc.css.minify import families, minify_declarations, minify_sheet
-from adaptc.css.outline import Entry, Outlines
+from adaptc.formats.css.minify import families, minify_declarations, minify_sheet
+from adaptc.formats.css.outline import Entry, Outlines
 
 
 def said(text: str) -> dict[str, list[Entry]]:

@@ -5,8 +5,8 @@ import tinycss2
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from adaptc.css.references import css_references, quote_url, rewrite_urls
-from adaptc.model import Role
+from adaptc.core.model import Role
+from adaptc.formats.css.references import css_references, quote_url, rewrite_urls
 
 
 def found(text, **options):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from browser import Browser, serving
 
-from adaptc.css.fonts import drop_fonts, icon_families
-from adaptc.css.selectors import asked_selectors, required_names
-from adaptc.css.used import used_rules, used_sheets
-from adaptc.html.document import parse
-from adaptc.html.matching import PageMatches, inline_declarations
+from adaptc.formats.css.fonts import drop_fonts, icon_families
+from adaptc.formats.css.selectors import asked_selectors, required_names
+from adaptc.formats.css.used import used_rules, used_sheets
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.matching import PageMatches, inline_declarations
 
 PAGE = """<!DOCTYPE html><html lang=en><body class=page><nav id=top><a class="btn md:flex" href=x>a</a></nav>
 <ul><li>1<li class=last>2</ul><details><summary>s</summary><p>t</p></details><input type=checkbox>

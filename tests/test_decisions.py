@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from adaptc import media
-from adaptc.analyse.decorations import Standing
-from adaptc.analyse.facts import Facts
-from adaptc.analyse.placement import DeliveryCost
-from adaptc.engine.decisions import changed_decisions, decide, decision_rows
-from adaptc.site import Source
+from adaptc.compile.analyse.decorations import Standing
+from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.placement import DeliveryCost
+from adaptc.compile.engine.decisions import changed_decisions, decide, decision_rows
+from adaptc.core import media
+from adaptc.site.site import Source
 
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
 TYPES = {"html": media.HTML, "css": media.CSS, "js": media.JS, "png": media.PNG, "pdf": "application/pdf"}

@@ -8,8 +8,8 @@ import pytest
 from decorated_site import flat, photo, png
 from PIL import Image
 
-from adaptc import media
-from adaptc.analyse.decorations import ImageEvidence, image_evidence
+from adaptc.compile.analyse.decorations import ImageEvidence, image_evidence
+from adaptc.core import media
 
 
 def test_a_flat_picture_and_a_photograph() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.analyse.decorations import load_decoration_rules
-from adaptc.analyse.decorations.rules import QUESTIONS, shipped_rules
-from adaptc.analyse.decorations.signs import SIGNS
-from adaptc.diagnostics import UsageError
-from adaptc.tomlsource import parse_toml
+from adaptc.compile.analyse.decorations import load_decoration_rules
+from adaptc.compile.analyse.decorations.rules import QUESTIONS, shipped_rules
+from adaptc.compile.analyse.decorations.signs import SIGNS
+from adaptc.config.toml import parse_toml
+from adaptc.core.diagnostics import UsageError
 
 
 def complaint(text: str) -> str:

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from adaptc.diagnostics import KINDS, Location, Severity, diagnose, printable
+from adaptc.core.diagnostics import KINDS, Location, Severity, diagnose, printable
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,11 +11,11 @@ import pytest
 from adaptc.cli.crawl_missing import MISSING_FLAGS, MISSING_VALUES
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
-from adaptc.config import FIELDS, OPEN_TABLES, Config
-from adaptc.diagnostics import KINDS
-from adaptc.pipeline import KNOWN_PASSES
-from adaptc.rulebook import load_levels
-from adaptc.tomlsource import TomlSource, parse_toml
+from adaptc.compile.pipeline import KNOWN_PASSES
+from adaptc.config.config import FIELDS, OPEN_TABLES, Config
+from adaptc.config.rulebook import load_levels
+from adaptc.config.toml import TomlSource, parse_toml
+from adaptc.core.diagnostics import KINDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.runtime.classify import settings as classify
-from adaptc.runtime.classify.tables import WRITERS
-from adaptc.runtime.control import settings as control
-from adaptc.runtime.settings import Check
-from adaptc.runtime.switch import settings as switch
-from adaptc.tomlsource import parse_toml
+from adaptc.config.toml import parse_toml
+from adaptc.daemons.classify import settings as classify
+from adaptc.daemons.classify.tables import WRITERS
+from adaptc.daemons.control import settings as control
+from adaptc.daemons.settings import Check
+from adaptc.daemons.switch import settings as switch
 
 PAGE = (Path(__file__).parent.parent / "docs/daemons.md").read_text("utf-8")
 

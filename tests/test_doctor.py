@@ -14,14 +14,14 @@ from built_site import BuiltSite
 from drawn import drawing, encoded
 
 from adaptc.cli.main import run
-from adaptc.diagnostics import UsageError
-from adaptc.doctor import checks
-from adaptc.doctor.directives import apache_directives, nginx_directives
-from adaptc.doctor.examine import Examined, examine, patient_of
-from adaptc.doctor.nginx import ask_nginx
-from adaptc.doctor.rights import Refusal, refusals
-from adaptc.doctor.setup import Account, account_of
-from adaptc.emit.serve.emitter import emit
+from adaptc.core.diagnostics import UsageError
+from adaptc.serve.doctor import checks
+from adaptc.serve.doctor.directives import apache_directives, nginx_directives
+from adaptc.serve.doctor.examine import Examined, examine, patient_of
+from adaptc.serve.doctor.nginx import ask_nginx
+from adaptc.serve.doctor.rights import Refusal, refusals
+from adaptc.serve.doctor.setup import Account, account_of
+from adaptc.serve.emitter import emit
 
 PAGE = "<!DOCTYPE html><html lang=en><title>A</title><p>a</p></html>"
 NOBODY = Account("somebody", 12345, frozenset({12345}))
@@ -80,7 +80,7 @@ def test_a_configuration_that_is_refused(site: BuiltSite) -> None:
     (line,) = found(site, apache_file(site, top="Nonsense on"), "apache")
     assert "apache refuses its configuration: AH00526: Syntax error on line" in line
     assert "Invalid command 'Nonsense'" in line
-    assert line.endswith("mend that first [setup-refused]")
+    assert line.endswith("mend that first [setup-invalid]")
     (line,) = found(site, nginx_file(site, http="nonsense;"), "nginx")
     assert 'nginx refuses its configuration: unknown directive "nonsense" in' in line
 
@@ -287,9 +287,11 @@ def test_trees_that_the_server_cannot_read(site: BuiltSite, tmp_path: Path) -> N
     (site.output / "run").chmod(0o700)
     tmp_path.chmod(0o755)
     examined = examine(site.config(), ["nginx"], nginx_file(site), "nobody")
-    places = {str(one.location): str(one) for each in examined for one in each.diagnostics if one.id == "setup-rights"}
+    places = {
+        str(one.location): str(one) for each in examined for one in each.diagnostics if one.id == "setup-permissions"
+    }
     line = places[f"{site.output}/run"]
-    assert "nobody cannot pass or read it (mode 0700), so requests fail with 403: chmod a+x [setup-rights]" in line
+    assert "nobody cannot pass or read it (mode 0700), so requests fail with 403: chmod a+x [setup-permissions]" in line
 
 
 @pytest.mark.servers
@@ -363,6 +365,6 @@ def test_what_the_command_refuses(site: BuiltSite, monkeypatch: pytest.MonkeyPat
         examine(site.config(), [], Path("x"), None)
     with pytest.raises(UsageError, match="there is no user nobody-at-all on this machine"):
         account_of("nobody-at-all")
-    monkeypatch.setattr("adaptc.proof.daemons.SEARCH", "/nowhere")
+    monkeypatch.setattr("adaptc.serve.verify.daemons.SEARCH", "/nowhere")
     with pytest.raises(UsageError, match="nginx is not installed"):
         examine(site.config(), ["nginx"], None, None)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from stripped_site import picture
 
-from adaptc.digest import digest_bytes
-from adaptc.engine.evidence import EvidenceStore
-from adaptc.engine.store import Store
-from adaptc.site import Source
+from adaptc.compile.engine.evidence import EvidenceStore
+from adaptc.compile.engine.store import Store
+from adaptc.core.digest import digest_bytes
+from adaptc.site.site import Source
 
 NOTE = picture(24, 12, "ivory")
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from adaptc import media
-from adaptc.engine.executor import Workers, batches_by_size
-from adaptc.engine.order import weight_of
-from adaptc.site import Source
+from adaptc.compile.engine.executor import Workers, batches_by_size
+from adaptc.compile.engine.order import weight_of
+from adaptc.core import media
+from adaptc.site.site import Source
 
 
 class Inline(Executor):

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.codings import decode
-from adaptc.diagnostics import UsageError
-from adaptc.engine.progress import Silent
-from adaptc.export.site import Exported, export_site
+from adaptc.compile.engine.progress import Silent
+from adaptc.core.diagnostics import UsageError
+from adaptc.formats.codings import decode
+from adaptc.workflow.export.site import Exported, export_site
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))

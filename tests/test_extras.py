@@ -110,6 +110,6 @@ def test_a_level_is_as_the_one_above_where_it_would_be_dearer(site: BuiltSite, m
     Path("adaptc.toml").write_text(lower, encoding="utf-8")
     result = site.build(build__levels=["lossless", "lower"])
     assert site.read("index.html", "lower") == site.read("index.html", "lossless")
-    said = [one for one in result.diagnostics if one.id == "level-dearer"]
+    said = [one for one in result.diagnostics if one.id == "level-larger"]
     assert [one.location.path for one in said if one.location] == ["index.html", "sub/b.html"]
-    assert "lower would make it dearer (" in said[0].message
+    assert "lower would make it larger to transfer (" in said[0].message

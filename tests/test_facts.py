@@ -6,12 +6,12 @@ import zlib
 
 import pytest
 
-from adaptc import media
-from adaptc.analyse.facts import Facts, affected_targets
-from adaptc.analyse.gathering import gather
-from adaptc.digest import digest_bytes
-from adaptc.site import Site, Source
-from adaptc.urls import SiteAddress
+from adaptc.compile.analyse.facts import Facts, affected_targets
+from adaptc.compile.analyse.gathering import gather
+from adaptc.core import media
+from adaptc.core.digest import digest_bytes
+from adaptc.core.urls import SiteAddress
+from adaptc.site.site import Site, Source
 
 PATHS = {
     "index.html": media.HTML,

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from stripped_site import NOTE, STAND_IN, StrippedSite
 
-from adaptc.analyse.decorations.configured import configured_rules
-from adaptc.analyse.decorations.filters import FilterList, Request, read_filters
-from adaptc.analyse.decorations.rules import selector_problem
-from adaptc.config import load_config
-from adaptc.diagnostics import UsageError
+from adaptc.compile.analyse.decorations.configured import configured_rules
+from adaptc.compile.analyse.decorations.filters import FilterList, Request, read_filters
+from adaptc.compile.analyse.decorations.rules import selector_problem
+from adaptc.config.config import load_config
+from adaptc.core.diagnostics import UsageError
 
 
 def read(*lines: str) -> FilterList:

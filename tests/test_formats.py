@@ -22,16 +22,16 @@ from servers import Server
 from test_image_halve import photo
 
 from adaptc.cli.main import run
-from adaptc.diagnostics import UsageError
-from adaptc.emit.serve.emitter import emit
-from adaptc.engine.progress import Silent
-from adaptc.export.site import export_site
-from adaptc.image import alternates as made_by
-from adaptc.image.alternates import alternates, lacks_codec
-from adaptc.model import is_negotiable, name_in_tree, path_of_name
-from adaptc.preview.choice import Shelf
-from adaptc.preview.panes import Pane
-from adaptc.proof.verify import Extent, verify_started
+from adaptc.compile.engine.progress import Silent
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.model import is_negotiable, name_in_tree, path_of_name
+from adaptc.formats.image import alternates as made_by
+from adaptc.formats.image.alternates import alternates, lacks_codec
+from adaptc.serve.emitter import emit
+from adaptc.serve.verify.verify import Extent, verify_started
+from adaptc.workflow.export.site import export_site
+from adaptc.workflow.preview.choice import Shelf
+from adaptc.workflow.preview.panes import Pane
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n<title>A page</title>\n<img src=drawing.png>\n" + "<p>words  and words\n" * 99
 FORMATS: dict[str, Any] = {"levels__lossless": {"alternates": {"formats": ["avif", "webp"], "target": 0.95}}}

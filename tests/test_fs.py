@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.fs import (
+from adaptc.core.fs import (
     ChangedWhileRead,
     DiskTree,
     MemoryTree,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.html.contract import BROKEN, Form, broken, broken_article, broken_words, promise
-from adaptc.html.document import parse
-from adaptc.html.words import fold
-from adaptc.rulebook import PROMISES
+from adaptc.config.rulebook import PROMISES
+from adaptc.formats.html.contract import BROKEN, Form, broken, broken_article, broken_words, promise
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.words import fold
 
 PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><style>p{}</style></head>
 <body><p id=a>Text&nbsp;one <b>two</b>

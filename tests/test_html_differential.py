@@ -9,7 +9,7 @@ from html5lib_cases import DATA, sections
 from selectolax.lexbor import LexborHTMLParser
 from turbohtml import Comment, Doctype, DocumentFragment, Element, Namespace, Node, Text
 
-from adaptc.html.document import parse
+from adaptc.formats.html.document import parse
 
 
 def outline(node: Node, depth: int = 0) -> Iterator[str]:

@@ -7,10 +7,10 @@ from html5lib_cases import DATA, sections
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptc.html import codec
-from adaptc.html.document import Irreversible, encode_page, parse, read_page, same_dom
-from adaptc.html.quirks import is_limited_quirks, is_quirks
-from adaptc.html.sniff import canonical, sniff
+from adaptc.formats.html import codec
+from adaptc.formats.html.document import Irreversible, encode_page, parse, read_page, same_dom
+from adaptc.formats.html.quirks import is_limited_quirks, is_quirks
+from adaptc.formats.html.sniff import canonical, sniff
 
 
 def meta(label: str) -> bytes:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from turbohtml import Document, Element, Text
 
-from adaptc.html.document import parse, same_dom
-from adaptc.html.edit import Edited, Editor, EditRefused
-from adaptc.html.markup import minify_markup
+from adaptc.formats.html.document import parse, same_dom
+from adaptc.formats.html.edit import Edited, Editor, EditRefused
+from adaptc.formats.html.markup import minify_markup
 
 Act = Callable[[Editor, Callable[..., Element]], object]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from html5lib_cases import tree_cases
 
-from adaptc.html import markup
-from adaptc.html.document import parse, same_dom
-from adaptc.html.markup import is_kept_comment, minify_markup
+from adaptc.formats.html import markup
+from adaptc.formats.html.document import parse, same_dom
+from adaptc.formats.html.markup import is_kept_comment, minify_markup
 
 
 def _minified(text: str, *, keep_comments: bool, declared: bool = True) -> str | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from html5lib_cases import tree_cases
 
-from adaptc.html.article import article_kept
-from adaptc.html.contract import broken_article
-from adaptc.html.document import encode_page, parse, parse_bare, read_page
-from adaptc.html.labels import image_words, link_label, math_words
-from adaptc.html.landmarks import is_hidden, landmarks
-from adaptc.html.reading import ReadingPage, reading_page
-from adaptc.html.tables import is_layout_table
+from adaptc.formats.html.article import article_kept
+from adaptc.formats.html.contract import broken_article
+from adaptc.formats.html.document import encode_page, parse, parse_bare, read_page
+from adaptc.formats.html.labels import image_words, link_label, math_words
+from adaptc.formats.html.landmarks import is_hidden, landmarks
+from adaptc.formats.html.reading import ReadingPage, reading_page
+from adaptc.formats.html.tables import is_layout_table
 
 HEAD = "<!DOCTYPE html><html lang=en><head><title>T</title></head>"
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptc.html.document import parse
-from adaptc.html.references import base_href, references
-from adaptc.html.refresh import Refresh, parse_refresh
-from adaptc.html.srcset import Candidate, parse_srcset, serialise_srcset
-from adaptc.model import Reference, Role
+from adaptc.core.model import Reference, Role
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.references import base_href, references
+from adaptc.formats.html.refresh import Refresh, parse_refresh
+from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
 
 
 def found(html: str) -> list[tuple[Role, str, str]]:

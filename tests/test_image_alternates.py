@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image, PngImagePlugin
 
-from adaptc.image.alternates import webp_exact
+from adaptc.formats.image.alternates import webp_exact
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:

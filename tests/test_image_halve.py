@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms, ImageDraw, ImageFilter, PngImagePlugin
 
-from adaptc.image.degrade import Goal
-from adaptc.image.halve import HARD, MODERATE, TEXT_SCALE, Derived, halve, recompress_hard
-from adaptc.image.refusal import Refusal
-from adaptc.image.size import CLOSE, scaled_size, slack
-from adaptc.image.strips import strips
-from adaptc.image.texture import texture
+from adaptc.formats.image.degrade import Goal
+from adaptc.formats.image.halve import HARD, MODERATE, TEXT_SCALE, Derived, halve, recompress_hard
+from adaptc.formats.image.refusal import Refusal
+from adaptc.formats.image.size import CLOSE, scaled_size, slack
+from adaptc.formats.image.strips import strips
+from adaptc.formats.image.texture import texture
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -358,7 +358,7 @@ def test_a_copy_that_is_not_smaller_is_refused() -> None:
     content = encoded(photo(grain=200), "WEBP", quality=50)
     result = refused(content, target="q=100", scale=1.0)
     assert result.reason.endswith("a copy would not be smaller")
-    assert result.kind == "image-left"
+    assert result.kind == "image-unchanged"
 
 
 def test_broken_and_oversized_images_are_refused() -> None:

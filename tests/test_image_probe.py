@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms
 
-from adaptc.image.probe import ImageFacts, probe
-from adaptc.image.refusal import Refusal
+from adaptc.formats.image.probe import ImageFacts, probe
+from adaptc.formats.image.refusal import Refusal
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
-from adaptc.image import jpeg, png
-from adaptc.image.recompress import Recompressed, recompress
-from adaptc.image.unfiltered import unfiltered_samples
+from adaptc.formats.image import jpeg, png
+from adaptc.formats.image.recompress import Recompressed, recompress
+from adaptc.formats.image.unfiltered import unfiltered_samples
 
 PNG, JPEG = "image/png", "image/jpeg"
 
@@ -142,7 +142,7 @@ def test_an_animated_png_is_left() -> None:
     result = recompress("a.png", content, PNG)
     assert result.content is None
     assert [str(d) for d in result.diagnostics] == [
-        "a.png: note: is copied as it is: it is an animated PNG [image-left]"
+        "a.png: note: is copied as it is: it is an animated PNG [image-unchanged]"
     ]
 
 
@@ -232,7 +232,7 @@ def test_damage_behind_the_metadata_is_found_by_fast(options: dict[str, Any]) ->
 def test_a_cmyk_jpeg_is_left() -> None:
     for target in ("exact", 0.9):
         result = recompress("a.jpg", encoded(picture("CMYK"), "JPEG"), JPEG, target=target)  # type: ignore[arg-type]
-        assert (result.content, [d.id for d in result.diagnostics]) == (None, ["image-left"])
+        assert (result.content, [d.id for d in result.diagnostics]) == (None, ["image-unchanged"])
 
 
 def test_a_jpeg_with_a_second_image_is_left() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adaptc.image.quality import Point, search_quality
-from adaptc.image.score import ssim
+from adaptc.formats.image.quality import Point, search_quality
+from adaptc.formats.image.score import ssim
 
 RANDOM = np.random.default_rng(7)
 PICTURE = np.clip(RANDOM.normal(128, 40, (61, 47, 3)), 0, 255).astype(np.uint8)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite, decoded, files_below
 
-from adaptc.api import plan
+from adaptc.workflow.api import plan
 
 PAGES = 90
 WORDS = ("sea", "calm", "tonight", "tide", "full", "moon", "fair", "straits", "coast", "light", "gleams", "cliffs")
@@ -287,7 +287,7 @@ def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     import errno
     import sqlite3
 
-    from adaptc.engine.state import State
+    from adaptc.compile.engine.state import State
 
     def full(*_: object) -> None:
         error = sqlite3.OperationalError("database or disk is full")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc import media
-from adaptc.css.fonts import drop_fetched_fonts
-from adaptc.html.document import parse
-from adaptc.html.references import embedded_references
-from adaptc.pipeline import KNOWN_PASSES, plan_level
-from adaptc.rulebook import load_levels
+from adaptc.compile.pipeline import KNOWN_PASSES, plan_level
+from adaptc.config.rulebook import load_levels
+from adaptc.core import media
+from adaptc.formats.css.fonts import drop_fetched_fonts
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.references import embedded_references
 
 STEPS = plan_level(load_levels(known_passes=KNOWN_PASSES)["baseonly"]).steps_for(media.HTML)
 FILES = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc import media
-from adaptc.engine.ladder import levels_above
-from adaptc.pipeline import KNOWN_PASSES, plan_level
-from adaptc.rulebook import choose_levels, load_levels
+from adaptc.compile.engine.ladder import levels_above
+from adaptc.compile.pipeline import KNOWN_PASSES, plan_level
+from adaptc.config.rulebook import choose_levels, load_levels
+from adaptc.core import media
 
 LEVELS = load_levels(known_passes=KNOWN_PASSES)
 STEPS = plan_level(LEVELS["text"]).steps_for(media.HTML)
@@ -48,7 +48,7 @@ def test_what_was_left_out_is_said():
 def test_a_page_of_frames_stays_with_a_note():
     page = "<!doctype html><title>T</title><frameset cols=20,*><frame src=a.html><frame src=b.html></frameset>"
     done = made(page, **{"a.html": "<p>a"})
-    assert ids(done) == ["page-left"]
+    assert ids(done) == ["page-unchanged"]
     assert done.diagnostics[0].message == "pass reading leaves this page as it is: its content stands in frames"
 
 
@@ -57,13 +57,13 @@ def test_a_page_without_text_is_made_as_at_lossless():
         "<script>document.getElementById('app').append('Hello')</script>"
     )
     done = made(page)
-    assert ids(done) == ["page-left"] and "only scripts" not in done.diagnostics[0].message
+    assert ids(done) == ["page-unchanged"] and "only scripts" not in done.diagnostics[0].message
     assert b"<style>a{color:red}</style>" in done.content and b"append" in done.content
 
 
 def test_a_page_whose_text_version_is_dearer_stays():
     done = made("<!doctype html><title>T</title><p>x")
-    assert done.demoted == ["reading"] and ids(done) == ["pass-dearer"]
+    assert done.demoted == ["reading"] and ids(done) == ["pass-larger"]
 
 
 @pytest.mark.parametrize(

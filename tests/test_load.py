@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from adaptc import media
-from adaptc.fs import DiskTree, Entry, MemoryTree
-from adaptc.load.directory import Docroot, Selection, load_directory
+from adaptc.core import media
+from adaptc.core.fs import DiskTree, Entry, MemoryTree
+from adaptc.site.directory import Docroot, Selection, load_directory
 
 
 def load(root: Path, *exclude: str, hidden: bool = False) -> Docroot:
@@ -208,8 +208,8 @@ def test_the_docroot_itself_cannot_be_listed() -> None:
 
 UNREADABLE = """
 import os, sys
-from adaptc.fs import DiskTree
-from adaptc.load.directory import load_directory
+from adaptc.core.fs import DiskTree
+from adaptc.site.directory import load_directory
 root = sys.argv[1]
 os.chmod(root + "/closed", 0)
 os.chmod(root + "/README", 0)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from built_site import BuiltSite, files_below
 
-from adaptc.digest import digest_bytes
-from adaptc.emit.manifest import SCHEMA
+from adaptc.core.digest import digest_bytes
+from adaptc.report.manifest import SCHEMA
 
 DOCUMENT = (Path(__file__).parent.parent / "docs/manifest.md").read_text("utf-8")
 DESCRIBED = json.loads(re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)[0])

@@ -6,7 +6,7 @@ import mimetypes
 
 import pytest
 
-from adaptc import media
+from adaptc.core import media
 
 
 @pytest.mark.parametrize(

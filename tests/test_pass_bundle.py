@@ -10,7 +10,7 @@ import pytest
 from built_site import BuiltSite
 from small_site import SmallSite
 
-from adaptc.pipeline import BY_NAME, Step
+from adaptc.compile.pipeline import BY_NAME, Step
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 GIF = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"

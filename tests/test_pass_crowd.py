@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 from small_site import SmallSite
 
-from adaptc.html.document import parse
-from adaptc.passes.inline_scripts import script_uri
-from adaptc.passes.view import Settings
-from adaptc.pipeline import BY_NAME, Step
+from adaptc.compile.passes.inline_scripts import script_uri
+from adaptc.compile.passes.view import Settings
+from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.formats.html.document import parse
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 SHEET = "b{margin:0 1px 2px 3px}i{padding:4px 5px 6px 7px}"

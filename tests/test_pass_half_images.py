@@ -14,12 +14,12 @@ from browser import Browser, serving
 from half_site import HalfSite
 from PIL import Image
 
-from adaptc.css.image_declarations import image_declarations
-from adaptc.html.srcset import parse_srcset
-from adaptc.passes.copies import Copy
-from adaptc.passes.half_sheets import half_css
-from adaptc.passes.half_srcset import halve_srcset, slot_width
-from adaptc.passes.view import DerivedFile, Settings
+from adaptc.compile.passes.copies import Copy
+from adaptc.compile.passes.half_sheets import half_css
+from adaptc.compile.passes.half_srcset import halve_srcset, slot_width
+from adaptc.compile.passes.view import DerivedFile, Settings
+from adaptc.formats.css.image_declarations import image_declarations
+from adaptc.formats.html.srcset import parse_srcset
 
 
 @cache

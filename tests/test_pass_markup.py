@@ -60,7 +60,7 @@ def test_other_comments_go_on_pages_without_scripts_only():
     ],
 )
 def test_constructs_mean_the_same(kept):
-    from adaptc.html.document import same_dom
+    from adaptc.formats.html.document import same_dom
 
     given = HEAD + kept + '<p class="a">x</p>'
     assert same_dom(given, whole(given))
@@ -114,7 +114,7 @@ def test_a_fragment_stays_a_fragment():
 
 
 def test_xhtml_that_is_served_as_xml_is_no_page():
-    from adaptc import media
+    from adaptc.core import media
 
     site = SmallSite({"a.xhtml": '<html xmlns="http://www.w3.org/1999/xhtml"><body class="x"/></html>'})
     assert site.site.sources["a.xhtml"].media_type == media.XHTML

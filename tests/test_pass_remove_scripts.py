@@ -8,7 +8,7 @@ import re
 import pytest
 from small_site import SmallSite
 
-from adaptc.pipeline import BY_NAME, Step
+from adaptc.compile.pipeline import BY_NAME, Step
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 # What it costs pays for all that the pass may write

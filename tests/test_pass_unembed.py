@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.pipeline import BY_NAME, Step
+from adaptc.compile.pipeline import BY_NAME, Step
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 STEPS = (Step(BY_NAME["unembed"], {}),)

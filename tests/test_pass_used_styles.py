@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc import media
-from adaptc.passes.view import Settings
-from adaptc.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
-from adaptc.rulebook import load_levels
+from adaptc.compile.passes.view import Settings
+from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
+from adaptc.config.rulebook import load_levels
+from adaptc.core import media
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.passes.deferred import Deferred, function_of
-from adaptc.pipeline import KNOWN_PASSES, PASSES, modules_of
-from adaptc.rulebook import load_levels
+from adaptc.compile.passes.deferred import Deferred, function_of
+from adaptc.compile.pipeline import KNOWN_PASSES, PASSES, modules_of
+from adaptc.config.rulebook import load_levels
 
 _KINDS = ("asset", "alternate", "edit", "whole", "text", "beside", "prepare")
 
@@ -45,4 +45,4 @@ def test_the_modules_of_a_level() -> None:
     levels = load_levels(known_passes=KNOWN_PASSES)
     assert modules_of([levels["full"]]) == []
     found = modules_of([levels["full"], levels["lossless"]])
-    assert {"adaptc.passes.alternates", "adaptc.passes.inline_styles"} <= set(found)
+    assert {"adaptc.compile.passes.alternates", "adaptc.compile.passes.inline_styles"} <= set(found)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from access_log import line
 
-from adaptc import media
-from adaptc.accesslog.parser import compile_format
-from adaptc.analyse.popularity import (
+from adaptc.compile.analyse.popularity import (
     count_paths,
     joined,
     measured,
@@ -17,8 +15,10 @@ from adaptc.analyse.popularity import (
     ranked,
     site_finder,
 )
-from adaptc.site import Site, Source
-from adaptc.urls import SiteAddress
+from adaptc.core import media
+from adaptc.core.urls import SiteAddress
+from adaptc.formats.accesslog.parser import compile_format
+from adaptc.site.site import Site, Source
 
 FILES = (
     "index.html",

@@ -17,12 +17,12 @@ import pytest
 from browser import Browser
 from built_site import BuiltSite
 
-from adaptc.codings import decode
-from adaptc.diagnostics import UsageError
-from adaptc.preview.choice import acceptable, is_plain
-from adaptc.preview.counts import Count, Request, opens_page
-from adaptc.preview.panes import Pane, is_own_host, pane_of
-from adaptc.preview.server import PreviewServer
+from adaptc.core.diagnostics import UsageError
+from adaptc.formats.codings import decode
+from adaptc.workflow.preview.choice import acceptable, is_plain
+from adaptc.workflow.preview.counts import Count, Request, opens_page
+from adaptc.workflow.preview.panes import Pane, is_own_host, pane_of
+from adaptc.workflow.preview.server import PreviewServer
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <link rel=stylesheet href=/site.css>\n"
 BODY = "<body>\n  <p>" + "words and words " * 200 + "</p>\n  <a href=/deep/>Deeper</a>\n</body>\n</html>\n"

@@ -12,12 +12,12 @@ import pytest
 from report_figures import PATHS, found, level, pages_of, site
 from selectolax.lexbor import LexborHTMLParser
 
-from adaptc.emit import tally
-from adaptc.emit.axes import count_ticks, log_axis
-from adaptc.emit.figures import PageFigures, TrafficFigures, capacity_factor
-from adaptc.emit.report import FIRST_ROWS, render_report, stream_report
-from adaptc.emit.tally import foremost, tally_pages
-from adaptc.model import Action
+from adaptc.core.model import Action
+from adaptc.report import tally
+from adaptc.report.axes import count_ticks, log_axis
+from adaptc.report.figures import PageFigures, TrafficFigures, capacity_factor
+from adaptc.report.report import FIRST_ROWS, render_report, stream_report
+from adaptc.report.tally import foremost, tally_pages
 
 HOSTILE = (
     "<script>alert(1)</script>.html",

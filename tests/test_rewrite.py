@@ -7,13 +7,13 @@ import re
 import pytest
 from small_site import SmallSite, steps_named
 
-from adaptc import media
-from adaptc.html.document import parse
-from adaptc.html.edit import Editor
-from adaptc.html.markup import Minified
-from adaptc.model import Action
-from adaptc.passes.page import Report
-from adaptc.pipeline import Pass, Step
+from adaptc.compile.passes.page import Report
+from adaptc.compile.pipeline import Pass, Step
+from adaptc.core import media
+from adaptc.core.model import Action
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.markup import Minified
 
 PAGES = frozenset({media.HTML})
 TEXT = (
@@ -123,7 +123,7 @@ def test_a_text_pass_that_gives_no_shorter_text_is_ignored():
 
 def test_the_pass_that_makes_the_page_dearer_is_dropped():
     done = rewrite(shorter(), growing(), idle())
-    assert done.demoted == ["growing"] and ids(done) == ["pass-dearer"]
+    assert done.demoted == ["growing"] and ids(done) == ["pass-larger"]
     assert "bytes more, compressed" in done.diagnostics[0].message
     assert b"data-x" not in done.content and b"and more" not in done.content
 
@@ -153,7 +153,7 @@ def test_a_page_may_grow_by_what_it_takes_in():
 
 def test_a_file_that_the_page_still_loads_does_not_count_as_saved():
     done = rewrite(inliner(), page=TEXT.replace("<title>", LINK * 2 + "<title>"), **{"a.css": SHEET})
-    assert done.demoted == ["inliner"] and ids(done) == ["pass-dearer"]
+    assert done.demoted == ["inliner"] and ids(done) == ["pass-larger"]
 
 
 def test_fewer_characters_that_compress_worse_are_no_gain():
@@ -164,7 +164,7 @@ def test_fewer_characters_that_compress_worse_are_no_gain():
         return re.sub("abcdefghijklmnopqrstuvwxyz", lambda _: f"{next(letters) * 7919**5 % 10**16:016}", given)
 
     done = rewrite(text("scrambled", scrambled), page=page)
-    assert done.content is None and ids(done) == ["pass-dearer"]
+    assert done.content is None and ids(done) == ["pass-larger"]
 
 
 def test_a_pass_whose_edits_are_refused_is_dropped():
@@ -184,7 +184,7 @@ def test_a_page_written_anew_is_said_with_the_passes_that_changed_it():
     page = f"<!doctype html><meta charset=utf-8><title>T</title><!--{NOISE}--><p title=x>a<table><tr><td>b</table>"
     implied = edits("implied", lambda editor: editor.set_attribute(first(editor, "tbody"), "id", "x"))
     done = rewrite(idle(), implied, shorter(), text("cut", lambda given: re.sub("<!--.*?-->", "", given)), page=page)
-    assert ids(done) == ["edit-serialised"] and done.demoted == []
+    assert ids(done) == ["page-reserialized"] and done.demoted == []
     assert "pass implied, shorter was applied" in done.diagnostics[0].message
 
 
@@ -215,7 +215,7 @@ def test_a_template_source_is_left_alone():
 
 def test_a_page_that_does_not_survive_its_encoding_is_left_alone():
     done = SmallSite({"index.html": b"<meta charset=utf-8><p title=x>\xff\xfe\xfa"}).rewrite(steps=(shorter(),))
-    assert done.content is None and ids(done) == ["encoding-unreversible"]
+    assert done.content is None and ids(done) == ["encoding-irreversible"]
 
 
 def test_the_shipped_passes_give_the_same_result_twice():
@@ -266,7 +266,7 @@ def test_a_page_that_loads_less_says_what_it_still_loads():
 def test_a_page_may_grow_by_what_it_loads_no_more():
     words = [chr(0x4E00 + 37 * index % 20000) for index in range(4000)]  # 3 bytes each, and few repeat
     assert judged("words", without("img", after="".join(words[:500]))).demoted == []
-    assert ids(judged("words", without("img", after="".join(words)))) == ["pass-dearer"]
+    assert ids(judged("words", without("img", after="".join(words)))) == ["pass-larger"]
 
 
 @pytest.mark.parametrize("promise", ["words", "article"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.config import Config
-from adaptc.diagnostics import UsageError
-from adaptc.pipeline import KNOWN_PASSES
-from adaptc.rulebook import Level, Option, PassTable, choose_levels, load_levels
-from adaptc.tomlsource import TomlSource, parse_toml
+from adaptc.compile.pipeline import KNOWN_PASSES
+from adaptc.config.config import Config
+from adaptc.config.rulebook import Level, Option, PassTable, choose_levels, load_levels
+from adaptc.config.toml import TomlSource, parse_toml
+from adaptc.core.diagnostics import UsageError
 
 
 def overrides(text: str) -> TomlSource:

@@ -14,15 +14,15 @@ from PIL import Image
 
 import adaptc
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
-from adaptc.emit.figures import PageFigures
-from adaptc.engine.progress import Silent
-from adaptc.screenshots.chromium import Answer, BrowserError, find_chromium, running
-from adaptc.screenshots.picture import LARGEST, small_picture
-from adaptc.screenshots.sample import sample_pages
-from adaptc.screenshots.take import HEIGHT, WIDTH, Trees, take_screenshots
-from adaptc.screenshots.tree import level_server
-from adaptc.site import Site, Source
-from adaptc.urls import SiteAddress
+from adaptc.compile.engine.progress import Silent
+from adaptc.core.urls import SiteAddress
+from adaptc.report.figures import PageFigures
+from adaptc.report.screenshots.chromium import Answer, BrowserError, find_chromium, running
+from adaptc.report.screenshots.picture import LARGEST, small_picture
+from adaptc.report.screenshots.sample import sample_pages
+from adaptc.report.screenshots.take import HEIGHT, WIDTH, Trees, take_screenshots
+from adaptc.report.screenshots.tree import level_server
+from adaptc.site.site import Site, Source
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptc.script import (
+from adaptc.formats.script import (
     for_script_element,
     introspects,
     is_javascript_type,
@@ -19,10 +19,10 @@ from adaptc.script import (
     touches_sources,
     writes_document,
 )
-from adaptc.script.essence import essence
-from adaptc.script.images import awaits_address, changes_images, loads_lazily
-from adaptc.script.spelling import unescaped
-from adaptc.script.tokens import Kind, tokenize
+from adaptc.formats.script.essence import essence
+from adaptc.formats.script.images import awaits_address, changes_images, loads_lazily
+from adaptc.formats.script.spelling import unescaped
+from adaptc.formats.script.tokens import Kind, tokenize
 
 
 def kinds(text, kind):

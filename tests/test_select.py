@@ -14,10 +14,10 @@ from access_log import line, write_log
 from built_site import BuiltSite
 
 import adaptc
-from adaptc.config import load_config
-from adaptc.diagnostics import UsageError
-from adaptc.engine.reasons import NeverBuilt
-from adaptc.explain import explain
+from adaptc.compile.engine.reasons import NeverBuilt
+from adaptc.config.config import load_config
+from adaptc.core.diagnostics import UsageError
+from adaptc.report.explain import explain
 
 WORDS = "<p>Some words of the page, and some more of them.</p>\n" * 9
 LEVEL = '[levels.words]\nextends = "lossless"\nnumber = 2\npromise = "words"\n'

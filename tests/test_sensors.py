@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.runtime.sensors.cpu import (
+from adaptc.daemons.sensors.cpu import (
     CpuCount,
     HostCpu,
     busy_share,
@@ -15,11 +15,11 @@ from adaptc.runtime.sensors.cpu import (
     parse_cpu_stat,
     parse_proc_stat,
 )
-from adaptc.runtime.sensors.panel import Panel, Reading, difference
-from adaptc.runtime.sensors.pressure import HOST, Pressure, open_pressure, parse_pressure
-from adaptc.runtime.sensors.sample import Sample
-from adaptc.runtime.sensors.status_page import ServerStatus, parse_status
-from adaptc.runtime.sensors.tcp import PassiveOpens, parse_snmp
+from adaptc.daemons.sensors.panel import Panel, Reading, difference
+from adaptc.daemons.sensors.pressure import HOST, Pressure, open_pressure, parse_pressure
+from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
+from adaptc.daemons.sensors.tcp import PassiveOpens, parse_snmp
 
 PROC_STAT = "cpu  100 5 45 800 40 2 8 0 30 0\ncpu0 100 5 45 800 40 2 8 0 30 0\nintr 1\n"
 SNMP = """Ip: Forwarding DefaultTTL

@@ -9,10 +9,10 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.cli.main import run
-from adaptc.diagnostics import UsageError
-from adaptc.emit.serve.action_check import MalformedError, check_table, parse_line
-from adaptc.emit.serve.actions import Entry, table_line
-from adaptc.emit.serve.emitter import check_actions, emit
+from adaptc.core.diagnostics import UsageError
+from adaptc.serve.action_check import MalformedError, check_table, parse_line
+from adaptc.serve.actions import Entry, table_line
+from adaptc.serve.emitter import check_actions, emit
 
 PAGE = (
     "<!DOCTYPE html>\n<html lang=en>\n<head><title>A</title></head>\n<body>\n"

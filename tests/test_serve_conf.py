@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
-from adaptc.config import FRESHNESS, Config, ServeConfig, SiteConfig
-from adaptc.diagnostics import UsageError
-from adaptc.emit.serve import statedir
-from adaptc.emit.serve.apache import count_skips
-from adaptc.emit.serve.built import Built
-from adaptc.emit.serve.configuration import render
-from adaptc.emit.serve.emitter import emit
-from adaptc.emit.serve.policy import Policy, identifier, make_policy
-from adaptc.rulebook import Level
+from adaptc.config.config import FRESHNESS, Config, ServeConfig, SiteConfig
+from adaptc.config.rulebook import Level
+from adaptc.core.diagnostics import UsageError
+from adaptc.serve import statedir
+from adaptc.serve.apache import count_skips
+from adaptc.serve.built import Built
+from adaptc.serve.configuration import render
+from adaptc.serve.emitter import emit
+from adaptc.serve.policy import Policy, identifier, make_policy
 
 LEVELS = {
     name: Level(name, number, name, promise)

@@ -16,7 +16,7 @@ import servers
 from built_site import BuiltSite
 from served_site import POORER, ServedSite, decoded
 
-from adaptc.emit.serve import statedir
+from adaptc.serve import statedir
 
 pytestmark = pytest.mark.servers
 

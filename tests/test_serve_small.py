@@ -19,9 +19,9 @@ from served_site import POORER, ServedSite
 from servers import Server
 
 from adaptc.cli.main import run
-from adaptc.diagnostics import UsageError
-from adaptc.emit.serve import quoting
-from adaptc.emit.serve.emitter import emit
+from adaptc.core.diagnostics import UsageError
+from adaptc.serve import quoting
+from adaptc.serve.emitter import emit
 
 LINES = "<p>words</p>\n\n" * 99
 PAGE = f"<!DOCTYPE html>\n<html lang=en>\n<head><title>A page</title></head>\n<body>\n{LINES}</body></html>"

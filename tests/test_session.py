@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite, files_below
 
-from adaptc.api import bring_up_to_date, engine_of
-from adaptc.engine.builder import Builder
-from adaptc.engine.building import Admission
-from adaptc.engine.gate import Gate, Owed
-from adaptc.engine.progress import Silent
-from adaptc.engine.session import Session, Unusual
-from adaptc.engine.state import State
+from adaptc.compile.engine.builder import Builder
+from adaptc.compile.engine.building import Admission
+from adaptc.compile.engine.gate import Gate, Owed
+from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.session import Session, Unusual
+from adaptc.compile.engine.state import State
+from adaptc.workflow.api import bring_up_to_date, engine_of
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="{1}one.css">\n'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.site import Site, Source
-from adaptc.urls import Reach, SiteAddress
+from adaptc.core.urls import Reach, SiteAddress
+from adaptc.site.site import Site, Source
 
 PATHS = ("index.html", "a/index.htm", "a/index.html", "b/c/page.html", "dir.d/x")
 SITE = Site.of({path: Source("", 0, "text/html") for path in PATHS}, SiteAddress(), ("index.html", "index.htm"))

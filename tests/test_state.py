@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.analyse.facts import Facts
-from adaptc.diagnostics import Location, diagnose
-from adaptc.engine import state as state_module
-from adaptc.engine.changes import Changes, compare_files, stale_units
-from adaptc.engine.reasons import (
+from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.engine import state as state_module
+from adaptc.compile.engine.changes import Changes, compare_files, stale_units
+from adaptc.compile.engine.reasons import (
     DecisionChanged,
     DependencyChanged,
     InputChanged,
@@ -24,10 +23,11 @@ from adaptc.engine.reasons import (
     Reason,
     RecipeChanged,
 )
-from adaptc.engine.results import Output, UnitResult
-from adaptc.engine.state import State, as_sources, is_damage, system_error
-from adaptc.model import Action, Resource
-from adaptc.site import Source
+from adaptc.compile.engine.results import Output, UnitResult
+from adaptc.compile.engine.state import State, as_sources, is_damage, system_error
+from adaptc.core.diagnostics import Location, diagnose
+from adaptc.core.model import Action, Resource
+from adaptc.site.site import Source
 
 STRANGE = os.fsdecode(b"latin-\xe9\n'\".html")
 SAID = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.digest import digest_bytes
-from adaptc.engine.store import Store
+from adaptc.compile.engine.store import Store
+from adaptc.core.digest import digest_bytes
 
 
 @pytest.fixture

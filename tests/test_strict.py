@@ -17,15 +17,15 @@ from built_site import BuiltSite, files_below
 from served_site import ServedSite, decoded
 from servers import Server
 
-from adaptc.api import bring_up_to_date, engine_of
-from adaptc.diagnostics import UsageError
-from adaptc.emit.serve.emitter import emit
-from adaptc.engine.gate import Gate
-from adaptc.engine.progress import Silent
-from adaptc.engine.session import Session
-from adaptc.engine.state import State
-from adaptc.engine.times import SourceTimes
-from adaptc.model import Resource
+from adaptc.compile.engine.gate import Gate
+from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.session import Session
+from adaptc.compile.engine.state import State
+from adaptc.compile.engine.times import SourceTimes
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.model import Resource
+from adaptc.serve.emitter import emit
+from adaptc.workflow.api import bring_up_to_date, engine_of
 
 LINES = "<p>words</p>\n\n" * 99
 PAGE = f"<!DOCTYPE html>\n<html lang=en>\n<head><title>A page</title></head>\n<body>\n{LINES}</body></html>"

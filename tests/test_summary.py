@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from report_figures import found, level, site
 
-from adaptc.emit.figures import capacity_factor
-from adaptc.emit.quantities import written_bytes, written_saving
-from adaptc.emit.summary import columns_of, render_summary
+from adaptc.report.figures import capacity_factor
+from adaptc.report.quantities import written_bytes, written_saving
+from adaptc.report.summary import columns_of, render_summary
 
 
 def table(text: str) -> list[str]:
@@ -81,9 +81,9 @@ def test_counts_diagnostics_the_gravest_first():
 
 
 def test_counts_notes_without_listing_them():
-    text = render_summary(site(diagnostics=(found("image-left", 41, "a.gif", reason="moves"),)))
+    text = render_summary(site(diagnostics=(found("image-unchanged", 41, "a.gif", reason="moves"),)))
     assert "Diagnostics: 41 notes" in text
-    assert "image-left" not in text
+    assert "image-unchanged" not in text
 
 
 def test_says_when_nothing_was_found_and_where_to_look():

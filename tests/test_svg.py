@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.model import Role
-from adaptc.svg import clean_svg, svg_references
-from adaptc.svg.path import shorten_path
+from adaptc.core.model import Role
+from adaptc.formats.svg import clean_svg, svg_references
+from adaptc.formats.svg.path import shorten_path
 
 HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9">'
 TEMPLATE = b"<?xml version='1.0' encoding='UTF-8'?>\n" + HEAD + b"\n %s\n</svg>\n"
@@ -112,15 +112,17 @@ def test_what_is_not_well_formed_is_left(content: bytes) -> None:
 def test_what_could_see_the_difference_is_left(inside: bytes, reason: str) -> None:
     result = clean_svg(TEMPLATE % inside, "a.svg")
     assert result.content is None
-    assert [str(found) for found in result.diagnostics] == [f"a.svg: note: is copied as it is: {reason} [svg-left]"]
+    assert [str(found) for found in result.diagnostics] == [
+        f"a.svg: note: is copied as it is: {reason} [svg-unchanged]"
+    ]
 
 
 def test_a_style_sheet_another_root_and_another_encoding_are_left() -> None:
-    assert findings(b'<?xml-stylesheet href="a.css"?>' + HEAD + b"</svg>") == ["svg-left"]
-    assert findings(b"<html/>") == ["svg-left"]
-    assert findings(b'<?xml version="1.0" encoding="ISO-8859-1"?>' + HEAD + b"</svg>") == ["svg-left"]
+    assert findings(b'<?xml-stylesheet href="a.css"?>' + HEAD + b"</svg>") == ["svg-unchanged"]
+    assert findings(b"<html/>") == ["svg-unchanged"]
+    assert findings(b'<?xml version="1.0" encoding="ISO-8859-1"?>' + HEAD + b"</svg>") == ["svg-unchanged"]
     assert findings(('<?xml version="1.0" encoding="UTF-16"?>' + HEAD.decode() + "</svg>").encode("utf-16")) == [
-        "svg-left"
+        "svg-unchanged"
     ]
 
 

@@ -18,15 +18,15 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.runtime.guard import Guard, watch
-from adaptc.runtime.override import Override, clear_override, read_override, write_override
-from adaptc.runtime.reporter import Reporter
-from adaptc.runtime.run_directory import DaemonBusy, RunDirectory
-from adaptc.runtime.sensors.cpu import CpuCount
-from adaptc.runtime.sensors.panel import Panel
-from adaptc.runtime.status import live
-from adaptc.runtime.switch.daemon import Surroundings, SwitchDaemon
-from adaptc.runtime.switch.settings import SwitchSettings
+from adaptc.daemons.guard import Guard, watch
+from adaptc.daemons.override import Override, clear_override, read_override, write_override
+from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.run_directory import DaemonBusy, RunDirectory
+from adaptc.daemons.sensors.cpu import CpuCount
+from adaptc.daemons.sensors.panel import Panel
+from adaptc.daemons.status import live
+from adaptc.daemons.switch.daemon import Surroundings, SwitchDaemon
+from adaptc.daemons.switch.settings import SwitchSettings
 
 
 @dataclass
@@ -100,7 +100,7 @@ def test_all_samples_in_the_audit_on_demand(tmp_path: Path) -> None:
 
 
 def test_an_audit_that_is_full_begins_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptc.runtime.audit._LARGEST", 100)
+    monkeypatch.setattr("adaptc.daemons.audit._LARGEST", 100)
     for number in range(5):
         bench.reporter.decision(number, "remark", "a rule of some length to fill the file")
     assert (bench.run.path / "audit-switch.jsonl.1").stat().st_size > 100
@@ -147,7 +147,7 @@ def test_a_full_disk_costs_records_not_control(bench: Bench, monkeypatch: pytest
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adaptc.runtime.audit.os.write", full)
+    monkeypatch.setattr("adaptc.daemons.audit.os.write", full)
     monkeypatch.setattr(RunDirectory, "write_json", full)
     assert bench.let(0.95, 2)
     assert bench.reporter.failures > 1

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from adaptc.runtime.sensors.sample import Sample
-from adaptc.runtime.switch.gopshtein import Gopshtein, GopshteinState
-from adaptc.runtime.switch.policy import Force, Mode, Overridden, Policy, Remark, SetMode, step
-from adaptc.runtime.switch.steady import Steady
+from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.switch.gopshtein import Gopshtein, GopshteinState
+from adaptc.daemons.switch.policy import Force, Mode, Overridden, Policy, Remark, SetMode, step
+from adaptc.daemons.switch.steady import Steady
 
 NORMAL, OPTIMIZED = Mode.NORMAL, Mode.OPTIMIZED
 

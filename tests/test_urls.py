@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptc.diagnostics import UsageError
-from adaptc.urls import NOWHERE, Reach, SiteAddress, document_base, join, quote_path, relative_url, unquote_path
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.urls import NOWHERE, Reach, SiteAddress, document_base, join, quote_path, relative_url, unquote_path
 
 HERE = SiteAddress("https://example.org/docs/")
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.emit.serve.emitter import emit
-from adaptc.engine.progress import Silent
-from adaptc.proof.races import Race
-from adaptc.proof.tally import Tally
-from adaptc.proof.verify import Extent, verify_started
+from adaptc.compile.engine.progress import Silent
+from adaptc.serve.emitter import emit
+from adaptc.serve.verify.races import Race
+from adaptc.serve.verify.tally import Tally
+from adaptc.serve.verify.verify import Extent, verify_started
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))

@@ -21,19 +21,19 @@ import pytest
 from built_site import BuiltSite
 from watched_site import WAIT, save, watched
 
-from adaptc.api import engine_of
 from adaptc.cli.status import status_text
-from adaptc.engine.changes import aliases_of
-from adaptc.engine.gate import Gate
-from adaptc.engine.progress import Silent
-from adaptc.engine.state import State as EngineState
-from adaptc.runtime.run_directory import RunDirectory
-from adaptc.runtime.status import DaemonStatus, live
-from adaptc.watch import driver
-from adaptc.watch.driver import Surroundings, Watcher
-from adaptc.watch.journal import Journal
-from adaptc.watch.keeper import Work
-from adaptc.watch.machine import (
+from adaptc.compile.engine.changes import aliases_of
+from adaptc.compile.engine.gate import Gate
+from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.state import State as EngineState
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.status import DaemonStatus, live
+from adaptc.workflow.api import engine_of
+from adaptc.workflow.watch import driver
+from adaptc.workflow.watch.driver import Surroundings, Watcher
+from adaptc.workflow.watch.journal import Journal
+from adaptc.workflow.watch.keeper import Work
+from adaptc.workflow.watch.machine import (
     BuildChanged,
     BuildSite,
     Command,
@@ -53,9 +53,9 @@ from adaptc.watch.machine import (
     Timing,
     step,
 )
-from adaptc.watch.notice import Notice
-from adaptc.watch.observing import Observing
-from adaptc.watch.standing import Standing
+from adaptc.workflow.watch.notice import Notice
+from adaptc.workflow.watch.observing import Observing
+from adaptc.workflow.watch.standing import Standing
 
 PAGE = '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="/one.css">\n<p>  {0}\n'
 FILES = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from test_select import PopularSite
 
-from adaptc.emit.figures import LevelFigures, TrafficFigures, capacity_factor
-from adaptc.emit.summary import render_summary
+from adaptc.report.figures import LevelFigures, TrafficFigures, capacity_factor
+from adaptc.report.summary import render_summary
 
 
 @pytest.fixture

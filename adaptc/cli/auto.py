@@ -13,8 +13,8 @@ from adaptc.cli.render import print_text
 @output_option
 def auto(frame: Frame, output: Path | None) -> None:
     """Let the daemons decide again, after adaptc force."""
-    from adaptc.runtime.override import clear_override
-    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.daemons.override import clear_override
+    from adaptc.daemons.run_directory import RunDirectory
 
     run = RunDirectory.of(existing_output(frame.load({"output": output})))
     print_text("automatic again" if clear_override(run) else "nothing was forced", frame)

@@ -15,13 +15,13 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
 from adaptc.cli.site_options import overrides, site_options
-from adaptc.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.api import BuildResult, Plan
-    from adaptc.config import Config
+    from adaptc.compile.engine.reasons import Reason
+    from adaptc.config.config import Config
     from adaptc.crawl.crawl import CrawlResult
-    from adaptc.engine.reasons import Reason
+    from adaptc.workflow.api import BuildResult, Plan
 
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
 
@@ -75,8 +75,8 @@ class _Shown:
 
 
 def _build_fetched(frame: Frame, source: str, asked: dict[str, Any], shown: _Shown, dry_run: bool) -> ExitCode:
-    from adaptc.api import refuse_strangers
     from adaptc.crawl.crawl import CrawlBusy
+    from adaptc.workflow.api import refuse_strangers
 
     config = frame.load(asked)
     if dry_run:
@@ -97,9 +97,9 @@ def _build_fetched(frame: Frame, source: str, asked: dict[str, Any], shown: _Sho
 
 
 def _build(frame: Frame, config: Config, shown: _Shown) -> ExitCode:
-    from adaptc.api import OutputBusy
-    from adaptc.api import build as run
     from adaptc.cli.progress import watching
+    from adaptc.workflow.api import OutputBusy
+    from adaptc.workflow.api import build as run
 
     try:
         with watching(frame) as progress:
@@ -119,7 +119,7 @@ def _build(frame: Frame, config: Config, shown: _Shown) -> ExitCode:
 
 
 def _show(frame: Frame, result: BuildResult, config: Config) -> None:
-    from adaptc.emit.summary import render_summary
+    from adaptc.report.summary import render_summary
 
     width = shutil.get_terminal_size((100, 24)).columns
     colored = frame.is_colored(sys.stdout)
@@ -129,7 +129,7 @@ def _show(frame: Frame, result: BuildResult, config: Config) -> None:
 
 
 def _dry_run(frame: Frame, config: Config) -> ExitCode:
-    from adaptc.api import plan
+    from adaptc.workflow.api import plan
 
     planned = plan(config)
     if frame.format == "json":

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.cli.frame import Frame
-from adaptc.config import MIRRORS
-from adaptc.load.mirror import mirrored
+from adaptc.config.config import MIRRORS
+from adaptc.site.mirror import mirrored
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
+    from adaptc.config.config import Config
     from adaptc.crawl.crawl import CrawlResult
 
 

@@ -11,12 +11,12 @@ import click
 
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.capacity.ladder import Delays, Rung, RungCapacity
-    from adaptc.capacity.utilization import Cost
-    from adaptc.config import Config
+    from adaptc.config.config import Config
+    from adaptc.serve.capacity.ladder import Delays, Rung, RungCapacity
+    from adaptc.serve.capacity.utilization import Cost
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ def capacity(
     cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
     the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
     """
-    from adaptc.capacity.manifest_ladder import ladder_of
+    from adaptc.serve.capacity.manifest_ladder import ladder_of
 
     overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
     config = frame.load(overrides)
@@ -72,13 +72,13 @@ def capacity(
 
 
 def _cost(config: Config, rejection_ms: float) -> Cost:
-    from adaptc.capacity.utilization import Cost
+    from adaptc.serve.capacity.utilization import Cost
 
     return Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000, rejection_ms / 1000)
 
 
 def _given(text: str) -> Rung:
-    from adaptc.capacity.ladder import Rung
+    from adaptc.serve.capacity.ladder import Rung
 
     name, _, figures = text.partition("=")
     requests, _, kilobytes = figures.partition(",")
@@ -106,7 +106,7 @@ def _built(config: Config, read: Callable[[Mapping[str, Any]], T]) -> T:
 
 
 def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
-    from adaptc.capacity.ladder import capacities
+    from adaptc.serve.capacity.ladder import capacities
 
     return {
         "request_ms": round(cost.request * 1000, 6),
@@ -131,7 +131,7 @@ def _level_record(found: RungCapacity) -> dict[str, Any]:
 def _load_record(
     ladder: Sequence[Rung], cost: Cost, bound: float, load: float, workers: int, line: float | None
 ) -> dict[str, Any]:
-    from adaptc.capacity.ladder import delays, mixture
+    from adaptc.serve.capacity.ladder import delays, mixture
 
     bits = line * 1e6 if line else None
     m = mixture(ladder, cost, load, bound)
@@ -163,8 +163,8 @@ def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
 
 def _clients_record(config: Config | None) -> dict[str, Any]:
     """Return the paper's savings by client and server, and where the pages of the build stand among its buckets."""
-    from adaptc.capacity.manifest_ladder import buckets_of
-    from adaptc.capacity.page_time import ACTIONS, SAVINGS
+    from adaptc.serve.capacity.manifest_ladder import buckets_of
+    from adaptc.serve.capacity.page_time import ACTIONS, SAVINGS
 
     pairs = {
         name: {"seconds": one.base, **dict(zip(ACTIONS, one.percent, strict=True))} for name, one in SAVINGS.items()

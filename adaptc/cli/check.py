@@ -17,12 +17,12 @@ from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, 
 from adaptc.cli.site_options import overrides, site_options
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
-    from adaptc.diagnostics import Diagnostic
-    from adaptc.freshness.budgets import Budget
-    from adaptc.freshness.check import Verdict
-    from adaptc.freshness.formats.problem import Problem
-    from adaptc.freshness.growth import Growth
+    from adaptc.config.config import Config
+    from adaptc.core.diagnostics import Diagnostic
+    from adaptc.workflow.check.budgets import Budget
+    from adaptc.workflow.check.check import Verdict
+    from adaptc.workflow.check.formats.problem import Problem
+    from adaptc.workflow.check.growth import Growth
 
 # Rows of the table of pages that became heavier
 _MOST_PAGES = 10
@@ -64,10 +64,10 @@ def check(frame: Frame, mode: str, fix: bool, baseline: Path | None, **site: Any
 
 
 def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome | None:
-    from adaptc.api import OutputBusy
     from adaptc.cli.progress import watching
-    from adaptc.freshness.check import check as run
-    from adaptc.freshness.check import repair
+    from adaptc.workflow.api import OutputBusy
+    from adaptc.workflow.check.check import check as run
+    from adaptc.workflow.check.check import repair
 
     budgets = _budgets(config)
     verdict = run(config, every_file=every_file)
@@ -85,21 +85,21 @@ def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline
 def _budgets(config: Config) -> tuple[Budget, ...]:
     if not config.budgets.values:
         return ()
-    from adaptc.api import configured_levels
-    from adaptc.freshness.budgets import read_budgets
+    from adaptc.workflow.api import configured_levels
+    from adaptc.workflow.check.budgets import read_budgets
 
     return read_budgets(config.budgets, [level.name for level in configured_levels(config)])
 
 
 def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> _Outcome:
     """Hold the pages of the manifest against the budgets; without a manifest there is nothing to weigh."""
-    from adaptc.catalogue import MANIFEST
+    from adaptc.report.catalogue import MANIFEST
 
     if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
         return _Outcome(verdict, (), ())
-    from adaptc.freshness.budgets import exceeded, outgrown
-    from adaptc.freshness.growth import growth
-    from adaptc.freshness.weights import read_weights
+    from adaptc.workflow.check.budgets import exceeded, outgrown
+    from adaptc.workflow.check.growth import growth
+    from adaptc.workflow.check.weights import read_weights
 
     now = read_weights(config.output)
     rows = growth(read_weights(baseline), now) if baseline else []
@@ -133,8 +133,8 @@ def _level_table(verdict: Verdict) -> str:
 
 def _growth_table(rows: tuple[Growth, ...]) -> str:
     """Return what became heavier: the means of levels, and the pages that grew most."""
-    from adaptc.diagnostics import printable
-    from adaptc.freshness.weights import written
+    from adaptc.core.diagnostics import printable
+    from adaptc.workflow.check.weights import written
 
     means = [row for row in rows if row.path is None]
     pages = [row for row in rows if row.path is not None]
@@ -177,7 +177,7 @@ def _finite(percent: float) -> float | None:
 
 
 def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
-    from adaptc.freshness.formats.problem import Problem, file_name
+    from adaptc.workflow.check.formats.problem import Problem, file_name
 
     docroot = config.docroot or Path()
     for one in outcome.verdict.findings:
@@ -188,20 +188,20 @@ def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
 
 
 def _print_junit(outcome: _Outcome, _frame: Frame, config: Config) -> None:
-    from adaptc.freshness.formats.junit import junit
+    from adaptc.workflow.check.formats.junit import junit
 
     click.echo(junit(_problems(outcome, config), outcome.verdict.fresh))
 
 
 def _print_github(outcome: _Outcome, _frame: Frame, config: Config) -> None:
-    from adaptc.freshness.formats.github import workflow_commands
+    from adaptc.workflow.check.formats.github import workflow_commands
 
     for line in workflow_commands(_problems(outcome, config), _sentence(outcome)):
         click.echo(line)
 
 
 def _print_sarif(outcome: _Outcome, _frame: Frame, config: Config) -> None:
-    from adaptc.freshness.formats.sarif import sarif
+    from adaptc.workflow.check.formats.sarif import sarif
 
     click.echo(sarif(_problems(outcome, config)))
 

@@ -14,10 +14,10 @@ from adaptc.cli.daemon import busy, daemon_options, existing_output, owned, say,
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.runtime.classify.settings import ClassifySettings
+    from adaptc.daemons.classify.settings import ClassifySettings
 
 _LOG = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
@@ -43,8 +43,8 @@ def classify(
     embedded object were asked for. The class of each client and network goes to the tables in DIR/run by which the
     server's configuration picks a level.
     """
-    from adaptc.runtime.classify.settings import CHECKS, ClassifySettings
-    from adaptc.runtime.settings import read_settings
+    from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
+    from adaptc.daemons.settings import read_settings
 
     config = frame.load({"output": output})
     settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), given)
@@ -57,10 +57,10 @@ def classify(
 
 
 def _run(frame: Frame, settings: ClassifySettings, output: Path, metrics: int | None, dry_run: bool) -> ExitCode:
-    from adaptc.runtime.classify.daemon import ClassifyDaemon
-    from adaptc.runtime.loop import run as drive
-    from adaptc.runtime.reporter import Reporter
-    from adaptc.runtime.run_directory import DaemonBusy, RunDirectory
+    from adaptc.daemons.classify.daemon import ClassifyDaemon
+    from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.reporter import Reporter
+    from adaptc.daemons.run_directory import DaemonBusy, RunDirectory
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("classify", [run] if run else [], say(frame))
@@ -74,9 +74,9 @@ def _run(frame: Frame, settings: ClassifySettings, output: Path, metrics: int | 
 
 
 def _replay(frame: Frame, settings: ClassifySettings) -> ExitCode:
-    from adaptc.accesslog.parser import compile_format
-    from adaptc.runtime.classify.daemon import replay
-    from adaptc.runtime.classify.history import read_history
+    from adaptc.daemons.classify.daemon import replay
+    from adaptc.daemons.classify.history import read_history
+    from adaptc.formats.accesslog.parser import compile_format
 
     skipped = [0]
     found = read_history(settings.logs, compile_format(settings.log_format), frozenset(settings.unacted), skipped)
@@ -94,7 +94,7 @@ def _replay(frame: Frame, settings: ClassifySettings) -> ExitCode:
 
 
 def _counts(counts: Counter[str]) -> dict[str, int]:
-    from adaptc.runtime.classify.estimate import CLASSES
+    from adaptc.daemons.classify.estimate import CLASSES
 
     return {name: counts[name] for name in CLASSES}
 

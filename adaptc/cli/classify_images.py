@@ -13,13 +13,13 @@ import click
 
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
-from adaptc.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.analyse.decorations import DecorationRules, ImageUse
-    from adaptc.config import Config
-    from adaptc.fs import Tree
-    from adaptc.site import Site
+    from adaptc.compile.analyse.decorations import DecorationRules, ImageUse
+    from adaptc.config.config import Config
+    from adaptc.core.fs import Tree
+    from adaptc.site.site import Site
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -38,7 +38,7 @@ def classify_images(
     An image is logo, story, content, decoration or ad; decorations and ads are left out of degraded pages. With
     --format jsonl, one JSON object a line: site, page, ref (as written), path, kind, label, score, reasons.
     """
-    from adaptc.load.site import load_site
+    from adaptc.site.load import load_site
 
     config = frame.load({"docroot": docroot})
     rules = _rules(config, own_rules)
@@ -55,7 +55,7 @@ def classify_images(
 
 
 def _rules(config: Config, path: Path | None) -> DecorationRules:
-    from adaptc.analyse.decorations.configured import configured_rules
+    from adaptc.compile.analyse.decorations.configured import configured_rules
 
     return configured_rules(config, path).rules
 
@@ -63,7 +63,7 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
 def _found(
     tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], level: str | None
 ) -> Iterator[ImageUse]:
-    from adaptc.analyse.decorations import classify_site, site_pages
+    from adaptc.compile.analyse.decorations import classify_site, site_pages
 
     if not globs:
         return classify_site(tree, site, rules, None, level)

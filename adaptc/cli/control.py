@@ -24,16 +24,16 @@ from adaptc.cli.daemon import (
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.accesslog.parser import LineParser
-    from adaptc.config import Config
-    from adaptc.runtime.control.daemon import Place
-    from adaptc.runtime.control.machine import Machine
-    from adaptc.runtime.control.meter import Meter
-    from adaptc.runtime.control.settings import ControlSettings, SiteSettings
-    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.config.config import Config
+    from adaptc.daemons.control.daemon import Place
+    from adaptc.daemons.control.machine import Machine
+    from adaptc.daemons.control.meter import Meter
+    from adaptc.daemons.control.settings import ControlSettings, SiteSettings
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.formats.accesslog.parser import LineParser
 
 _LOG = click.Path(dir_okay=False, path_type=Path)
 
@@ -61,8 +61,8 @@ def control(
     (reject) and the number of levels: m = 2.25 gives a quarter of the clients level 3 and the others level 2. With
     [daemons.control.sites.NAME] several sites of one machine are controlled together, each with what it is promised.
     """
-    from adaptc.capacity.utilization import Cost
-    from adaptc.runtime.control.settings import machine_of, read_control
+    from adaptc.daemons.control.settings import machine_of, read_control
+    from adaptc.serve.capacity.utilization import Cost
 
     config = frame.load({"output": output})
     settings, sites = read_control(settings_table(config, "control"), given)
@@ -76,7 +76,7 @@ def control(
 
 
 def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -> dict[str, SiteSettings]:
-    from adaptc.runtime.control.settings import SiteSettings
+    from adaptc.daemons.control.settings import SiteSettings
 
     if not (settings.logs or settings.status_url or replay):
         raise UsageError("name a LOG, or logs or status_url in [daemons.control]")
@@ -92,11 +92,11 @@ def _run(
     dry_run: bool,
     record: Path | None,
 ) -> ExitCode:
-    from adaptc.runtime.control.daemon import ControlDaemon, Surroundings
-    from adaptc.runtime.guard import SILENCE, Guard
-    from adaptc.runtime.loop import run as drive
-    from adaptc.runtime.reporter import Reporter
-    from adaptc.runtime.run_directory import DaemonBusy
+    from adaptc.daemons.control.daemon import ControlDaemon, Surroundings
+    from adaptc.daemons.guard import SILENCE, Guard
+    from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.reporter import Reporter
+    from adaptc.daemons.run_directory import DaemonBusy
 
     places = _places(settings, sites, dry_run)
     runs = [place.run for place in places.values() if place.run]
@@ -114,9 +114,9 @@ def _run(
 
 
 def _places(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, Place]:
-    from adaptc.accesslog.parser import compile_format
-    from adaptc.runtime.control.daemon import Place
-    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.daemons.control.daemon import Place
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.formats.accesslog.parser import compile_format
 
     parser = compile_format(settings.log_format)
     return {
@@ -126,8 +126,8 @@ def _places(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_ru
 
 
 def _meter(site: SiteSettings, parser: LineParser) -> Meter:
-    from adaptc.runtime.control.meter import LogMeter, StatusMeter
-    from adaptc.runtime.sensors.status_page import StatusPage
+    from adaptc.daemons.control.meter import LogMeter, StatusMeter
+    from adaptc.daemons.sensors.status_page import StatusPage
 
     return LogMeter(site.logs, parser) if site.logs else StatusMeter(StatusPage(site.status_url))
 
@@ -138,7 +138,7 @@ def _own(stack: ExitStack, runs: list[RunDirectory]) -> None:
 
 
 def _replay(frame: Frame, machine: Machine, trace: Path) -> ExitCode:
-    from adaptc.runtime.control.trace import read_loads, replay
+    from adaptc.daemons.control.trace import read_loads, replay
 
     names = [site.name for site in machine.sites]
     found = [

@@ -12,7 +12,7 @@ from adaptc.cli.crawl_run import collect_seldom, crawl_code, crawl_record, crawl
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text
-from adaptc.diagnostics import printable
+from adaptc.core.diagnostics import printable
 
 
 @command("crawl", cls=GroupedCommand)

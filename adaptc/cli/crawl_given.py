@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.filters import parse_filter
 from adaptc.crawl.names import NameOptions
 from adaptc.crawl.network import RETRIED, NetworkOptions
 from adaptc.crawl.options import AgainOptions, CrawlOptions, RecordOptions
 from adaptc.crawl.scope import INFINITE, ScopeOptions
 from adaptc.crawl.weburl import credentials_in, parts_of, start_url
-from adaptc.diagnostics import UsageError
 
 _MODES = frozenset({"unix", "windows", "nocontrol", "ascii", "lowercase", "uppercase"})
 

@@ -12,14 +12,14 @@ import click
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame
-from adaptc.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
-    from adaptc.runtime.reporter import Reporter
-    from adaptc.runtime.run_directory import RunDirectory
-    from adaptc.runtime.sensors.cpu import CpuSource
-    from adaptc.tomlsource import TomlSource
+    from adaptc.config.config import Config
+    from adaptc.config.toml import TomlSource
+    from adaptc.daemons.reporter import Reporter
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.sensors.cpu import CpuSource
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -51,8 +51,8 @@ def daemon_options(function: F) -> F:
 
 def settings_table(config: Config, name: str) -> TomlSource:
     """Return ``[daemons.NAME]``. Raises ``UsageError`` for a daemon that there is not."""
-    from adaptc.runtime.status import DAEMONS
-    from adaptc.tomlsource import nearest
+    from adaptc.config.toml import nearest
+    from adaptc.daemons.status import DAEMONS
 
     for other in config.daemons.values:
         if other not in DAEMONS:
@@ -96,7 +96,7 @@ def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextMana
 
 def cpu_source(group: str) -> CpuSource:
     """Return the CPU sensor of a control group, or of the host. Raises ``UsageError``."""
-    from adaptc.runtime.sensors.cpu import HostCpu, open_group
+    from adaptc.daemons.sensors.cpu import HostCpu, open_group
 
     if not group:
         return HostCpu()

@@ -10,10 +10,10 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
-from adaptc.diagnostics import Diagnostic, printable
+from adaptc.core.diagnostics import Diagnostic, printable
 
 if TYPE_CHECKING:
-    from adaptc.doctor.examine import Examined
+    from adaptc.serve.doctor.examine import Examined
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -32,8 +32,8 @@ def doctor(
     Looks at the servers of this machine for which adaptc emit wrote configuration: modules, includes, rights, caches,
     access rules, media types, times of files. Nothing is changed.
     """
-    from adaptc.config import relevelled
-    from adaptc.doctor.examine import examine
+    from adaptc.config.config import relevelled
+    from adaptc.serve.doctor.examine import examine
 
     config = frame.load({"output": output})
     examined = examine(config, [server] if server else [], server_config, user)

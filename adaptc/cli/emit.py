@@ -10,11 +10,11 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
-from adaptc.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
-    from adaptc.emit.serve.emitter import Emitted
+    from adaptc.config.config import Config
+    from adaptc.serve.emitter import Emitted
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -34,15 +34,15 @@ def emit(frame: Frame, what: str, output: Path | None, table: Path | None) -> Ex
     config = frame.load({"output": output})
     if table is not None:
         return _check(frame, config, what, table)
-    from adaptc.emit.serve.emitter import emit as run
+    from adaptc.serve.emitter import emit as run
 
     _show(frame, run(config, ALL if what == "all" else (what,)))
     return ExitCode.DONE
 
 
 def _check(frame: Frame, config: Config, what: str, table: Path) -> ExitCode:
-    from adaptc.config import relevelled
-    from adaptc.emit.serve.emitter import check_actions
+    from adaptc.config.config import relevelled
+    from adaptc.serve.emitter import check_actions
 
     if what != "actions":
         raise UsageError("--check goes with adaptc emit actions")

@@ -10,11 +10,11 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, print_json, print_text
-from adaptc.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.explain import Explanation
-    from adaptc.model import Action
+    from adaptc.core.model import Action
+    from adaptc.report.explain import Explanation
 
 
 @command("explain")
@@ -25,7 +25,7 @@ def explain(frame: Frame, name: str, output: Path | None) -> ExitCode:
 
     PAGE is a path inside the docroot, as in docs/index.html, or a URL of the site.
     """
-    from adaptc.explain import explain as ask
+    from adaptc.report.explain import explain as ask
 
     found = ask(frame.load({"output": output}), name)
     if found is None:

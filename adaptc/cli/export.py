@@ -12,7 +12,7 @@ from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
 
 if TYPE_CHECKING:
-    from adaptc.export.site import Exported
+    from adaptc.workflow.export.site import Exported
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -36,8 +36,8 @@ def export(frame: Frame, level: str, dest: Path, docroot: Path | None, output: P
     export made, files are replaced one by one, and what is gone from the site is removed. Other files are left alone.
     """
     from adaptc.cli.progress import watching
-    from adaptc.engine.lock import OutputBusy
-    from adaptc.export.site import export_site
+    from adaptc.compile.engine.lock import OutputBusy
+    from adaptc.workflow.export.site import export_site
 
     config = frame.load({"docroot": docroot, "output": output})
     try:
@@ -55,7 +55,7 @@ def export(frame: Frame, level: str, dest: Path, docroot: Path | None, output: P
 
 
 def _sentence(done: Exported) -> str:
-    from adaptc.emit.quantities import written_bytes
+    from adaptc.report.quantities import written_bytes
 
     counts = f"wrote {done.written:,} files, kept {done.kept:,}, removed {done.removed:,}"
     return f"{done.destination}: {counts}; {written_bytes(done.size)}"

@@ -11,12 +11,12 @@ import click
 from adaptc.cli.daemon import existing_output, output_option
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_text
-from adaptc.diagnostics import UsageError
-from adaptc.tomlsource import nearest
+from adaptc.config.toml import nearest
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
-    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.config.config import Config
+    from adaptc.daemons.run_directory import RunDirectory
 
 
 @command("force")
@@ -30,9 +30,9 @@ def force(frame: Frame, level: str, output: Path | None, period: str) -> None:
     it sets the flag for every LEVEL but the original; adaptc control sends every client to LEVEL. When the time is
     over, or after adaptc auto, they decide again.
     """
-    from adaptc.runtime.override import Override, write_override
-    from adaptc.runtime.run_directory import RunDirectory
-    from adaptc.runtime.settings import seconds
+    from adaptc.daemons.override import Override, write_override
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.settings import seconds
 
     config = frame.load({"output": output})
     run = RunDirectory.of(existing_output(config))
@@ -46,8 +46,8 @@ def force(frame: Frame, level: str, output: Path | None, period: str) -> None:
 
 
 def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
-    from adaptc.runtime.override import ORIGINAL, REJECT
-    from adaptc.runtime.status import built_levels
+    from adaptc.daemons.override import ORIGINAL, REJECT
+    from adaptc.daemons.status import built_levels
 
     known = [ORIGINAL, REJECT, *built_levels(run.path.parent)]
     if level not in known:
@@ -56,7 +56,7 @@ def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
 
 def _refuse_silence(run: RunDirectory) -> None:
     """Nobody would obey, and nobody would end it."""
-    from adaptc.runtime.status import is_obeyed, live
+    from adaptc.daemons.status import is_obeyed, live
 
     if not is_obeyed(live(run, time.time())):
         raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
+    from adaptc.config.config import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Frame:
     def load(self, overrides: Mapping[str, Any] | None = None) -> Config:
         """Return the configuration that ``--config`` names, or that of the working directory.
 
-        Raises ``UsageError`` as ``adaptc.config.load_config`` does.
+        Raises ``UsageError`` as ``adaptc.config.config.load_config`` does.
         """
-        from adaptc.config import load_config
+        from adaptc.config.config import load_config
 
         return load_config(self.config, overrides)
 

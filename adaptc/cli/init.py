@@ -10,7 +10,7 @@ import click
 
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 # Where generators put a site; the first that holds a page is taken.
 _USUAL_DOCROOTS = ("public", "_site", "dist", "site", "htdocs", "www", "html", "build", "output")
@@ -49,7 +49,7 @@ def starting_text(docroot: str | None, output: str) -> str:
     """Return the text of an ``adaptc.toml`` whose comments explain every key."""
     from jinja2 import Environment, StrictUndefined
 
-    from adaptc.config import Config
+    from adaptc.config.config import Config
 
     source = resources.files("adaptc.templates").joinpath("adaptc.toml.j2").read_text("utf-8")
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)

@@ -9,11 +9,11 @@ import click
 
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
-from adaptc.tomlsource import shown
+from adaptc.config.toml import shown
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
-    from adaptc.rulebook import Level
+    from adaptc.config.config import Config
+    from adaptc.config.rulebook import Level
 
 
 @command("levels")
@@ -25,7 +25,7 @@ def levels(frame: Frame, name: str | None) -> None:
     the configuration builds it, and what it promises. With NAME: the passes of that level in the order in which
     they run, and their options.
     """
-    from adaptc.rulebook import choose_levels
+    from adaptc.config.rulebook import choose_levels
 
     config = frame.load()
     known = _known_levels(config)
@@ -36,8 +36,8 @@ def levels(frame: Frame, name: str | None) -> None:
 
 
 def _known_levels(config: Config) -> Mapping[str, Level]:
-    from adaptc.pipeline import KNOWN_PASSES
-    from adaptc.rulebook import load_levels
+    from adaptc.compile.pipeline import KNOWN_PASSES
+    from adaptc.config.rulebook import load_levels
 
     return load_levels(config.levels, KNOWN_PASSES)
 

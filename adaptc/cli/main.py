@@ -18,7 +18,7 @@ import click
 
 from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
 from adaptc.cli.frame import FrameBox, frame_options
-from adaptc.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import UsageError, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    from adaptc.version import VERSION
+    from adaptc.core.version import VERSION
 
     if value and not context.resilient_parsing:
         click.echo(f"adaptc {VERSION}")

@@ -10,13 +10,13 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text, table
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.accesslog.reader import LogTally
-    from adaptc.analyse.popularity import PageFinder, Rank
-    from adaptc.config import Config
-    from adaptc.diagnostics import Diagnostic
+    from adaptc.compile.analyse.popularity import PageFinder, Rank
+    from adaptc.config.config import Config
+    from adaptc.core.diagnostics import Diagnostic
+    from adaptc.formats.accesslog.reader import LogTally
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -40,7 +40,7 @@ def popular(
     LOG is an access log, plain or gzip, or - for standard input; by default those of the configuration. These are
     the pages that degraded levels are built for. Without a docroot, pages are known by their names.
     """
-    from adaptc.config import relevelled
+    from adaptc.config.config import relevelled
 
     config = frame.load(
         {"docroot": docroot, "site.base_url": base_url, "select.share": share, "select.format": log_format}
@@ -61,9 +61,9 @@ def popular(
 
 def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:
     """Return the views of each page, a page and links to it as one."""
-    from adaptc.accesslog.parser import compile_format
-    from adaptc.accesslog.reader import LogTally, log_files, read_log
-    from adaptc.analyse.popularity import count_paths, joined, page_hits
+    from adaptc.compile.analyse.popularity import count_paths, joined, page_hits
+    from adaptc.formats.accesslog.parser import compile_format
+    from adaptc.formats.accesslog.reader import LogTally, log_files, read_log
 
     find, aliases = _finder(config)
     parser, tally = compile_format(config.select.format), LogTally()
@@ -73,9 +73,9 @@ def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTa
 
 def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:
     """Return what finds the page behind a path, and the aliases that there are."""
-    from adaptc.analyse.popularity import name_finder, site_finder
-    from adaptc.load.site import load_site
-    from adaptc.urls import SiteAddress
+    from adaptc.compile.analyse.popularity import name_finder, site_finder
+    from adaptc.core.urls import SiteAddress
+    from adaptc.site.load import load_site
 
     if config.docroot is None:
         return name_finder(SiteAddress(config.site.base_url), next(iter(config.site.index), "")), {}
@@ -84,13 +84,13 @@ def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:
 
 
 def _popular_set(hits: dict[str, int], config: Config) -> list[Rank]:
-    from adaptc.analyse.popularity import popular_set
+    from adaptc.compile.analyse.popularity import popular_set
 
     return popular_set(hits, config.select.share)
 
 
 def _listed(hits: dict[str, int], ranks: list[Rank], tally: LogTally) -> str:
-    from adaptc.emit.quantities import written_plural
+    from adaptc.report.quantities import written_plural
 
     lines = written_plural(tally.lines, "line")
     if not ranks:

@@ -10,7 +10,7 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -26,7 +26,7 @@ def preview(frame: Frame, docroot: Path | None, output: Path | None, port: int, 
     Each side has a level and a content coding of its own; requests and bytes are counted as pages are opened.
     Only this machine can reach it. Ctrl-C ends it.
     """
-    from adaptc.preview.server import PreviewServer
+    from adaptc.workflow.preview.server import PreviewServer
 
     config = frame.load({"docroot": docroot, "output": output})
     try:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adaptc.cli.frame import Frame
-from adaptc.engine.progress import Progress, Silent
+from adaptc.compile.engine.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -45,7 +45,7 @@ class _Shown:
         self.bar.reset(self.task, description=phase, total=units, saved="")
 
     def advance(self, units: int, size: int, saved: int) -> None:
-        from adaptc.emit.quantities import written_bytes
+        from adaptc.report.quantities import written_bytes
 
         self.saved += saved
         shown = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""

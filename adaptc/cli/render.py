@@ -16,7 +16,7 @@ import click
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame
-from adaptc.diagnostics import Diagnostic, Severity, printable
+from adaptc.core.diagnostics import Diagnostic, Severity, printable
 
 # How many diagnostics of one id are printed without --verbose. Notes are for who looks for them.
 LIMITS = {Severity.ERROR: 20, Severity.WARNING: 5, Severity.NOTE: 0}

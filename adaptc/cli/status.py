@@ -14,8 +14,8 @@ from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
 
 if TYPE_CHECKING:
-    from adaptc.runtime.run_directory import RunDirectory
-    from adaptc.runtime.status import DaemonStatus
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.status import DaemonStatus
 
 _HEAD = ("daemon", "at", "interval")
 # When KEY was so, in seconds since 1970, is KEY_at
@@ -32,7 +32,7 @@ def status(frame: Frame, output: Path | None, watch: bool) -> None:
     tables; of adaptc watch what it does, what happened last and what went wrong; and whether the server is sending
     levels now.
     """
-    from adaptc.runtime.run_directory import RunDirectory
+    from adaptc.daemons.run_directory import RunDirectory
 
     run = RunDirectory(existing_output(frame.load({"output": output})) / "run")
     if frame.format == "json":
@@ -45,8 +45,8 @@ def status(frame: Frame, output: Path | None, watch: bool) -> None:
 
 def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
     """Return the status for JSON."""
-    from adaptc.runtime.override import read_override
-    from adaptc.runtime.status import live
+    from adaptc.daemons.override import read_override
+    from adaptc.daemons.status import live
 
     override = read_override(run, now)
     return {
@@ -60,8 +60,8 @@ def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
 
 def status_text(run: RunDirectory, now: float) -> str:
     """Return the status for people."""
-    from adaptc.runtime.override import read_override
-    from adaptc.runtime.status import is_obeyed, live
+    from adaptc.daemons.override import read_override
+    from adaptc.daemons.status import is_obeyed, live
 
     lines = [
         "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")

@@ -23,8 +23,8 @@ from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text
 
 if TYPE_CHECKING:
-    from adaptc.runtime.sensors.panel import Panel
-    from adaptc.runtime.switch.settings import SwitchSettings
+    from adaptc.daemons.sensors.panel import Panel
+    from adaptc.daemons.switch.settings import SwitchSettings
 
 
 @command("switch")
@@ -48,8 +48,8 @@ def switch(
     with status_url, the idle workers; on overload it makes the flag DIR/run/opt.do, by which the server's
     configuration sends levels instead of the original, and removes it when the load has gone.
     """
-    from adaptc.runtime.settings import read_settings
-    from adaptc.runtime.switch.settings import CHECKS, SwitchSettings
+    from adaptc.daemons.settings import read_settings
+    from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
 
     config = frame.load({"output": output})
     chosen = (*given, f"policy={policy}") if policy else given
@@ -62,10 +62,10 @@ def switch(
 def _run(
     frame: Frame, settings: SwitchSettings, output: Path, metrics: int | None, dry_run: bool, record: Path | None
 ) -> ExitCode:
-    from adaptc.runtime.loop import run as drive
-    from adaptc.runtime.reporter import Reporter
-    from adaptc.runtime.run_directory import DaemonBusy, RunDirectory
-    from adaptc.runtime.switch.daemon import Surroundings, SwitchDaemon, start_guard
+    from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.reporter import Reporter
+    from adaptc.daemons.run_directory import DaemonBusy, RunDirectory
+    from adaptc.daemons.switch.daemon import Surroundings, SwitchDaemon, start_guard
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("switch", [run] if run else [], say(frame))
@@ -83,10 +83,10 @@ def _run(
 
 
 def _panel(settings: SwitchSettings) -> Panel:
-    from adaptc.runtime.sensors.panel import Panel
-    from adaptc.runtime.sensors.pressure import open_pressure
-    from adaptc.runtime.sensors.status_page import StatusPage
-    from adaptc.runtime.sensors.tcp import PassiveOpens
+    from adaptc.daemons.sensors.panel import Panel
+    from adaptc.daemons.sensors.pressure import open_pressure
+    from adaptc.daemons.sensors.status_page import StatusPage
+    from adaptc.daemons.sensors.tcp import PassiveOpens
 
     status = StatusPage(settings.status_url) if settings.status_url else None
     pressure = open_pressure(settings.cgroup) if settings.pressure < 1 else None
@@ -94,8 +94,8 @@ def _panel(settings: SwitchSettings) -> Panel:
 
 
 def _replay(frame: Frame, settings: SwitchSettings, trace: Path) -> ExitCode:
-    from adaptc.runtime.switch.policy import SetMode
-    from adaptc.runtime.trace import read_trace
+    from adaptc.daemons.switch.policy import SetMode
+    from adaptc.daemons.trace import read_trace
 
     policy = settings.rule()
     state, found = policy.start(), []

@@ -13,10 +13,10 @@ import click
 from adaptc.cli.daemon import existing_output, output_option, settings_table
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_text
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.config import Config
+    from adaptc.config.config import Config
 
 # By daemon: seconds of the watchdog (classify reads up to 8 MiB of log in a step), and memory.
 _LIMITS = {"switch": ("10", "128M"), "control": ("10", "256M"), "classify": ("60", "1G")}
@@ -77,9 +77,9 @@ def _program() -> list[str]:
 
 def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]:
     """Return the run directories that the daemon writes to, and whether their flags go when it ends."""
-    from adaptc.runtime.control.settings import read_control
-    from adaptc.runtime.settings import read_settings
-    from adaptc.runtime.switch.settings import CHECKS, SwitchSettings
+    from adaptc.daemons.control.settings import read_control
+    from adaptc.daemons.settings import read_settings
+    from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
 
     table = settings_table(config, daemon)
     if daemon == "switch":

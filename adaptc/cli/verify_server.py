@@ -10,10 +10,10 @@ import click
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text, table
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
-    from adaptc.proof.tally import Tally
+    from adaptc.serve.verify.tally import Tally
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -51,8 +51,8 @@ def verify_server(
     with HEAD, ranges, conditions and hostile names, and compares bodies with the manifest and headers with the policy.
     """
     from adaptc.cli.progress import watching
-    from adaptc.proof.races import Race
-    from adaptc.proof.verify import Extent, verify_running, verify_started
+    from adaptc.serve.verify.races import Race
+    from adaptc.serve.verify.verify import Extent, verify_running, verify_started
 
     if (server is None) == (url is None):
         raise UsageError("say either --server apache or --server nginx, or --url URL")

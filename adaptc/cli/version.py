@@ -8,7 +8,7 @@ import re
 
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
-from adaptc.version import VERSION
+from adaptc.core.version import VERSION
 
 
 @command("version")

@@ -46,11 +46,11 @@ def watch(frame: Frame, poll: float | None, reconcile: float, idle: float, log: 
     on it, leaves the trees at once, so that the server falls back to the original; then the fast encodings appear;
     when nothing changes for a while, the best ones replace them.
     """
-    from adaptc.api import OutputBusy
-    from adaptc.engine.progress import Silent
-    from adaptc.watch.driver import Surroundings, Watcher
-    from adaptc.watch.journal import Journal
-    from adaptc.watch.machine import Timing
+    from adaptc.compile.engine.progress import Silent
+    from adaptc.workflow.api import OutputBusy
+    from adaptc.workflow.watch.driver import Surroundings, Watcher
+    from adaptc.workflow.watch.journal import Journal
+    from adaptc.workflow.watch.machine import Timing
 
     timing = Timing(idle=idle, reconcile=poll or reconcile)
     with contextlib.ExitStack() as stack:
@@ -71,7 +71,7 @@ def _records(frame: Frame, log: Path | None, stack: contextlib.ExitStack) -> lis
     """Return where events go as JSON: standard output with ``--format json``, and the log."""
     found: list[IO[str]] = [sys.stdout] if frame.format == "json" else []
     if log is not None:
-        from adaptc.watch.journal import open_log
+        from adaptc.workflow.watch.journal import open_log
 
         found.append(stack.enter_context(open_log(log)))
     return found

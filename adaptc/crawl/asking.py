@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from adaptc import media
+from adaptc.core import media
 from adaptc.crawl.discover.content import PARSED, kind_of
 from adaptc.crawl.fetch import Request, Response
 from adaptc.crawl.frontier import Frontier

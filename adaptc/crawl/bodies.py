@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
-from adaptc import codings
-from adaptc.codings import CodingError
 from adaptc.crawl.head import Head
+from adaptc.formats import codings
+from adaptc.formats.codings import CodingError
 
 LARGEST = 1 << 28  # bytes of a decoded body: what a bomb may take of memory
 

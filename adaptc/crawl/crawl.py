@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.core.fs import lock_file
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.fetch import Fetcher
@@ -25,8 +27,6 @@ from adaptc.crawl.settle import Archive, Settler
 from adaptc.crawl.table import write_table
 from adaptc.crawl.twins import merge_twins
 from adaptc.crawl.weburl import start_url
-from adaptc.diagnostics import Diagnostic, UsageError
-from adaptc.fs import lock_file
 
 _WATCHED = 0.5
 _LAST_BREATH = (

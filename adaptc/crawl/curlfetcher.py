@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pycurl
 
+from adaptc.core.fs import write_atomic
 from adaptc.crawl.curlsetup import add_cookies, cookie_lines, own_headers, set_authorities, set_up
 from adaptc.crawl.fetch import Request, Response
 from adaptc.crawl.network import NetworkOptions
 from adaptc.crawl.transfer import Transfer
 from adaptc.crawl.weburl import parts_of
-from adaptc.fs import write_atomic
 
 # wget's classes of errors, which are its exit codes
 _NETWORK, _TLS, _PROTOCOL = "network", "tls", "protocol"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pycurl
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.network import NetworkOptions
-from adaptc.diagnostics import UsageError
 
 _ENCODINGS = "gzip, deflate, br, zstd"  # what ``decode`` undoes, and no other
 _FAMILIES = {0: pycurl.IPRESOLVE_WHATEVER, 4: pycurl.IPRESOLVE_V4, 6: pycurl.IPRESOLVE_V6}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import STATE
 from adaptc.crawl.rows import Row, State
 from adaptc.crawl.weburl import start_url
-from adaptc.diagnostics import UsageError
 
 _SENTENCES = {
     State.FOUND: "{url} waits to be fetched: the crawl was interrupted",

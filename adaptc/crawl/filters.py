@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from adaptc.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError
 
 _KIB = 1024
 

@@ -6,8 +6,8 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from adaptc.diagnostics import UsageError
-from adaptc.fs import TEMPORARY, write_all, write_atomic
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import TEMPORARY, write_all, write_atomic
 
 STATE = ".adaptc"  # hidden, so that a build of the mirror does not take it for a part of the site
 _REMEMBERED = 20_000

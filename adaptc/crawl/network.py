@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adaptc.version import VERSION
+from adaptc.core.version import VERSION
 
 USER_AGENT = f"adaptc/{VERSION}"
 # wget 1.21's: a connection may take as long as the system lets it, a silent server 15 minutes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.packing import unpack_to
 from adaptc.crawl.rows import Row, State
-from adaptc.diagnostics import Diagnostic, Location, diagnose
 
 
 def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
@@ -49,7 +49,7 @@ def gone_files(frontier: Frontier, mirror: Mirror, claims: Claims, *, purge: boo
             with frontier:
                 claims.release(row.name)
                 frontier.forget(row.id)
-        yield diagnose("file-purged" if purge else "file-gone", None, file=row.name, url=row.url)
+        yield diagnose("file-purged" if purge else "file-outdated", None, file=row.name, url=row.url)
 
 
 _GONE = (404, 410)

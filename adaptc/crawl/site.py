@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.crawl import CrawlResult, Watched, crawl
 from adaptc.crawl.names import NameOptions
 from adaptc.crawl.options import AgainOptions, CrawlOptions
 from adaptc.crawl.scope import ScopeOptions
 from adaptc.crawl.warcfetcher import WarcFetcher
 from adaptc.crawl.weburl import parts_of
-from adaptc.diagnostics import UsageError
 
 _NAMES = NameOptions(host_directories=False, trust_server_names=True)
 _WORDS = re.compile(r"[^A-Za-z0-9.-]+")

@@ -1,15 +1,15 @@
-"""``mirror.json``: what a build of the mirror has to know and no file name says (read by ``adaptc.load.mirror``)."""
+"""``mirror.json``: what a build of the mirror has to know and no file name says (read by ``adaptc.site.mirror``)."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from adaptc import media
+from adaptc.core import media
+from adaptc.core.fs import write_atomic
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.names import NameOptions, docroot_of
-from adaptc.fs import write_atomic
 
 NAME = "mirror.json"
 _SCHEMA = 1

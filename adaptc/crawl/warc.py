@@ -8,10 +8,10 @@ from io import BytesIO
 from typing import IO, Any
 from uuid import uuid4
 
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.version import VERSION
 from adaptc.crawl.fetch import Response
 from adaptc.crawl.options import RecordOptions
-from adaptc.diagnostics import UsageError
-from adaptc.version import VERSION
 
 _CDX_HEAD = " CDX N b a m s k r M S V g\n"
 _HTTP = "application/http; msgtype="

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.fetch import Request, Response
 from adaptc.crawl.head import Head
 from adaptc.crawl.weburl import resolved
-from adaptc.diagnostics import UsageError
 
 _CODED = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _ERRORS = 400  # statuses from here on are nothing to begin with

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from adaptc.urls import join
+from adaptc.core.urls import join
 
 # What upa-url serialises: a user is never kept (see ``normalised``), the port only where it is not the scheme's.
 _PARTS = re.compile(r"(https?)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/:?#]*)(?::(\d+))?([^?#]*)(?:\?([^#]*))?", re.DOTALL)

@@ -6,8 +6,8 @@ Nothing is written where the bytes say the same already, or are ASCII, which eve
 from __future__ import annotations
 
 from adaptc.crawl.discover.text import Decoded
-from adaptc.html.document import parse
-from adaptc.html.sniff import sniff
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.sniff import sniff
 
 _MARKS = {"utf-16be": b"\xfe\xff", "utf-16le": b"\xff\xfe"}  # what no meta element can declare
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Self
 
+from adaptc.core.urls import join, quote_path, relative_url
 from adaptc.crawl.names import NameOptions, name_of
 from adaptc.crawl.weburl import fragment_of, parts_of, without_credentials, without_fragment
-from adaptc.urls import join, quote_path, relative_url
 
 # Returns the name of the file that holds a URL, or None.
 Names = Callable[[str], str | None]

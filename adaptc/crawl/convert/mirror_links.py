@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.crawl.convert.encodings import declared_page, declared_sheet
 from adaptc.crawl.convert.linker import Linker, ServedLinker
 from adaptc.crawl.convert.page import convert_page
@@ -14,8 +15,7 @@ from adaptc.crawl.mirror import Mirror, http_time
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.rows import Row, State
 from adaptc.crawl.weburl import without_parameters
-from adaptc.css.references import rewrite_urls
-from adaptc.diagnostics import Diagnostic, Location, diagnose
+from adaptc.formats.css.references import rewrite_urls
 
 _REMEMBERED = 100_000
 _CONVERTED = frozenset({Kind.PAGE.value, Kind.SHEET.value, Kind.SVG.value})

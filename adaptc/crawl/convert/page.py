@@ -7,12 +7,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from adaptc.core.urls import document_base
 from adaptc.crawl.convert.linker import Linker
 from adaptc.crawl.discover.page import in_encoding
 from adaptc.crawl.discover.text import Decoded
-from adaptc.css.references import CssReference, rewrite_urls
-from adaptc.html.document import parse
-from adaptc.html.references import (
+from adaptc.formats.css.references import CssReference, rewrite_urls
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.references import (
     LAZY_SRCSETS,
     attribute_references,
     base_element,
@@ -22,7 +23,6 @@ from adaptc.html.references import (
     referring_elements,
     serialise_srcset,
 )
-from adaptc.urls import document_base
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from adaptc import media
+from adaptc.core import media
 from adaptc.crawl.discover.feeds import (
     SITEMAP,
     feed_links,
@@ -90,9 +90,9 @@ def _page_links(content: bytes, url: str, charset: str | None) -> Discovered:
 
 
 def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
+    from adaptc.core.model import Reference
     from adaptc.crawl.discover.text import decode_sheet
-    from adaptc.css.references import css_references
-    from adaptc.model import Reference
+    from adaptc.formats.css.references import css_references
 
     text = decode_sheet(content, charset, "utf-8").readable
     found = css_references(text)
@@ -106,7 +106,7 @@ _SPELLED = {"import": "@import"}
 
 
 def _svg_links(content: bytes, url: str) -> Discovered:
-    from adaptc.svg.references import svg_references
+    from adaptc.formats.svg.references import svg_references
 
     return Discovered(url, links_of(url, svg_references(content)))
 

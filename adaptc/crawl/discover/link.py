@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.crawl.scope import ScopeOptions
 from adaptc.crawl.weburl import directory_of, resolved, without_parameters
-from adaptc.model import EMBEDDED, Reference, Role
 
 # What a page needs to look and work as it should: what a browser loads by itself, and what its scripts will.
 REQUISITE = EMBEDDED | {Role.FONT, Role.PRELOAD, Role.MANIFEST, Role.CSS_URL, Role.LAZY}

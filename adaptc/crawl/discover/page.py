@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes
 
+from adaptc.core.model import Reference
+from adaptc.core.urls import document_base
 from adaptc.crawl.discover.link import Discovered, Link, link_of
 from adaptc.crawl.discover.text import Decoded, decode_page
-from adaptc.html import codec
-from adaptc.html.document import parse
-from adaptc.html.references import base_href, references
-from adaptc.model import Reference
-from adaptc.urls import document_base
+from adaptc.formats.html import codec
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.references import base_href, references
 
 if TYPE_CHECKING:
     from turbohtml import Document

@@ -1,15 +1,15 @@
 """The text of pages and sheets whose bytes may be broken, so that it can be had back byte by byte.
 
-``adaptc.html`` refuses pages that do not survive decoding and encoding. A crawler has to read them all the same: broken
-UTF-8 is decoded with one surrogate a byte (PEP 383), which gives the same bytes again.
+``adaptc.formats.html`` refuses pages that do not survive decoding and encoding. A crawler has to read them all the
+same: broken UTF-8 is decoded with one surrogate a byte (PEP 383), which gives the same bytes again.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from adaptc.html import codec
-from adaptc.html.sniff import byte_order_mark, canonical, sniff
+from adaptc.formats.html import codec
+from adaptc.formats.html.sniff import byte_order_mark, canonical, sniff
 
 _BY_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xfe\xff": "utf-16be", b"\xff\xfe": "utf-16le"}
 _SURROGATES = dict.fromkeys(range(56448, 56576), "�")
@@ -59,7 +59,7 @@ def decode_page(content: bytes, transport: str | None) -> Decoded:
 
 def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decoded:
     """Decode a style sheet: mark, transport, ``@charset``, the ``encoding`` of who refers to it (CSS Syntax, 3.2)."""
-    from adaptc.css import decode
+    from adaptc.formats.css import decode
 
     bom = byte_order_mark(content)
     named = _BY_MARK.get(bom) or (canonical(transport) if transport else None)

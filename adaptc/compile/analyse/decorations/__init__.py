@@ -1,0 +1,64 @@
+"""What each image of a page is for: logo, story, content, decoration or advertisement, and why.
+
+Three pure steps, so that a build repeats only what changed: ``image_evidence`` for each file, ``page_uses`` for each
+page, and ``label_page``, which brings both together with the counts of the site. ``classify_site`` does all of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.decorations.classify import classify_site, count_uses, site_pages
+    from adaptc.compile.analyse.decorations.evidence import (
+        ImageEvidence,
+        SiteCounts,
+        Standing,
+        Standings,
+        Tag,
+        UseEvidence,
+    )
+    from adaptc.compile.analyse.decorations.labels import STRIPPED, ImageUse, Label, kept_at_extreme, label_page
+    from adaptc.compile.analyse.decorations.page import page_uses
+    from adaptc.compile.analyse.decorations.pixels import image_evidence
+    from adaptc.compile.analyse.decorations.rules import DecorationRules, load_decoration_rules
+    from adaptc.compile.analyse.decorations.sheets import SheetImages, sheet_images
+
+__all__ = [
+    "STRIPPED", "DecorationRules", "ImageEvidence", "ImageUse", "Label", "SheetImages", "SiteCounts", "Standing",
+    "Standings", "Tag",
+    "UseEvidence", "classify_site", "count_uses", "image_evidence", "kept_at_extreme", "label_page",
+    "load_decoration_rules", "page_uses", "sheet_images", "site_pages",
+]  # fmt: skip
+
+# Imported when asked for: who only reads the rules, for a recipe, needs none of the parsers behind the labels.
+_HOMES = {
+    "classify_site": "classify",
+    "count_uses": "classify",
+    "site_pages": "classify",
+    "ImageEvidence": "evidence",
+    "SiteCounts": "evidence",
+    "Standing": "evidence",
+    "Standings": "evidence",
+    "Tag": "evidence",
+    "UseEvidence": "evidence",
+    "STRIPPED": "labels",
+    "ImageUse": "labels",
+    "Label": "labels",
+    "kept_at_extreme": "labels",
+    "label_page": "labels",
+    "page_uses": "page",
+    "image_evidence": "pixels",
+    "DecorationRules": "rules",
+    "load_decoration_rules": "rules",
+    "SheetImages": "sheets",
+    "sheet_images": "sheets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,299 @@
+"""The images of a page: in its markup, and by the style sheets that it loads. Pure, once for each page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from turbohtml import Document, Element
+
+from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence
+from adaptc.compile.analyse.decorations.links import Places, link_around
+from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
+from adaptc.compile.analyse.decorations.sheets import ImageRule, SheetImages, for_screen, sheet_images, style_images
+from adaptc.compile.analyse.decorations.surroundings import Around, PageText, around, words
+from adaptc.compile.analyse.decorations.tags import tags_around
+from adaptc.core import media
+from adaptc.core.urls import Reach, document_base, join
+from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template, parse_srcset
+from adaptc.site.site import Found
+
+# Returns the images of the style sheet at a path.
+Sheets = Callable[[str], SheetImages]
+
+_MARKUP = (
+    "img, input[src], source[srcset], object[data], embed[src], image, use, video[poster], [background], "
+    '[style*="url("], [style*="URL("], [style*="image-set("]'
+)
+_KINDS = {"input": "input", "source": "source", "use": "svg", "image": "svg"}
+# The URL may lead to something else than a picture: a video, a fragment of the page itself.
+_UNSURE = frozenset({"object", "embed", "use"})
+_MATCHED = 50  # elements looked at for one selector of a sheet: a tenth of a page's time on bullets of long lists
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What reading a page needs."""
+
+    path: str
+    base: str
+    places: Places
+    rules: DecorationRules
+    heading: int  # offset of the first h1 or h2
+    text: PageText
+    overrides: tuple[tuple[Override, frozenset[Element]], ...]
+
+
+def page_uses(tree: Document, path: str, places: Places, sheets: Sheets, rules: DecorationRules) -> list[UseEvidence]:
+    """Return the images of the page at ``path`` in document order, then those of its style sheets.
+
+    ``tree`` was parsed without scripting, so that ``noscript`` counts. ``data:`` URLs and templates are left out.
+    """
+    base = document_base(places.url_of(path), base_href(tree))
+    page = _Page(path, base, places, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
+    found = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
+    times = Counter(use.path or use.ref for use, _ in found)
+    alike: dict[str, set[str]] = {}
+    for use, signature in found:
+        alike.setdefault(signature, set()).add(use.path or use.ref)
+    count = sum(use.kind != "background" for use, _ in found)
+    return [
+        replace(use, times=times[use.path or use.ref], alike=len(alike[signature]), images=count)
+        for use, signature in found
+    ]
+
+
+def _first_heading(tree: Document) -> int:
+    first = tree.select_one("h1, h2")
+    return 1 << 60 if first is None else _offset(first)
+
+
+def _offset(element: Element) -> int:
+    place = element.source_location
+    return place.start_tag.start_offset if place is not None else 0
+
+
+def _overrides(tree: Document, rules: DecorationRules) -> Iterator[tuple[Override, frozenset[Element]]]:
+    for one in rules.overrides:
+        yield one, frozenset(tree.select(one.selector)) if one.selector else frozenset()
+
+
+def _tags(element: Element, ref: str, path: str | None, page: _Page) -> tuple[Tag, ...]:
+    """Return the user's overrides that fit, then the page's own tags."""
+    own = [one.tag for one, chosen in page.overrides if one.fits_url(ref, path) or _is_in(element, chosen)]
+    return (*own, *tags_around(element))
+
+
+def _is_in(element: Element, chosen: frozenset[Element]) -> bool:
+    return bool(chosen) and (element in chosen or any(one in chosen for one in element.ancestors))
+
+
+# ---- markup
+
+
+def _markup(tree: Document, page: _Page) -> Iterator[tuple[UseEvidence, str]]:
+    order = 0
+    for element in tree.select(_MARKUP):
+        if in_template(element):
+            continue
+        for use, signature in _of_element(element, page):
+            yield replace(use, order=order), signature
+            order += use.kind != "background"
+
+
+def _of_element(element: Element, page: _Page) -> Iterator[tuple[UseEvidence, str]]:
+    refs = list(_references(element))
+    styled = style_images(element.attr("style") or "")
+    if not refs and not styled:
+        return
+    place = around(element, page.rules.regions, page.rules.figures, page.text)
+    for kind, ref, url in refs:
+        use = _resolved(element, kind, ref, url, page.base, page)
+        if use is not None:
+            yield _placed(use, element, place, page), place.signature
+    for rule in styled:
+        use = _resolved(element, "background", rule.url, rule.url, page.base, page)
+        if use is not None:
+            use = replace(_background(use, rule, [element]), is_inline=True)
+            yield _placed(use, element, place, page), f"background of {place.signature}"
+
+
+def _references(element: Element) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, reference as written, and a URL of it for each image of the markup."""
+    tag = element.tag
+    kind = _KINDS.get(tag, "img")
+    for name in _names(element, tag):
+        value = element.attr(name)
+        if value is None:
+            continue
+        if name in LAZY_SRCSETS or name == "srcset":
+            candidates = parse_srcset(value)
+            if candidates:
+                yield kind if kind == "source" else "img", value, candidates[0].url
+        elif value.strip()[:5].lower() != "data:" and value.strip():
+            yield "background" if name == "background" else kind, value, value
+
+
+def _names(element: Element, tag: str) -> Iterable[str]:
+    """Return the attributes of an element that may name an image; lazy ones only of images."""
+    if tag == "img":
+        lazy = [name for name in element.attrs if name in LAZY_ATTRIBUTES or name in LAZY_SRCSETS]
+        return ("src", "srcset", *lazy)
+    if tag == "source" and not (isinstance(element.parent, Element) and element.parent.tag == "picture"):
+        return ()
+    if tag == "input" and (element.attr("type") or "").lower() != "image":
+        return ()
+    return _ATTRIBUTES.get(tag, ("background",))
+
+
+_ATTRIBUTES = {
+    "input": ("src",), "source": ("srcset",), "object": ("data",), "embed": ("src",), "video": ("poster",),
+    "image": ("href", "xlink:href"), "use": ("href", "xlink:href"),
+}  # fmt: skip
+
+
+def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: _Page) -> UseEvidence | None:
+    """Return the use with its file, or ``None`` where no image is meant."""
+    found = _followed(page.places, base, url)
+    if found.target.reach not in (Reach.LOCAL, Reach.EXTERNAL, Reach.OUTSIDE) or url.startswith("#"):
+        return None
+    if element.tag in _UNSURE and kind != "background" and not _is_picture(found.path or found.target.path or url):
+        return None
+    outside = join(base, url) or url if found.target.reach is not Reach.LOCAL else ""
+    kind = "svg" if element.tag == "object" and (found.path or "").lower().endswith(".svg") else kind
+    return UseEvidence(ref, kind, found.path, outside, tags=_tags(element, ref, found.path, page))
+
+
+def _followed(places: Places, base: str, url: str) -> Found:
+    """Follow a reference; where no file is found, with ``//`` in its path as one, as servers do."""
+    found = places.follow(base, url)
+    if found.path is None and found.target.reach is Reach.LOCAL and "//" in found.target.path:
+        return places.follow(base, _DOUBLE_SLASH.sub("/", url))
+    return found
+
+
+_DOUBLE_SLASH = re.compile(r"(?<=[^:/])//+")
+
+
+def _is_picture(path: str) -> bool:
+    return (media.by_name(path.partition("?")[0]) or "").startswith("image/")
+
+
+def _placed(use: UseEvidence, element: Element, place: Around, page: _Page) -> UseEvidence:
+    link = link_around(element, page.places, page.base, page.path)
+    return replace(
+        use,
+        width=use.width or _length(element, "width"),
+        height=use.height or _length(element, "height"),
+        alt=_alt(element),
+        hidden=place.hidden,
+        region=place.region,
+        names=place.names,
+        link=link.kind,
+        alone_in_link=link.alone,
+        link_alike=link.alike,
+        figure=place.figure,
+        alone=place.alone,
+        beside=place.beside,
+        in_cell=place.in_cell,
+        in_item=place.in_item,
+        in_heading=place.in_heading,
+        in_text=place.in_text,
+        before_heading=_offset(element) < page.heading,
+        usemap=element.attr("usemap") is not None or element.attr("ismap") is not None,
+    )
+
+
+def _length(element: Element, name: str) -> float | None:
+    """Return a dimension attribute in px (HTML, rules for parsing dimension values); percentages say nothing."""
+    value = (element.attr(name) or "").strip().removesuffix("px")
+    return float(value) if value.isascii() and value.replace(".", "", 1).isdigit() else None
+
+
+def _alt(element: Element) -> str | None:
+    """Return the accessible name as far as attributes give it (HTML-AAM, img): ``None`` where nothing is said."""
+    if element.tag == "source" and isinstance(element.parent, Element):
+        inner = element.parent.find("img")
+        return None if inner is None else _alt(inner)
+    for name in ("aria-label", "alt", "title"):
+        value = element.attr(name)
+        if value is not None and (value.strip() or name == "alt"):
+            return " ".join(value.split())
+    return None
+
+
+# ---- style sheets
+
+
+def _sheet_uses(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[UseEvidence, str]]:
+    for base, images in _page_sheets(tree, page, sheets):
+        for rule in images.rules:
+            elements = _matching(tree, rule.selector)
+            use = _resolved(elements[0], "background", rule.url, rule.url, base, page) if elements else None
+            if use is not None:
+                yield _ruled(use, rule, elements, page), f"rule {rule.selector}"
+
+
+def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Page) -> UseEvidence:
+    """Return the use by a rule of a sheet: as it is on the first element, with what is said of any of them."""
+    place = around(elements[0], page.rules.regions, page.rules.figures, page.text)
+    placed = _placed(_background(use, rule, elements), elements[0], place, page)
+    said = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
+    tags = tuple(sorted(dict.fromkeys(said), key=lambda tag: tag.verdict != "keep"))
+    return replace(placed, names=(*place.names, *words(rule.selector)), tags=tags)
+
+
+def _matching(tree: Document, selector: str) -> list[Element]:
+    try:
+        return tree.select(selector)[:_MATCHED]
+    except ValueError:  # a selector that browsers may know and the engine does not, or a malformed one
+        return []
+
+
+def _background(use: UseEvidence, rule: ImageRule, elements: list[Element]) -> UseEvidence:
+    element = elements[0]
+    return replace(
+        use,
+        width=rule.width,
+        height=rule.height,
+        property=rule.property,
+        repeat=rule.repeat,
+        cover=rule.size in ("cover", "contain"),
+        pseudo=rule.pseudo,
+        body=element.tag in ("html", "body"),
+        places=len(elements),
+        holds_text=len(" ".join(element.text.split())) if element.tag not in ("html", "body") else 0,
+    )
+
+
+def _page_sheets(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[str, SheetImages]]:
+    """Yield the base URL and the images of each sheet that a screen applies, imported ones after their importer."""
+    seen: set[str] = set()
+    for element in tree.iter_elements(("link", "style")):
+        if not for_screen(element.attr("media") or "") or in_template(element):
+            continue
+        if element.tag == "style":
+            images = sheet_images(element.text)
+            yield page.base, images
+            for url in images.imports:
+                yield from _linked(page.base, url, page, sheets, seen)
+        elif _is_applied(element):
+            yield from _linked(page.base, element.attr("href") or "", page, sheets, seen)
+
+
+def _is_applied(link: Element) -> bool:
+    rel = (link.attr("rel") or "").lower().split()
+    return "stylesheet" in rel and "alternate" not in rel and link.attr("disabled") is None
+
+
+def _linked(base: str, url: str, page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:
+    path = page.places.follow(base, url).path
+    if path is None or path in seen:
+        return
+    seen.add(path)
+    images, address = sheets(path), page.places.url_of(path)
+    yield address, images
+    for inner in images.imports:
+        yield from _linked(address, inner, page, sheets, seen)

@@ -1,0 +1,221 @@
+"""The rules of the classifier: ``rules/decorations.toml`` of the package, with the user's file over it.
+
+A user's file has the same tables; what it gives replaces the single weight, limit or list of words, and its ``keep``
+and ``drop`` tables are its own::
+
+    [[drop]]
+    url = "*/banners/*"             # a pattern of the reference as written or of the path in the docroot
+    [[keep]]
+    selector = "#team img"
+    levels = ["moderate"]           # else at every level
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from adaptc.compile.analyse.decorations.evidence import Tag
+from adaptc.compile.analyse.decorations.filters import FilterList
+from adaptc.config.toml import TomlSource, nearest, parse_toml, shown
+from adaptc.core.diagnostics import UsageError
+
+FILE_NAME = "decorations.toml"
+QUESTIONS = ("decoration", "logo", "story")
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A user's rule: what fits ``selector`` or ``pattern`` is kept or dropped."""
+
+    tag: Tag
+    selector: str = ""
+    pattern: str = ""
+
+    def fits_url(self, ref: str, path: str | None) -> bool:
+        """Whether the pattern fits a reference as written, or the path of its file."""
+        return bool(self.pattern) and any(fnmatch.fnmatchcase(one, self.pattern) for one in (ref, path) if one)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the weight of each sign for it: yes from ``threshold`` points on."""
+
+    threshold: float
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Ads:
+    """What advertisements and trackers look like: parts of host and path, words of class names, sizes in px.
+
+    ``widgets`` are URLs of buttons and boxes of social networks; ``globals`` names that scripts of all these define.
+    """
+
+    urls: re.Pattern[str]
+    widgets: re.Pattern[str]
+    globals: frozenset[str]
+    names: frozenset[str]
+    sizes: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class DecorationRules:
+    """The rules. ``regions`` maps a class word to its landmark; ``words`` are groups of words of names."""
+
+    questions: Mapping[str, Question]
+    limits: Mapping[str, float]
+    words: Mapping[str, frozenset[str]]
+    regions: Mapping[str, str]
+    figures: frozenset[str]
+    ads: Ads
+    overrides: tuple[Override, ...] = field(default=())
+    filters: FilterList = field(default_factory=FilterList)
+
+
+@cache
+def shipped_rules() -> TomlSource:
+    """Return the rules of the package as written."""
+    text = resources.files("adaptc.rules").joinpath(FILE_NAME).read_text("utf-8")
+    return parse_toml(text, f"rules/{FILE_NAME}")
+
+
+def load_decoration_rules(user: TomlSource | None = None) -> DecorationRules:
+    """Return the rules of the package with those of a user's file over them.
+
+    Raises ``UsageError`` that names every mistake, one a line, with file and line.
+    """
+    shipped = shipped_rules().values
+    given = user or TomlSource()
+    problems = [*_unknown(given, shipped), *_override_problems(given)]
+    if problems:
+        raise UsageError("\n".join(problems))
+    return _made(_over(shipped, given.values), given.values)
+
+
+def _over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Put one tree of tables over another, leaf by leaf."""
+    both = {key: value for key, value in over.items() if isinstance(value, Mapping) and key in base}
+    return {**base, **over, **{key: _over(base[key], value) for key, value in both.items()}}
+
+
+def _made(values: Mapping[str, Any], user: Mapping[str, Any]) -> DecorationRules:
+    ads = values["ads"]
+    return DecorationRules(
+        {name: Question(values[name]["threshold"], values[name]["weights"]) for name in QUESTIONS},
+        values["limits"],
+        {name: frozenset(found) for name, found in values["words"].items()},
+        {word: region for region, found in values["regions"].items() for word in found},
+        frozenset(values["figures"]["words"]),
+        Ads(
+            _patterns(ads["urls"]),
+            _patterns(ads["widgets"]),
+            frozenset(ads["globals"]),
+            frozenset(ads["names"]),
+            frozenset((width, height) for width, height in ads["sizes"]),
+        ),
+        tuple(_overrides(user)),
+    )
+
+
+def _patterns(globs: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(fnmatch.translate, globs)) or r"(?!)", re.IGNORECASE)
+
+
+def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
+    """Yield what the user keeps before what the user drops: where both fit, nothing is lost."""
+    for verdict in ("keep", "drop"):
+        for entry in values.get(verdict, ()):
+            selector, pattern = entry.get("selector", ""), entry.get("url", "")
+            said_by = f"the rule {verdict} {selector or pattern}"
+            yield Override(Tag(verdict, tuple(entry.get("levels", ())), said_by), selector, pattern)
+
+
+# ---- mistakes
+
+
+def _unknown(given: TomlSource, shipped: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each table and key that the package's file has not, and each value of another type."""
+    from adaptc.compile.analyse.decorations.signs import SIGNS  # which reads rules, and so imports this module
+
+    weights = {name: {"threshold": 0, "weights": dict.fromkeys(SIGNS, 0)} for name in QUESTIONS}
+    known = {**shipped, **weights, "keep": [], "drop": []}
+    yield from _differences(given, (), given.values, known)
+
+
+def _differences(
+    given: TomlSource, place: tuple[str, ...], values: Mapping[str, Any], known: Mapping[str, Any]
+) -> Iterator[str]:
+    for key, value in values.items():
+        here = (*place, key)
+        name = ".".join(here)
+        if key not in known:
+            yield given.complaint(here, f"unknown key {name}{nearest(key, known)}")
+        elif isinstance(known[key], Mapping) and isinstance(value, Mapping):
+            yield from _differences(given, here, value, known[key])
+        elif not _is_alike(value, known[key]):
+            yield given.complaint(here, f"{name} must be {_kind(known[key])}, not {shown(value)}")
+        elif place and isinstance(value, list) and not all(_is_item(one, known[key][0]) for one in value):
+            yield given.complaint(here, f"{name} must hold {_ITEMS[type(known[key][0])]} each")
+
+
+def _is_alike(value: Any, known: Any) -> bool:
+    numbers = (int, float)
+    return type(value) in numbers if type(known) in numbers else type(value) is type(known)
+
+
+def _is_item(value: Any, known: Any) -> bool:
+    """Whether an entry of a list is a text, or a pair of numbers, as the first one of the package's list is."""
+    if not isinstance(known, list):
+        return _is_alike(value, known)
+    return isinstance(value, list) and len(value) == len(known) and all(map(_is_alike, value, known))
+
+
+_ITEMS: dict[type, str] = {list: "two numbers", str: "a text"}
+_KINDS: dict[type, str] = {list: "a list", str: "a text", dict: "a table"}
+
+
+def _kind(known: Any) -> str:
+    return _KINDS.get(type(known), "a number")
+
+
+def _override_problems(given: TomlSource) -> Iterator[str]:
+    for verdict in ("keep", "drop"):
+        entries = given.values.get(verdict, ())
+        for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+            problem = _override_problem(entry)
+            if problem:
+                yield given.complaint((verdict, position), f"{verdict}: {problem}")
+
+
+def _override_problem(entry: Any) -> str | None:
+    if not isinstance(entry, Mapping):
+        return "must be a table with selector or url"
+    unknown = [key for key in entry if key not in ("selector", "url", "levels")]
+    if unknown:
+        return f"unknown key {unknown[0]}{nearest(unknown[0], ('selector', 'url', 'levels'))}"
+    if ("selector" in entry) == ("url" in entry):
+        return "needs either selector or url"
+    named = entry.get("selector", entry.get("url"))
+    levels = entry.get("levels", [])
+    if not isinstance(named, str) or not named.strip():
+        return "selector or url must be a text"
+    if not isinstance(levels, list) or not all(isinstance(one, str) for one in levels):
+        return "levels must be a list of names"
+    return selector_problem(entry["selector"]) if "selector" in entry else None
+
+
+def selector_problem(selector: str) -> str | None:
+    """Return why a CSS selector cannot be used, or ``None``."""
+    from adaptc.formats.html.document import parse_bare
+
+    try:
+        parse_bare("").select(selector)
+    except ValueError as error:
+        return str(error)
+    return None

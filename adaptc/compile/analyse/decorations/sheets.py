@@ -1,0 +1,172 @@
+"""The image rules of a style sheet: which selectors load which images, and how. Read once for each sheet.
+
+Only screens count: rules and sheets for print alone are left out. Pseudo-classes and pseudo-elements are dropped from
+selectors, so that a rule for ``:hover`` counts where its element is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import tinycss2
+
+from adaptc.core.model import Role
+from adaptc.formats.css.references import css_references
+
+# At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
+_GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
+_KEPT_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches"})
+_PRINT = re.compile(r"\s*(only\s+)?print\s*(and\b.*)?", re.IGNORECASE)
+_COMBINATORS = frozenset({">", "+", "~"})
+_PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRule:
+    """One image of one rule. ``selector`` has no pseudo-classes; ``url`` is as written, escapes resolved.
+
+    ``property`` is that of the declaration; ``repeat``, ``size`` and ``width``, ``height`` (px) are those of the rule.
+    ``pseudo`` says that the image hangs on a pseudo-element or pseudo-class.
+    """
+
+    selector: str
+    url: str
+    property: str
+    repeat: str = ""
+    size: str = ""
+    width: float | None = None
+    height: float | None = None
+    pseudo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SheetImages:
+    """The image rules of a sheet in order, and the URLs of what it imports for screens."""
+
+    rules: tuple[ImageRule, ...] = ()
+    imports: tuple[str, ...] = ()
+
+
+def for_screen(media: str) -> bool:
+    """Whether a media query list matches more than print."""
+    queries = media.split(",") if media.strip() else ["all"]
+    return any(not _PRINT.fullmatch(query) for query in queries)
+
+
+def sheet_images(text: str) -> SheetImages:
+    """Return the images that a style sheet loads."""
+    found = css_references(text)
+    imports = any(one.role is Role.IMPORT for one in found)
+    if not imports and not any(_is_file(one.url) for one in found if one.role is Role.CSS_URL):
+        return SheetImages()
+    nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
+    return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)))
+
+
+def style_images(text: str) -> tuple[ImageRule, ...]:
+    """Return the images of a ``style`` attribute; their selector is empty."""
+    if not css_references(text, declarations=True):
+        return ()
+    return tuple(_declared(tinycss2.parse_blocks_contents(text, True, True), "", False))
+
+
+def _is_file(url: str) -> bool:
+    return bool(url) and url[0] != "#" and url[:5].lower() != "data:"
+
+
+def _imports(nodes: list[Any]) -> Iterator[str]:
+    for node in nodes:
+        if node.type == "at-rule" and node.lower_at_keyword == "import":
+            target = css_references(f"@import {tinycss2.serialize(node.prelude)};")
+            media = "".join(
+                token.serialize() for token in node.prelude if token.type not in ("url", "string", "function")
+            )
+            if target and for_screen(media):
+                yield target[0].url
+
+
+def _rules(nodes: list[Any], outer: str) -> Iterator[ImageRule]:
+    for node in nodes:
+        if node.type == "qualified-rule":
+            yield from _style_rule(node, outer)
+        elif node.type == "at-rule" and node.content is not None and _is_group(node):
+            yield from _group(node, outer)
+
+
+def _is_group(node: Any) -> bool:
+    """Whether an at-rule holds rules that apply on some screen."""
+    name = node.lower_at_keyword
+    return name in _GROUPS and (name != "media" or for_screen(tinycss2.serialize(node.prelude)))
+
+
+def _group(node: Any, outer: str) -> Iterator[ImageRule]:
+    if outer:  # inside a style rule an at-rule holds declarations and rules
+        yield from _contents(tinycss2.parse_blocks_contents(node.content, True, True), outer, False)
+    else:
+        yield from _rules(tinycss2.parse_rule_list(node.content, True, True), outer)
+
+
+def _style_rule(node: Any, outer: str) -> Iterator[ImageRule]:
+    nodes = tinycss2.parse_blocks_contents(node.content, True, True)
+    yield from _contents(nodes, _nested(_without_pseudo(node.prelude), outer), ":" in tinycss2.serialize(node.prelude))
+
+
+def _nested(selector: str, outer: str) -> str:
+    """Return a nested selector as one of its own (CSS Nesting 1)."""
+    if not outer:
+        return selector
+    return selector.replace("&", f":is({outer})") if "&" in selector else f":is({outer}) {selector}"
+
+
+def _contents(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRule]:
+    yield from _declared(nodes, selector, pseudo)
+    yield from _rules([node for node in nodes if node.type != "declaration"], selector)
+
+
+def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRule]:
+    values = {node.lower_name: tinycss2.serialize(node.value) for node in nodes if node.type == "declaration"}
+    for name, value in values.items():
+        for one in css_references(f"{name}:{value}", declarations=True):
+            if _is_file(one.url):
+                yield ImageRule(
+                    selector,
+                    one.url,
+                    name,
+                    _word(values, name, "repeat", r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b"),
+                    _word(values, name, "size", r"\b(?:cover|contain)\b"),
+                    _pixels(values.get("width")),
+                    _pixels(values.get("height")),
+                    pseudo,
+                )
+
+
+def _word(values: dict[str, str], name: str, longhand: str, pattern: str) -> str:
+    """Return a keyword of ``background-*``, or of the shorthand."""
+    found = re.search(pattern, values.get(f"background-{longhand}", "") or values.get(name, ""))
+    return found[0] if found else ""
+
+
+def _pixels(value: str | None) -> float | None:
+    found = _PIXELS.fullmatch(value or "")
+    return float(found[1]) if found else None
+
+
+def _without_pseudo(prelude: list[Any]) -> str:
+    """Return a selector list without pseudo-classes and pseudo-elements; what is empty then stands for ``*``."""
+    kept: list[str] = []
+    colons = False
+    for token in prelude:
+        if token == ":":
+            colons = True
+        elif colons and token.type in ("ident", "function"):
+            colons = False
+            if token.type == "function" and token.lower_name in _KEPT_PSEUDO:
+                kept.append(f":is({_without_pseudo(token.arguments)})")
+            elif not kept or kept[-1].strip() in {"", ",", *_COMBINATORS}:
+                kept.append("*")
+        else:
+            kept.append(token.serialize())
+    return "".join(kept).strip()

@@ -1,0 +1,161 @@
+"""Assets at a level: style sheets, scripts and images after the passes of the level, each made once for a batch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.view import RecordingView
+from adaptc.compile.passes.view import Alternate, Alternates, Asset, DerivedFile, Outcome
+from adaptc.compile.pipeline import Plan, Step
+from adaptc.core.diagnostics import Diagnostic
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.model import Action, is_negotiable
+from adaptc.core.version import VERSION
+from adaptc.site.site import Source
+
+# Artifacts that pages of a batch share: the site's style sheets, scripts and small images
+_KEPT_ARTIFACTS = 64
+_KEPT_BYTES = 256 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Artifact:
+    """An asset at a level, with what the view recorded while it was made."""
+
+    content: bytes
+    dependencies: tuple[str, ...]
+    derived: tuple[DerivedFile, ...]
+
+
+class Assets:
+    """Runs the asset passes of levels."""
+
+    def __init__(self, sources: Mapping[str, Source], plans: Mapping[str, Plan], store: Store) -> None:
+        self.sources, self.plans, self.store = sources, plans, store
+        self._artifacts: OrderedDict[tuple[str, str], _Artifact] = OrderedDict()
+
+    def take_over(self, other: Assets, changed: frozenset[str]) -> None:
+        """Take over the artifacts of ``other`` that depend on none of the keys ``changed``."""
+        for key, artifact in other._artifacts.items():
+            if changed.isdisjoint(artifact.dependencies):
+                self._artifacts[key] = artifact
+
+    def artifact(self, level: str, path: str, outer: RecordingView) -> bytes:
+        """Return an asset at a level, and pass on to ``outer`` what it depends on."""
+        known = self._artifacts.get((level, path))
+        if known is None:
+            view = outer.nested()
+            try:
+                original = view.read(path)
+                made = self.run(level, path, original, view).content
+            finally:
+                outer.include(view.dependencies, ())
+            content = original if made is None else made
+            known = _Artifact(content, tuple(view.dependencies), tuple(view.derived.values()))
+            self._keep(level, path, known)
+        outer.include(known.dependencies, known.derived)
+        return known.content
+
+    def _keep(self, level: str, path: str, artifact: _Artifact) -> None:
+        if len(artifact.content) <= _KEPT_BYTES:
+            self._artifacts[level, path] = artifact
+            if len(self._artifacts) > _KEPT_ARTIFACTS:
+                self._artifacts.popitem(last=False)
+
+    def run(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
+        """Return what the passes of a level make of an asset."""
+        media_type = self.sources[path].media_type
+        steps = _asset_steps(self.plans[level], media_type)
+        if steps and view.is_pinned(path):
+            kept = Action(steps[0].of.name, "kept", path, "an integrity attribute fixes its bytes")
+            return Outcome(None, (kept,))
+        made, actions, diagnostics = content, list[Action](), list[Diagnostic]()
+        for step in steps:
+            outcome = self._run_step(step, Asset(path, media_type, made), view)
+            actions.extend(outcome.actions)
+            diagnostics.extend(outcome.diagnostics)
+            if outcome.content is not None and (
+                step.of.may_grow or len(outcome.content) < len(made) + outcome.absorbed
+            ):
+                made = outcome.content
+        return Outcome(None if made is content else made, tuple(actions), tuple(diagnostics))
+
+    def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
+        """Return what the level makes of an image, whose ``content`` it has already, in other formats."""
+        asset = Asset(path, self.sources[path].media_type, content)
+        steps = [one for one in self.plans[level].steps_for(asset.media_type) if one.of.alternate is not None]
+        if not steps or not is_negotiable(path) or view.is_pinned(path):
+            return Alternates()
+        (step,) = steps
+        assert step.of.alternate is not None
+        key = digest_parts(
+            "alternates", VERSION, step.recipe(), str(view.settings), digest_bytes(original), digest_bytes(content)
+        )
+        known = self._remembered_alternates(key, path)
+        return known or self._remember_alternates(key, step.of.alternate(asset, original, view, step.options))
+
+    def _remembered_alternates(self, key: str, path: str) -> Alternates | None:
+        made, actions = list[Alternate](), list[Action]()
+        record = self.store.record(key)
+        for name, digest, *action in record or ():
+            content = self.store.content(digest)
+            if content is None:
+                return None
+            made.append(Alternate(name, content))
+            actions.append(Action(action[0], action[1], path, action[2]))
+        return None if record is None else Alternates(tuple(made), tuple(actions))
+
+    def _remember_alternates(self, key: str, found: Alternates) -> Alternates:
+        """Remember what was made; where a codec is missing it may be there the next time."""
+        if not found.diagnostics:
+            rows = zip(found.made, found.actions, strict=True)
+            record = [
+                [made.format, self.store.put(made.content), done.pass_name, done.verb, done.reason]
+                for made, done in rows
+            ]
+            self.store.put_record(key, record)
+        return found
+
+    def _run_step(self, step: Step, asset: Asset, view: RecordingView) -> Outcome:
+        assert step.of.asset is not None
+        if not step.of.content_only:
+            return step.of.asset(asset, view, step.options)
+        key = digest_parts(
+            "asset", VERSION, step.recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content)
+        )
+        outcome = self._remembered(key, asset.path)
+        if outcome is None:
+            outcome = step.of.asset(asset, view, step.options)
+            self._remember(key, outcome)
+        return outcome
+
+    def _remembered(self, key: str, path: str) -> Outcome | None:
+        """Return what the step gave for equal content, told of this path; ``None`` when it is not known."""
+        record = self.store.record(key)
+        if record is None:
+            return None
+        content = self.store.content(record["content"]) if record["content"] else None
+        if content is None and record["content"]:
+            return None
+        actions = tuple(Action(name, verb, path, reason) for name, verb, reason in record["actions"])
+        diagnostics = tuple(
+            dataclasses.replace(one, location=one.location and dataclasses.replace(one.location, path=path))
+            for one in unpack_diagnostics(record["diagnostics"])
+        )
+        return Outcome(content, actions, diagnostics)
+
+    def _remember(self, key: str, outcome: Outcome) -> None:
+        content = self.store.put(outcome.content) if outcome.content is not None else None
+        actions = [[one.pass_name, one.verb, one.reason] for one in outcome.actions]
+        self.store.put_record(
+            key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
+        )
+
+
+def _asset_steps(plan: Plan, media_type: str) -> tuple[Step, ...]:
+    return tuple(step for step in plan.steps_for(media_type) if step.of.asset is not None)

@@ -1,0 +1,147 @@
+"""What is built, of what, where to and how: all that follows from the configuration, before anything is looked at.
+
+Nothing of this module's imports parses or encodes: who only asks whether an output is fresh pays for none of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from adaptc.compile.analyse.placement import DeliveryCost
+from adaptc.compile.engine.ladder import levels_above
+from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.passes.view import Effort, Settings
+from adaptc.compile.pipeline import Plan, plan_level
+from adaptc.config.config import Config, recipe_text
+from adaptc.config.rulebook import Level
+from adaptc.core.digest import digest_parts
+from adaptc.core.fs import DiskTree
+from adaptc.formats.codings import CODINGS
+from adaptc.formats.codings import recipe as codec_recipe
+from adaptc.site.directory import Docroot, Selection, load_directory
+from adaptc.site.mirror import types_of
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.decorations.configured import Configured
+    from adaptc.compile.analyse.facts import Facts
+    from adaptc.compile.engine.report import Report
+    from adaptc.compile.engine.snapshot import Snapshot
+    from adaptc.compile.engine.view import Decisions
+    from adaptc.site.site import Source
+
+
+class Blueprint:
+    """``config.docroot`` as it is to be in ``config.output`` at ``levels``.
+
+    ``recipes`` are digests by level of everything but the site that decides its bytes, ``decorations`` the rules by
+    which images are labelled, ``None`` where no level asks for labels.
+    """
+
+    def __init__(self, config: Config, docroot: Path, levels: tuple[Level, ...]) -> None:
+        self.config, self.docroot, self.levels = config, docroot, levels
+        self.output = Path(os.path.abspath(config.output))
+        self.private = self.output / PRIVATE
+        self.cache = Path(os.path.abspath(config.build.cache)) if config.build.cache else self.private / "cache"
+        self.settings = Settings(
+            cast(Effort, config.build.effort),
+            config.site.max_pixels,
+            config.site.csp,
+            config.cost.data_uri_budget,
+            config.cost.data_uri_max,
+            self.cost.crowd_limit(),
+        )
+        self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
+        self.codec = codec_recipe()
+        self.decorations = self._decorations()
+        self.recipes = self._recipes()
+
+    @property
+    def state_path(self) -> Path:
+        """Where the output's state is."""
+        return self.private / "state.sqlite"
+
+    @property
+    def selection(self) -> Selection:
+        """Which files of the docroot are part of the site."""
+        return Selection(self.config.site.exclude, self.config.site.include_hidden)
+
+    @property
+    def cost(self) -> DeliveryCost:
+        """What requests and bytes cost."""
+        cost = self.config.cost
+        return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
+
+    def load(self) -> Docroot:
+        """Load the docroot."""
+        return load_directory(DiskTree(self.docroot), self.selection, types_of(self.docroot))
+
+    # ---- recipes
+
+    def _decorations(self) -> Configured | None:
+        if not any(plan_level(one).labels for one in self.levels):
+            return None
+        from adaptc.compile.analyse.decorations.configured import configured_rules
+
+        return configured_rules(self.config)
+
+    def _recipes(self) -> dict[str, str]:
+        """Return the recipe of each level: a page may be as it is at the level above, whose recipe is a part of it."""
+        above, recipes = levels_above(self.levels), dict[str, str]()
+        for level in self.levels:  # dearest first
+            plan = plan_level(level)
+            own = plan.recipe(self._recipe_text(plan))
+            recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
+        return recipes
+
+    def _recipe_text(self, plan: Plan) -> str:
+        """Everything of the configuration that a unit's bytes may depend on."""
+        site = self.config.site
+        shared = (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes)
+        rules = (plan.level.name, self.decorations.digest) if plan.labels and self.decorations else None
+        return repr((*shared, self._complete(), rules))
+
+    def _complete(self) -> bool:
+        return self.config.build.identity == "complete"
+
+    def mark(self, report: Report, others: frozenset[str] = frozenset()) -> dict[str, Any]:
+        """Return what a complete build notes: where a build has the same mark, no unit is stale by its recipe.
+
+        ``others`` are recipes that did as well.
+        """
+        settings = digest_parts(recipe_text(self.config), report.restriction.mark())
+        mark = {"levels": self.recipes, "files": len(report.resources), "settings": settings}
+        return {**mark, "others": sorted(others)} if others else mark
+
+    # ---- for those who read and build
+
+    def decide(self, facts: Iterable[tuple[str, Facts]], sources: Mapping[str, Source]) -> Decisions:
+        """Take the decisions about the whole site from the facts of all its files."""
+        from adaptc.compile.engine.decisions import decide
+
+        # an image may shrink to half before it becomes a data URI
+        largest = 2 * self.config.cost.data_uri_max
+        return decide(facts, sources, self.cost, largest, self.decorations.rules.limits if self.decorations else None)
+
+    def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
+        """Return what those who read or build the files ``sources`` need to know."""
+        from adaptc.compile.engine.snapshot import Snapshot
+
+        return Snapshot(
+            self.docroot,
+            self.output,
+            self.cache,
+            self.config.site.base_url,
+            self.config.site.index,
+            sources,
+            decisions,
+            self.settings,
+            self.levels,
+            self.codings,
+            self.codec,
+            self.config.site.max_file_bytes,
+            self._complete(),
+            self.decorations.rules if self.decorations else None,
+        )

@@ -1,0 +1,168 @@
+"""What changed since the last build, and which units that makes stale."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from adaptc.compile.engine.reasons import (
+    DecisionChanged,
+    DependencyChanged,
+    InputChanged,
+    NeverBuilt,
+    Reason,
+    RecipeChanged,
+)
+from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.traffic import UNRESTRICTED, Restriction
+from adaptc.compile.engine.view import PIN, PLACEMENT, PRESENCE, SOLE, STANDING
+from adaptc.core.model import Resource
+
+# Times of files move in steps of 10 ms at most (a kernel with HZ=100)
+_TICK_NS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """Files of the docroot by what happened to them. ``touched`` have another size, time or inode: read them again."""
+
+    touched: tuple[str, ...]
+    came: frozenset[str]
+    went: frozenset[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.touched or self.came or self.went)
+
+
+def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resource, str]]) -> FileChanges:
+    """Return what ``lstat`` says about changes."""
+    came = frozenset(now.keys() - before.keys())
+    went = frozenset(before.keys() - now.keys())
+    touched = tuple(path for path, found in now.items() if path in came or before[path][0] != found)
+    return FileChanges(touched, came, went)
+
+
+def of_another_kind(one: Resource, other: Resource) -> bool:
+    """Whether a file is another resource though its content may be the same: a link now, or of another type."""
+    return (one.media_type, one.alias_of) != (other.media_type, other.alias_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What units may depend on and is not as it was.
+
+    ``contents`` are paths with other content, those that came or went among them; ``presence`` those that came, went
+    or are of another kind now; ``decisions`` the keys of decisions.
+    """
+
+    contents: frozenset[str]
+    presence: frozenset[str]
+    decisions: frozenset[str] = frozenset()
+
+    def keys(self) -> frozenset[str]:
+        """Return the keys of dependencies that do not hold any more."""
+        return self.contents | self.decisions | {PRESENCE + path for path in self.presence}
+
+
+def what_changed(
+    resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
+) -> Changes:
+    """Return what is not as it was; ``read`` are the digests of files that were read."""
+    came_or_went = resources.keys() ^ before.keys()
+    other = {path for path in read.keys() & before.keys() if of_another_kind(resources[path], before[path][0])}
+    contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
+    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
+
+
+def racily_clean(resource: Resource, started: int) -> Resource:
+    """Return the resource as it is to be remembered.
+
+    A file that was written just before it was looked at, some time since the build ``started``, may be written again
+    within one tick of the file system's clock, and look the same: it gets a time that no file has, so that it is read
+    again next time.
+    """
+    is_fresh = started - _TICK_NS < resource.mtime_ns < time.time_ns() + _TICK_NS
+    return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
+
+
+def stale_units(
+    state: State,
+    changes: Changes,
+    recipes: Mapping[str, str],
+    resources: Mapping[str, Resource],
+    restriction: Restriction = UNRESTRICTED,
+    others: frozenset[str] = frozenset(),
+) -> dict[Unit, Reason]:
+    """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
+
+    ``others`` are recipes that will do as well.
+
+    Where there are several reasons, the one that makes the tree untrue is told, and a change of the source itself
+    before that of another file.
+    """
+    built = state.recipes()
+    reasons = _unbuilt(built, recipes, resources, others)
+    found = units_of_changes(state, changes, recipes)
+    reasons.update({unit: reason for unit, reason in found.items() if unit in built})
+    stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
+    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.forbids(unit)}
+
+
+def units_of_changes(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
+    """Return the units of ``levels`` that changes make stale, built or not, aliases left out."""
+    found: dict[Unit, Reason] = {}
+    for key in sorted(changes.decisions):
+        found.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
+    for path in sorted(changes.contents | changes.presence, reverse=True):
+        found.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
+    for path in changes.contents | changes.presence:
+        found.update(dict.fromkeys(((level, path) for level in levels), InputChanged()))
+    return found
+
+
+def _unbuilt(
+    built: Mapping[Unit, str], recipes: Mapping[str, str], resources: Mapping[str, Resource], others: frozenset[str]
+) -> dict[Unit, Reason]:
+    reasons: dict[Unit, Reason] = {}
+    for level, recipe in recipes.items():
+        for path in resources:
+            known = built.get((level, path))
+            if known is None:
+                reasons[level, path] = NeverBuilt()
+            elif known != recipe and known not in others:
+                reasons[level, path] = RecipeChanged()
+    return reasons
+
+
+def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
+    if path in changes.contents:
+        yield from state.units_of(path)
+    if path in changes.presence:
+        yield from state.units_of(PRESENCE + path)
+
+
+def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> dict[Unit, Reason]:
+    """Add the aliases of what is built: they may be published as links to it, or might be from now on."""
+    aliases = aliases_of(resources.values())
+    for level, path in list(reasons):
+        for alias in aliases.get(path, ()):
+            reasons.setdefault((level, alias), DependencyChanged(path))
+    return reasons
+
+
+def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
+    """Return the symbolic links by the files that they lead to."""
+    aliases: dict[str, list[str]] = defaultdict(list)
+    for one in resources:
+        if one.alias_of is not None:
+            aliases[one.alias_of].append(one.path)
+    return dict(aliases)
+
+
+def _subject(key: str) -> str:
+    for prefix in (PLACEMENT, PIN, STANDING, SOLE):
+        key = key.removeprefix(prefix)
+    return key

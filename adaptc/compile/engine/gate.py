@@ -1,0 +1,153 @@
+"""The gate between who notices that files change and who publishes what was made of them.
+
+A file that was noticed is doubted until a build that began later has read it. What a build made of a doubted file is
+refused, and what stands in the trees for it is withdrawn in the same moment: from then on no old version is served. A
+watcher's thread doubts, a build's thread publishes, one at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adaptc.compile.engine.publish import ObjectGone, Publisher
+from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.state import Unit
+from adaptc.compile.engine.view import PRESENCE
+from adaptc.core.diagnostics import Location, diagnose
+from adaptc.core.model import OWN_DIRECTORY
+
+
+class GivenUp(Exception):
+    """A build was given up since files changed; what it did so far is complete and true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What the next build has to look at: files that were doubted, and units that were withdrawn or refused."""
+
+    paths: frozenset[str] = frozenset()
+    units: frozenset[Unit] = frozenset()
+
+
+class Gate:
+    """The gate of one output directory. ``state`` is its state file, which is only read here.
+
+    ``is_closing`` asks every build to be given up.
+    """
+
+    def __init__(self, publisher: Publisher, state: Path) -> None:
+        self._publisher, self._state = publisher, state
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        self._doubted: set[str] = set()
+        self._owed: set[Unit] = set()
+        # Dependencies of units that are published and not committed: the state does not tell them yet
+        self._recent: dict[Unit, frozenset[str]] = {}
+        self.is_closing = False
+
+    # ---- noticing
+
+    def doubt(self, paths: Iterable[str]) -> int:
+        """Doubt files, and withdraw what was made of them; return how many units that were."""
+        with self._lock:
+            found: set[Unit] = set()
+            for path in paths:
+                self._doubted.add(path)
+                found.update(self._units_of(path))
+            for unit in found:
+                self._withdraw(unit)
+            self._owed |= found
+            return len(found)
+
+    def doubts(self, path: str) -> bool:
+        """Whether a file is doubted already."""
+        return path in self._doubted
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether some file is doubted."""
+        return bool(self._doubted)
+
+    @property
+    def owes(self) -> bool:
+        """Whether there is something that the next build has to look at."""
+        return bool(self._doubted or self._owed)
+
+    def _units_of(self, path: str) -> set[Unit]:
+        keys = {path, PRESENCE + path}
+        found = {unit for unit, dependencies in self._recent.items() if not keys.isdisjoint(dependencies)}
+        for key in keys:
+            rows = self._query("SELECT level, path FROM dependencies WHERE key = ?", os.fsencode(key))
+            found.update((level, os.fsdecode(name)) for level, name in rows)
+        return found
+
+    def _withdraw(self, unit: Unit) -> None:
+        self._publisher.withdraw_path(*unit)
+        for (name,) in self._query(
+            "SELECT path FROM extras WHERE level = ? AND owner = ?", unit[0], os.fsencode(unit[1])
+        ):
+            extra = os.fsdecode(name)
+            if not extra.startswith(OWN_DIRECTORY):  # those are named by their content
+                self._publisher.withdraw_path(unit[0], extra)
+
+    def _query(self, query: str, *values: str | bytes) -> list[Any]:
+        if self._db is None:
+            uri = f"{self._state.absolute().as_uri()}?mode=ro"
+            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        return self._db.execute(query, values).fetchall()
+
+    # ---- building
+
+    def take(self) -> Owed:
+        """Return what the next build has to look at. It must begin to read after this, and doubts begin anew."""
+        with self._lock:
+            owed = Owed(frozenset(self._doubted), frozenset(self._owed))
+            self._doubted.clear()
+            self._owed.clear()
+            return owed
+
+    def owe(self, owed: Owed) -> None:
+        """Give back what a build could not do."""
+        with self._lock:
+            self._doubted |= owed.paths
+            self._owed |= owed.units
+
+    def publish(self, result: UnitResult, publish: Callable[[], UnitResult]) -> UnitResult:
+        """Publish a result, or refuse it: one of a doubted file, or one whose artifact is gone from the cache."""
+        unit = (result.level, result.path)
+        with self._lock:
+            if result.published and not self._is_doubtful(result):
+                try:
+                    done = publish()
+                except ObjectGone:
+                    pass
+                else:
+                    self._recent[unit] = frozenset(result.dependencies)
+                    return done
+            self._owed.add(unit)
+        said = result.diagnostics if not result.published else (diagnose("changed-while-read", Location(result.path)),)
+        return dataclasses.replace(result, published=False, diagnostics=said)
+
+    def _is_doubtful(self, result: UnitResult) -> bool:
+        if not self._doubted:
+            return False
+        return any(key.removeprefix(PRESENCE) in self._doubted for key in result.dependencies)
+
+    def committed(self) -> None:
+        """Take note that the state tells of all that was published."""
+        with self._lock:
+            self._recent.clear()
+
+    def close(self) -> None:
+        """Close the state."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+            self._db = None

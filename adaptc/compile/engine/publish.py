@@ -1,0 +1,176 @@
+"""Publish: put a unit's files into the trees, each by one rename, and take away what is no longer true.
+
+A level's tree has one directory for each content coding, and in it the paths of the docroot: ``lossless/br/a/b.html``;
+and one for each image format: ``lossless/webp/a/b.png.webp``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+
+from adaptc.compile.engine.results import Output, UnitResult
+from adaptc.compile.engine.store import Store
+from adaptc.core.diagnostics import Location, diagnose
+from adaptc.core.digest import digest_chunks
+from adaptc.core.fs import place, place_link, remove, remove_empty_directories
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, name_in_tree
+
+ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)
+PRIVATE = ".adaptc"
+_TRIES = 3
+
+# The target's file system has no such name: too long, or bytes that it does not allow.
+_NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
+
+
+class ObjectGone(Exception):
+    """An artifact vanished from the cache before it was published: another build that shares the cache removed it."""
+
+
+class Publisher:
+    """Writes into the trees of one output directory. Raises ``OSError`` when it cannot."""
+
+    def __init__(self, output: Path, store: Store) -> None:
+        self.output = os.fspath(output)
+        self.store = store
+        self._numbers = count()
+        self._made: set[str] = set()
+
+    def file(self, level: str, coding: str, path: str) -> str:
+        """Return the name of a representation on disk."""
+        return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
+
+    def publish(self, result: UnitResult, alias_of: str | None) -> None:
+        """Make the tree hold exactly the outputs of ``result`` for its path, and what it refers to before that."""
+        for extra in result.extras:
+            for output in extra.outputs:
+                self._place(self.store.object_path(output.key), self.file(result.level, output.coding, extra.path))
+        keys = {output.coding: output.key for output in result.outputs} if result.published else {}
+        for coding in ALL_CODINGS:
+            target = self.file(result.level, coding, result.path)
+            if coding not in keys:
+                self.withdraw(target)
+            elif not self._links(result, coding, keys[coding], alias_of, target):
+                self._place(self.store.object_path(keys[coding]), target)
+
+    def published(self, result: UnitResult, alias_of: str | None) -> UnitResult:
+        """Publish; where the file system refuses the name, withdraw the unit, and say so in what is returned."""
+        try:
+            self.publish(result, alias_of)
+        except OSError as error:
+            if error.errno not in _NAME_REFUSED:
+                raise
+            self.withdraw_path(result.level, result.path)
+            said = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
+            return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, said))
+        return result
+
+    def _links(self, result: UnitResult, coding: str, key: str, alias_of: str | None, target: str) -> bool:
+        """Publish an alias as the symbolic link that it is, where the file behind it is the same; return whether."""
+        if alias_of is None:
+            return False
+        behind = self.file(result.level, coding, alias_of)
+        if not _is_entry_of(behind, self.store.object_path(key)):
+            return False
+        directory, written = os.path.split(behind)
+        if directory != os.path.dirname(target):
+            written = os.path.relpath(behind, os.path.dirname(target))
+        self._in_directory(target, lambda: place_link(written, target, self._temporary()))
+        return True
+
+    def _place(self, source: str, target: str) -> None:
+        try:
+            self._in_directory(target, lambda: place(source, target, self._temporary()))
+        except FileNotFoundError:
+            if os.path.exists(source):
+                raise
+            raise ObjectGone(source) from None
+
+    def _in_directory(self, target: str, write: Callable[[], None]) -> None:
+        """Write into the directory of ``target``, which another worker may just have found empty and removed."""
+        directory = os.path.dirname(target)
+        for _ in range(_TRIES):
+            try:
+                if directory not in self._made:
+                    os.makedirs(directory, exist_ok=True)
+                    self._made.add(directory)
+                return write()
+            except FileNotFoundError:
+                self._made.discard(directory)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
+
+    def holds(self, level: str, path: str, output: Output, alias_of: str | None) -> bool:
+        """Whether the tree holds an output as it was built."""
+        file = self.file(level, output.coding, path)
+        if _size(file) != output.size or (alias_of is None and os.path.islink(file)):
+            return False
+        return _same_file(file, self.store.object_path(output.key)) or _digest(file) == output.digest
+
+    def _temporary(self) -> str:
+        return f"{self.output}/{PRIVATE}/tmp/{os.getpid()}-{next(self._numbers)}"
+
+    def withdraw(self, target: str) -> None:
+        """Remove a file of a tree, and the directories that it leaves empty."""
+        if remove(target):
+            self.prune(os.path.dirname(target))
+
+    def prune(self, directory: str) -> None:
+        """Remove a directory of a tree, and those that it stands in, as long as they are empty."""
+        remove_empty_directories(directory, self.output)
+        self._made.clear()
+
+    def withdraw_path(self, level: str, path: str) -> None:
+        """Remove every representation of a path at a level, and directories that were made for one in vain."""
+        for coding in ALL_CODINGS:
+            target = self.file(level, coding, path)
+            remove(target)
+            self.prune(os.path.dirname(target))
+
+    def names(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
+        """Return the names of all files in the trees of ``levels``, and of the directories, outer ones first.
+
+        A symbolic link is a file, even one to a directory: nothing is written or looked for behind it.
+        """
+        files: dict[str, None] = {}
+        directories = []
+        for level in levels:
+            for directory, inner, names in os.walk(f"{self.output}/{level}"):
+                directories.append(directory)
+                files.update((f"{directory}/{name}", None) for name in names)
+                files.update((path, None) for name in inner if os.path.islink(path := f"{directory}/{name}"))
+        return files, directories
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def _digest(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return digest_chunks(iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return None
+
+
+def _is_entry_of(path: str, source: str) -> bool:
+    """Whether ``path`` itself, and not what a symbolic link there leads to, is the file ``source``."""
+    try:
+        return os.path.samestat(os.lstat(path), os.stat(source))
+    except OSError:
+        return False
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

@@ -1,0 +1,140 @@
+"""What building one unit gave, and its form in the state (JSON)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from adaptc.core.diagnostics import Diagnostic, Location, Severity
+from adaptc.core.model import Action
+
+
+class Output(NamedTuple):
+    """A file of the tree: content coding ("id", "br", ...), object key, SHA-256 of the bytes, size in bytes."""
+
+    coding: str
+    key: str
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A file of the tree that stands for no file of the docroot: a smaller copy of an image, a bundle.
+
+    It belongs to the units that refer to it, and goes with the last of them.
+    """
+
+    path: str
+    media_type: str
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """One resource at one level.
+
+    ``dependencies`` are paths that were looked at (missing ones included) and decisions that were asked for
+    (``decision:...``). ``published`` is false when the source changed meanwhile or could not be read.
+    """
+
+    level: str
+    path: str
+    media_type: str
+    outputs: tuple[Output, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    demoted: tuple[str, ...] = ()
+    embeds: tuple[str, ...] | None = None
+    changed: bool = False
+    published: bool = True
+    extras: tuple[Extra, ...] = ()
+
+    def files(self) -> Iterator[tuple[str, Output]]:
+        """Yield (path, output) of every file in the tree, those that the others refer to first."""
+        for extra in self.extras:
+            yield from ((extra.path, output) for output in extra.outputs)
+        yield from ((self.path, output) for output in self.outputs)
+
+
+def pack_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> list[list[Any]]:
+    """Return diagnostics as JSON values."""
+    return [[one.id, one.severity.value, one.message, *_place(one.location)] for one in diagnostics]
+
+
+def _place(location: Location | None) -> list[Any]:
+    return [] if location is None else [location.path, location.line, location.column]
+
+
+def unpack_diagnostics(values: list[list[Any]]) -> tuple[Diagnostic, ...]:
+    """Return what ``pack_diagnostics`` packed."""
+    return tuple(
+        Diagnostic(kind, Severity(severity), message, Location(*place) if place else None)
+        for kind, severity, message, *place in values
+    )
+
+
+def pack_outputs(result: UnitResult) -> str:
+    """Return what is needed to find and count the files of a result; dependencies are kept apart."""
+    embeds = None if result.embeds is None else list(result.embeds)
+    extras = [[one.path, one.media_type, _files(one.outputs)] for one in result.extras]
+    packed = [result.media_type, result.changed, _files(result.outputs), embeds, extras]
+    return json.dumps(packed, separators=(",", ":"))
+
+
+def _files(outputs: tuple[Output, ...]) -> list[list[Any]]:
+    return list(map(list, outputs))
+
+
+def _outputs(files: list[list[Any]]) -> tuple[Output, ...]:
+    return tuple(map(Output._make, files))
+
+
+# Path, content coding, object key, SHA-256, size in bytes: an ``Output`` with its path, in a form that costs little
+StoredFile = tuple[str, str, str, str, int]
+
+
+def unpack_files(path: str, outputs: str) -> list[StoredFile]:
+    """Return the files of a unit from what ``pack_outputs`` packed."""
+    _, _, files, _, extras = json.loads(outputs)
+    found = [(path, *one) for one in files]
+    for name, _, made in extras:
+        found += [(name, *one) for one in made]
+    return found
+
+
+def pack_notes(result: UnitResult) -> str:
+    """Return what is said about a result."""
+    actions = [[one.pass_name, one.verb, one.subject, one.reason, one.count] for one in result.actions]
+    return json.dumps([actions, pack_diagnostics(result.diagnostics), list(result.demoted)], separators=(",", ":"))
+
+
+def unpack_result(level: str, path: str, outputs: str, notes: str = "[[],[],[]]") -> UnitResult:
+    """Return what ``pack_outputs`` and ``pack_notes`` packed, without dependencies."""
+    media_type, changed, files, embeds, extras = _unpack_outputs(outputs)
+    actions, diagnostics, demoted = _unpack_notes(notes)
+    return UnitResult(level, path, media_type, files, (), actions, diagnostics, demoted, embeds, changed, True, extras)
+
+
+# Pages that come from one template, and the links to a file, have equal records: of 5,530 units of a site with 1,857
+# links 890 notes are distinct. What is unpacked is immutable, and is shared.
+_KEPT_RECORDS = 1024
+
+
+@lru_cache(_KEPT_RECORDS)
+def _unpack_outputs(
+    outputs: str,
+) -> tuple[str, bool, tuple[Output, ...], tuple[str, ...] | None, tuple[Extra, ...]]:
+    media_type, changed, files, embeds, extras = json.loads(outputs)
+    made = tuple(Extra(name, kind, _outputs(found)) for name, kind, found in extras)
+    return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), made
+
+
+@lru_cache(_KEPT_RECORDS)
+def _unpack_notes(notes: str) -> tuple[tuple[Action, ...], tuple[Diagnostic, ...], tuple[str, ...]]:
+    actions, diagnostics, demoted = json.loads(notes)
+    return tuple(Action(*one) for one in actions), unpack_diagnostics(diagnostics), tuple(demoted)

@@ -1,0 +1,120 @@
+"""A build on paper: what a build would read, decide and build, with nothing written.
+
+Unlike ``Builder.plan``, which takes a file with another time for a changed one, it reads what may have changed. So it
+holds for a docroot that was unpacked elsewhere, where every file has a time of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from adaptc.compile.analyse.facts import affected_targets
+from adaptc.compile.engine.blueprint import Blueprint
+from adaptc.compile.engine.changes import Changes, FileChanges, compare_files, stale_units, what_changed
+from adaptc.compile.engine.executor import available_cpus
+from adaptc.compile.engine.order import ordered
+from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.reasons import Reason
+from adaptc.compile.engine.report import Report, begun
+from adaptc.compile.engine.state import State, Unit, as_sources
+from adaptc.compile.engine.trees import Trees
+from adaptc.core.digest import digest_chunks
+from adaptc.core.fs import ChangedWhileRead, DiskTree, Tree
+from adaptc.core.model import Resource
+
+_Before = Mapping[str, tuple[Resource, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a build would do.
+
+    ``reasons`` tells why it would build each unit, but for files of the trees, which were not looked at. ``unwanted``
+    are the units that it would remove. ``undetected`` are the sources with other content that look as they did, by
+    size and time: a build would not notice them.
+    """
+
+    report: Report
+    reasons: dict[Unit, Reason]
+    unwanted: tuple[Unit, ...]
+    undetected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The docroot at a first look: what is there, what was ``before``, and which files look changed."""
+
+    report: Report
+    before: _Before
+    changes: FileChanges
+
+
+def look(blueprint: Blueprint, state: State) -> Look:
+    """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``begun``."""
+    report, before = begun(blueprint, state, Silent(), remember=False), state.resources()
+    return Look(report, before, compare_files(report.resources, before))
+
+
+def survey(trees: Trees, state: State, found: Look, *, every_source: bool) -> Survey:
+    """Compare the docroot with ``state``: the files that look changed, or every one of them by its content."""
+    blueprint, report, before, touched = trees.blueprint, found.report, found.before, found.changes.touched
+    digests = _read(blueprint, report, report.resources if every_source else touched)
+    read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
+    changes = what_changed(report.resources, read, before)
+    if before and (changes.contents or changes.presence):
+        with contextlib.closing(state.copied()) as copy:
+            changes = dataclasses.replace(changes, decisions=_decisions(blueprint, copy, report, before, read, changes))
+    reasons = stale_units(state, changes, blueprint.recipes, report.resources, report.restriction)
+    undetected = tuple(sorted(read.keys() - set(touched)))
+    unwanted = tuple(trees.unwanted(state, report))
+    return Survey(report, ordered(reasons, blueprint.levels), unwanted, undetected)
+
+
+def _read(blueprint: Blueprint, report: Report, paths: Iterable[str]) -> dict[str, str]:
+    """Return the digests of sources; what cannot be read is taken out of the report's resources, as in a build."""
+    found = digests_of(DiskTree(blueprint.docroot), list(paths))
+    for path, digest in found.items():
+        if digest is None:
+            del report.resources[path]
+    return {path: digest for path, digest in found.items() if digest is not None}
+
+
+def digests_of(tree: Tree, paths: list[str]) -> dict[str, str | None]:
+    """Return the digest of each file, ``None`` for what cannot be read. Threads do: hashing releases the GIL."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2 * available_cpus()) as threads:
+        return dict(zip(paths, threads.map(lambda path: _digest(tree, path), paths), strict=True))
+
+
+def _digest(tree: Tree, path: str) -> str | None:
+    try:
+        return digest_chunks(tree.chunks(path))
+    except (OSError, ChangedWhileRead):
+        return None
+
+
+def _decisions(
+    blueprint: Blueprint, copy: State, report: Report, before: _Before, read: Mapping[str, str], changes: Changes
+) -> frozenset[str]:
+    """Return the decisions that would turn; ``copy`` is a state that may be written."""
+    from adaptc.compile.engine.decisions import note_decisions
+    from adaptc.compile.engine.view import EVERYTHING
+    from adaptc.compile.engine.worker import gathered
+    from adaptc.compile.engine.workshop import Workshop
+
+    known = {**{path: digest for path, (_, digest) in before.items()}, **read}
+    sources = as_sources((one, known[path]) for path, one in report.resources.items())
+    affected = affected_targets(changes.presence, blueprint.config.site.index)
+    pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
+    workshop = Workshop(blueprint.snapshot(sources, EVERYTHING))
+    for path in dict.fromkeys((*(path for path in changes.contents if path in sources), *pages)):
+        facts = gathered(workshop, path)
+        if not isinstance(facts, str):
+            copy.set_facts(path, facts)
+    for path in before.keys() - report.resources.keys():
+        copy.forget_source(path)
+    return note_decisions(copy, blueprint.decide(copy.facts(), sources))

@@ -1,0 +1,140 @@
+"""The traffic of the site from the configured logs, and what it leaves out of a build.
+
+A log is read once: its counts are kept in the state for as long as the file has the same size, time and inode, so that
+rotated logs cost nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from adaptc.compile.analyse.popularity import Traffic, count_paths, measured, page_hits, site_finder
+from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.state import State, Unit
+from adaptc.config.config import Config
+from adaptc.config.rulebook import Level
+from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.digest import digest_parts
+from adaptc.core.media import HTML
+from adaptc.core.model import Resource
+from adaptc.site.load import site_of
+
+if TYPE_CHECKING:
+    from adaptc.formats.accesslog.parser import LineParser
+
+_LOGS, _TRAFFIC = "logs", "traffic"
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Pages that are left out of some levels: those that are not popular, of levels that change what a page shows."""
+
+    levels: frozenset[str] = frozenset()
+    pages: frozenset[str] = frozenset()
+
+    def forbids(self, unit: Unit) -> bool:
+        """Whether a unit is left out."""
+        return unit[0] in self.levels and unit[1] in self.pages
+
+    def mark(self) -> str:
+        """Return a digest."""
+        return digest_parts(*sorted(self.levels), "", *sorted(self.pages))
+
+
+UNRESTRICTED = Restriction()
+
+
+def restriction(traffic: Traffic | None, resources: Mapping[str, Resource], levels: Iterable[Level]) -> Restriction:
+    """Return what traffic leaves out; nothing when no view of a page was seen."""
+    if traffic is None or not traffic.hits:
+        return UNRESTRICTED
+    pages = {path for path, one in resources.items() if one.media_type == HTML}
+    degraded = {level.name for level in levels if level.promise != "same"}
+    return Restriction(frozenset(degraded), frozenset(pages - traffic.popular))
+
+
+def measure_traffic(
+    config: Config, state: State, resources: Mapping[str, Resource], progress: Progress, *, remember: bool
+) -> tuple[Traffic | None, list[Diagnostic]]:
+    """Return the traffic by ``[select] logs``, ``None`` without logs, and what was found wrong with them.
+
+    With ``remember`` the state keeps what was counted. Raises ``UsageError`` for logs that are not there.
+    """
+    if not config.select.logs:
+        if remember:
+            _remember(state, None)
+        return None, []
+    counts, said = _counted(config, state, progress, remember)
+    hits = page_hits(counts, site_finder(site_of(config, resources)))
+    aliases = {path: one.alias_of for path, one in resources.items() if one.alias_of is not None}
+    traffic = measured(hits, config.select.share, aliases)
+    if not hits:
+        said.append(diagnose("log-without-pages"))
+    if remember:
+        _remember(state, traffic)
+    return traffic, said
+
+
+# ---- counting
+
+
+def _counted(config: Config, state: State, progress: Progress, remember: bool) -> tuple[Counter[str], list[Diagnostic]]:
+    from adaptc.formats.accesslog.parser import compile_format
+    from adaptc.formats.accesslog.reader import log_files
+
+    parser = compile_format(config.select.format)
+    known = state.meta(_LOGS) or {}
+    logs = {name: _key(name, parser) for name in log_files(config.select.logs)}
+    records = {name: known[name] for name, key in logs.items() if name in known and known[name]["key"] == key}
+    new = [name for name in logs if name not in records]
+    if new:
+        progress.begin("logs", len(new), 0)
+        for name in new:
+            records[name] = _record(name, logs[name], parser)
+            progress.advance(1, 0, 0)
+        progress.end()
+    if remember and records != known:
+        state.set_meta(_LOGS, records)
+    counts: Counter[str] = Counter()
+    said: list[Diagnostic] = []
+    for name in logs:
+        counts.update(records[name]["counts"])
+        said.extend(unpack_diagnostics(records[name]["diagnostics"]))
+    return counts, said
+
+
+def _key(name: str, parser: LineParser) -> list[Any]:
+    """Return what a log is known by: another log, or one that was written to, has another key."""
+    try:
+        found = os.stat(name)
+    except OSError as error:  # rotated away just now
+        raise UsageError(f"log {name} cannot be read ({error.strerror})") from error
+    return [parser.format, found.st_size, found.st_mtime_ns, found.st_ino]
+
+
+def _record(name: str, key: list[Any], parser: LineParser) -> dict[str, Any]:
+    from adaptc.formats.accesslog.reader import LogTally, read_log
+
+    tally = LogTally()
+    counts = count_paths(read_log(name, parser, tally))
+    return {"key": key, "counts": counts, "diagnostics": pack_diagnostics(tuple(tally.diagnostics))}
+
+
+# ---- what is remembered of the last build, for adaptc explain
+
+
+def _remember(state: State, traffic: Traffic | None) -> None:
+    values = traffic and {"hits": traffic.hits, "popular": sorted(traffic.popular), "share": traffic.share}
+    if state.meta(_TRAFFIC) != values:
+        state.set_meta(_TRAFFIC, values)
+
+
+def last_traffic(state: State) -> Traffic | None:
+    """Return the traffic that the last build went by, ``None`` when it had no logs."""
+    values = state.meta(_TRAFFIC)
+    return Traffic(values["hits"], frozenset(values["popular"]), values["share"]) if values else None

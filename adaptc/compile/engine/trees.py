@@ -1,0 +1,124 @@
+"""The trees of an output as the state says that they are: what is missing, untrue, not wanted or not ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+from adaptc.compile.engine.blueprint import Blueprint
+from adaptc.compile.engine.publish import Publisher
+from adaptc.compile.engine.reasons import STALE, OutputMissing, Reason
+from adaptc.compile.engine.report import Report
+from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.seals import expected_seals, seal_of, sealed_files
+from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.store import Store
+from adaptc.core.model import OWN_DIRECTORY, name_in_tree
+
+# The time of a directory that somebody removed just now: no directory has it
+_GONE = -1
+
+
+class Trees:
+    """The trees that ``blueprint`` asks for. Raises ``OSError`` when something cannot be removed."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self.blueprint = blueprint
+        self.publisher = Publisher(blueprint.output, Store(blueprint.cache))
+
+    # ---- what is there
+
+    def differ(self, state: State) -> bool:
+        """Whether some directory of the trees is not as the last complete build left it."""
+        known, output = state.directories(), self.blueprint.output
+        return not known or any(_mtime(f"{output}/{path}") != mtime for path, mtime in known.items())
+
+    def note(self, state: State) -> None:
+        """Note the directories of the trees as they are now, and what files there should be in them."""
+        seals = dict(expected_seals(state))
+        empty = seal_of(())
+        for directory in list(seals):
+            while (directory := directory.rpartition("/")[0]) and directory not in seals:
+                seals[directory] = empty
+        times = {path: _mtime(f"{self.blueprint.output}/{path}") for path in seals}
+        state.set_directories((path, _GONE if time is None else time, seals[path]) for path, time in times.items())
+
+    def sealed_files(self, state: State, report: Report) -> int | None:
+        """Return how many files the trees hold, if a glance tells that they and the units are as a build would leave
+        them; ``None`` where it takes a closer look. The docroot of ``report`` is as the state has it."""
+        seals = state.seals()
+        if not seals or state.meta("complete") != self.blueprint.mark(report):
+            return None
+        output = os.fspath(self.blueprint.output)
+        if any(os.path.lexists(f"{output}/{level}") for level in self.blueprint.recipes if level not in seals):
+            return None  # a level without a file has no tree
+        aliases = {path for path, one in report.resources.items() if one.alias_of is not None}
+        return sealed_files(output, seals, aliases)
+
+    def missing_outputs(
+        self, state: State, known: Mapping[Unit, Reason], report: Report
+    ) -> Iterator[tuple[Unit, Reason]]:
+        """Yield the units, but for those that are ``known``, of which a file is not in the tree as it was built."""
+        for result in state.results(notes=False):
+            unit = (result.level, result.path)
+            if self._is_wanted(unit, report) and unit not in known:
+                missing = self._missing(result, report.resources[result.path].alias_of)
+                if missing is not None:
+                    yield unit, OutputMissing(missing)
+
+    def _missing(self, result: UnitResult, alias_of: str | None) -> str | None:
+        """Return the name of a file of a unit that is not in the tree as it was built, or ``None``."""
+        for path, output in result.files():
+            if not self.publisher.holds(result.level, path, output, alias_of if path == result.path else None):
+                return f"{result.level}/{output.coding}/{name_in_tree(output.coding, path)}"
+        return None
+
+    def _is_wanted(self, unit: Unit, report: Report) -> bool:
+        return unit[0] in self.blueprint.recipes and report.wants(unit)
+
+    def unwanted(self, state: State, report: Report) -> list[Unit]:
+        """Return built units whose source or level is gone, or whose page is not popular any more."""
+        return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
+
+    # ---- what has to go
+
+    def withdraw(self, state: State, gone: Iterable[Unit], reasons: Mapping[Unit, Reason]) -> dict[Unit, None]:
+        """Take out of the trees what is untrue or not wanted any more, and forget units that are ``gone`` or to build.
+
+        Returns their extra files, for ``withdraw_extras``.
+        """
+        extras = {extra: None for unit in (*gone, *reasons) for extra in state.extras_of(unit)}
+        stale = [unit for unit, reason in reasons.items() if isinstance(reason, STALE)]
+        for unit in (*gone, *stale):
+            self.publisher.withdraw_path(*unit)
+            for level, path in state.extras_of(unit):
+                if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
+                    self.publisher.withdraw_path(level, path)
+        for unit in (*gone, *reasons):
+            state.forget_unit(unit)
+        return extras
+
+    def withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
+        """Remove those of the extra files that no unit refers to any more."""
+        for level, path in extras:
+            if not state.has_extra(level, path):
+                self.publisher.withdraw_path(level, path)
+
+    def withdraw_strangers(self, state: State) -> None:
+        """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
+        levels = {*self.blueprint.recipes, *(level for level, _ in state.recipes())}
+        strangers, directories = self.publisher.names(sorted(levels))
+        for result in state.results(notes=False):
+            for path, output in result.files():
+                strangers.pop(self.publisher.file(result.level, output.coding, path), None)
+        for file in strangers:
+            self.publisher.withdraw(file)
+        for directory in reversed(directories):
+            self.publisher.prune(directory)
+
+
+def _mtime(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None

@@ -1,0 +1,172 @@
+"""The site as the passes of one level see it, with a record of what was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from adaptc.compile.analyse.placement import Placement
+from adaptc.compile.passes.view import DerivedFile, Options, Settings
+from adaptc.core.digest import digest_bytes
+from adaptc.core.fs import ChangedWhileRead, Tree
+from adaptc.core.urls import Reach
+from adaptc.site.site import Found, Site, Source
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
+
+# The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
+# PRESENCE is on whether there is such a file, and of which media type.
+# SOLE is on whether one sheet alone loads a sheet, by an import.
+PLACEMENT, PIN, PRESENCE, STANDING, SOLE = "/placement/", "/pin/", "/presence/", "/standing/", "/sole/"
+
+NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions about the whole site.
+
+    Where assets live, which have their bytes fixed by integrity attributes, how images are used, and which sheets one
+    other sheet alone loads.
+    """
+
+    placements: Mapping[str, Placement]
+    pinned: frozenset[str]
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    sole: frozenset[str] = frozenset()
+
+
+EVERYTHING = Decisions({}, frozenset())
+"""No decisions yet: for those who only read."""
+
+# Says what an image file looks like, given its source and how to read it.
+Evidence = Callable[[Source, Callable[[], bytes]], "ImageEvidence"]
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """What it takes to label the images of pages: the level's name, the rules, and the evidence of files."""
+
+    level: str
+    rules: DecorationRules
+    evidence: Evidence
+
+
+# Makes a smaller copy of an image, given its digest, how to read it, the kind of copy and the options of that kind.
+Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
+
+
+class RecordingView:
+    """A ``passes.view.DerivingView``.
+
+    ``build`` makes the level's version of an asset, given a view to record in.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        tree: Tree,
+        decisions: Decisions,
+        settings: Settings,
+        build: Callable[[str, RecordingView], bytes],
+        copy: Copy,
+        copy_bytes: Callable[[DerivedFile], bytes],
+        labelling: Labelling | None = None,
+    ) -> None:
+        self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
+        self.build, self.copy, self.copy_bytes, self._labelling = build, copy, copy_bytes, labelling
+        self.dependencies: dict[str, None] = {}
+        self.derived: dict[str, DerivedFile] = {}
+        self._artifacts: dict[str, bytes] = {}
+        self._found: dict[tuple[str, str], Found] = {}
+
+    def nested(self) -> RecordingView:
+        """Return a fresh view of the same level, to record another unit in."""
+        return RecordingView(
+            self.site,
+            self.tree,
+            self.decisions,
+            self.settings,
+            self.build,
+            self.copy,
+            self.copy_bytes,
+            self._labelling,
+        )
+
+    def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
+        """Take over what another view recorded."""
+        self.dependencies.update(dict.fromkeys(dependencies))
+        self.derived.update((one.path, one) for one in derived)
+
+    def url_of(self, path: str) -> str:
+        return self.site.address.url_of(path)
+
+    def follow(self, base: str, reference: str) -> Found:
+        known = self._found.get((base, reference))
+        if known is None:
+            known = self._found[base, reference] = self.site.follow(base, reference)
+            if known.target.reach is Reach.LOCAL:
+                self.dependencies.update(dict.fromkeys(self._looked_at(known)))
+        return known
+
+    def _looked_at(self, found: Found) -> Iterator[str]:
+        """Yield the files that were missed, and the one that was found."""
+        for candidate in self.site.candidates(found.target.path):
+            yield PRESENCE + candidate
+            if candidate == found.path:
+                return
+
+    def media_type(self, path: str) -> str:
+        return self.site.sources[path].media_type
+
+    def read(self, path: str) -> bytes:
+        self.dependencies[path] = None
+        content = self.tree.read(path)
+        if digest_bytes(content) != self.site.sources[path].digest:
+            raise ChangedWhileRead(path)
+        return content
+
+    def artifact(self, path: str) -> bytes:
+        content = self._artifacts.get(path)
+        if content is None:
+            content = self._artifacts[path] = self.build(path, self)
+        return content
+
+    def placement(self, path: str) -> Placement:
+        self.dependencies[PLACEMENT + path] = None
+        return self.decisions.placements.get(path, NOT_SHARED)
+
+    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
+        self.dependencies[path] = None
+        made = self.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
+        if isinstance(made, DerivedFile):
+            self.derived[made.path] = made
+        return made
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        return self.copy_bytes(copy)
+
+    def is_pinned(self, path: str) -> bool:
+        self.dependencies[PIN + path] = None
+        return path in self.decisions.pinned
+
+    def is_sole_import(self, path: str) -> bool:
+        self.dependencies[SOLE + path] = None
+        return path in self.decisions.sole
+
+    @property
+    def labelling(self) -> Labelling:
+        assert self._labelling is not None  # the level has a pass that labels images, so that it was given
+        return self._labelling
+
+    def evidence(self, path: str) -> ImageEvidence:
+        self.dependencies[path] = None
+        return self.labelling.evidence(self.site.sources[path], lambda: self.read(path))
+
+    def standing(self, path: str) -> Standing:
+        from adaptc.compile.analyse.decorations.evidence import Standing
+
+        self.dependencies[STANDING + path] = None
+        return self.decisions.standings.get(path, Standing.NONE)

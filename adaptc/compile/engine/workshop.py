@@ -1,0 +1,285 @@
+"""Build one unit: a resource at a level, from its source to its files in the tree. This runs in the workers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import hashlib
+import os
+import traceback
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from adaptc.compile.engine.assets import Assets
+from adaptc.compile.engine.derive import Deriver
+from adaptc.compile.engine.encoder import Encoder
+from adaptc.compile.engine.evidence import EvidenceStore
+from adaptc.compile.engine.ladder import AssetWeight, Scales, Weight, levels_above
+from adaptc.compile.engine.publish import ObjectGone, Publisher
+from adaptc.compile.engine.results import Extra, Output, UnitResult
+from adaptc.compile.engine.snapshot import Snapshot
+from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.view import Labelling, RecordingView
+from adaptc.compile.passes.view import Alternates, DerivedFile
+from adaptc.compile.pipeline import Plan, plan_level
+from adaptc.compile.rewrite import embedded_files, rewrite_page
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.fs import ChangedWhileRead, DiskTree
+from adaptc.core.model import IDENTITY, Action, Role
+from adaptc.core.urls import SiteAddress
+from adaptc.formats.css.decode import decode_sheet
+from adaptc.formats.css.references import css_references
+from adaptc.site.site import Site, Source
+
+# Pages at a level that may soon be asked for by the level below: a batch has all levels of a page one after the other
+_KEPT_PAGES = 64
+
+# How often a unit is built anew because another build that shares the cache removed what was just made
+_TRIES = 4
+
+# In which the ASCII name of a file may stand in a page
+_ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
+
+
+class Workshop:
+    """Builds and publishes the units of one snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.site = Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
+        self.tree = DiskTree(snapshot.docroot)
+        self.store = Store(snapshot.cache)
+        self.publisher = Publisher(snapshot.output, self.store)
+        self.plans = {level.name: plan_level(level) for level in snapshot.levels}
+        self.above = levels_above(snapshot.levels)
+        self.scales = Scales(self._asset_weight)
+        self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
+        self.deriver = Deriver(self.store, snapshot.settings)
+        self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
+        self.assets = Assets(self.site.sources, self.plans, self.store)
+        self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
+
+    def _view(self, level: str) -> RecordingView:
+        snapshot = self.snapshot
+        return RecordingView(
+            self.site,
+            self.tree,
+            snapshot.decisions,
+            snapshot.settings,
+            lambda path, outer: self.assets.artifact(level, path, outer),
+            self.deriver.derived,
+            self.deriver.content,
+            self._labelling(level),
+        )
+
+    def _labelling(self, level: str) -> Labelling | None:
+        rules = self.snapshot.decorations
+        return None if rules is None else Labelling(level, rules, self.evidence.of)
+
+    def build(self, level: str, path: str) -> UnitResult:
+        """Build and publish one unit; what cannot be built is withdrawn and said."""
+        alias_of = self.site.sources[path].alias_of
+        for _ in range(_TRIES):
+            with contextlib.suppress(ObjectGone):
+                return self.publisher.published(self.make(level, path), alias_of)
+        raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
+
+    def make(self, level: str, path: str) -> UnitResult:
+        """Build one unit into the cache."""
+        try:
+            return self._made_or_kept(level, path, self._view(level))
+        except ChangedWhileRead:
+            return self._left(level, path, diagnose("changed-while-read", Location(path)))
+        except OSError as error:
+            if not str(error.filename).startswith(self.tree.root + "/"):
+                raise  # the output or the cache: the build ends
+            return self._left(level, path, diagnose("unreadable-file", Location(path), reason=error.strerror))
+
+    def _left(self, level: str, path: str, said: Diagnostic) -> UnitResult:
+        media_type = self.site.sources[path].media_type
+        return UnitResult(level, path, media_type, diagnostics=(said,), dependencies=(path,), published=False)
+
+    def _made_or_kept(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        try:
+            return self._made(level, path, view)
+        except (ChangedWhileRead, ObjectGone):
+            raise
+        except Exception as bug:  # a bug met on one page must not cost the other 30,000: say so, keep the original
+            if isinstance(bug, OSError) and bug.errno is not None:  # Pillow has its own without a number
+                raise
+            content = view.read(path)
+            kept = self._finished(level, path, content, content, view)
+            return dataclasses.replace(kept, diagnostics=(failure(path, level, bug),))
+
+    def _made(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        source = self.site.sources[path]
+        if source.size > self.snapshot.max_file_bytes:
+            return self._large(level, path, source)
+        return self._ranked(level, path, view) if source.media_type == media.HTML else self._asset(level, path, view)
+
+    def _large(self, level: str, path: str, source: Source) -> UnitResult:
+        """Take a file over as it is, without holding it."""
+        limit = self.snapshot.max_file_bytes
+        said = diagnose("file-too-large", Location(path), size=source.size, limit=limit)
+        outputs: tuple[Output, ...] = ()
+        if self.snapshot.complete:
+            self.store.put_chunks(self._verified_chunks(path, source.digest), source.digest, source.size)
+            outputs = (Output(IDENTITY, source.digest, source.digest, source.size),)
+        return UnitResult(level, path, source.media_type, outputs, (path,), diagnostics=(said,))
+
+    def _verified_chunks(self, path: str, digest: str) -> Iterator[bytes]:
+        total = hashlib.sha256()
+        for chunk in self.tree.chunks(path):
+            total.update(chunk)
+            yield chunk
+        if total.hexdigest() != digest:
+            raise ChangedWhileRead(path)
+
+    def _ranked(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        """Return a page at a level, or as it is at the level above if it would be dearer than that."""
+        result = self._page(level, path, view)
+        above = self.above.get(level)
+        if above is not None:
+            higher = self._above(above, path)
+            view.include(higher.dependencies, ())
+            excess = self._weight(result, view).excess(self._weight(higher, view))
+            if excess is not None:
+                result = _as_above(result, higher, excess)
+            result = dataclasses.replace(result, dependencies=tuple(view.dependencies))
+        self._pages[level, path] = result
+        if len(self._pages) > _KEPT_PAGES:
+            self._pages.popitem(last=False)
+        return result
+
+    def _above(self, level: str, path: str) -> UnitResult:
+        known = self._pages.get((level, path))
+        return known or self._made_or_kept(level, path, self._view(level))
+
+    def _weight(self, result: UnitResult, view: RecordingView) -> Weight:
+        embeds = result.embeds
+        if embeds is None:
+            embeds = embedded_files(result.path, view.read(result.path), view)
+        weight, looked_at = self.scales.page(result, self.site.sources[result.path].size, embeds)
+        view.include(looked_at, ())
+        return weight
+
+    def _asset_weight(self, level: str, path: str) -> AssetWeight:
+        source = self.site.sources[path]
+        # a page in a frame has its own weights, which may depend on those of this page
+        if source.media_type == media.HTML or source.size > self.snapshot.max_file_bytes:
+            return AssetWeight(source.size, (), (path,))
+        view = self._view(level)
+        content = self.assets.artifact(level, path, view)
+        size = min((len(content), *(one.size for one in self.encoder.encodings(content, source.media_type))))
+        return AssetWeight(size, self._imports(path, content, view) or (), tuple(view.dependencies))
+
+    def _page(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        plan = self.plans[level]
+        original = view.read(path)
+        steps = plan.steps_for(media.HTML)
+        if not steps:
+            return self._finished(level, path, original, original, view)
+        done = rewrite_page(path, original, view, steps, plan.level.promise)
+        result = self._finished(level, path, _or(done.content, original), original, view)
+        files, said = self._beside(plan, path, original, view)
+        return dataclasses.replace(
+            result,
+            dependencies=tuple(view.dependencies),
+            extras=(*result.extras, *files),
+            actions=tuple(done.actions),
+            diagnostics=(*done.diagnostics, *said),
+            demoted=tuple(done.demoted),
+            embeds=done.embeds,
+        )
+
+    def _beside(
+        self, plan: Plan, path: str, original: bytes, view: RecordingView
+    ) -> tuple[list[Extra], list[Diagnostic]]:
+        """Return the files that the level puts next to a page."""
+        passes = [(step.of.beside, step.options) for step in plan.steps_for(media.HTML)]
+        made = [beside(path, original, view, options) for beside, options in passes if beside is not None]
+        files = [
+            Extra(one.path, one.media_type, tuple(self.encoder.outputs(one.content, one.media_type, identity=True)))
+            for one in made
+            if one.content is not None
+        ]
+        return files, [said for one in made for said in one.diagnostics]
+
+    def _asset(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        original = view.read(path)
+        outcome = self.assets.run(level, path, original, view)
+        content = _or(outcome.content, original)
+        embeds = self._imports(path, content, view)
+        result = self._finished(level, path, content, original, view)
+        alternates = self.assets.alternates(level, path, original, content, view)
+        diagnostics = (*outcome.diagnostics, *alternates.diagnostics, *self._not_rewritten(level, path))
+        return dataclasses.replace(
+            result,
+            outputs=(*result.outputs, *self._outputs(alternates)),
+            actions=(*outcome.actions, *alternates.actions),
+            dependencies=tuple(view.dependencies),
+            diagnostics=diagnostics,
+            embeds=embeds,
+        )
+
+    def _outputs(self, alternates: Alternates) -> Iterator[Output]:
+        for one in alternates.made:
+            digest = self.store.put(one.content)
+            yield Output(one.format, digest, digest, len(one.content))
+
+    def _not_rewritten(self, level: str, path: str) -> tuple[Diagnostic, ...]:
+        """Say of a page in XML syntax that the page passes of the level do not work on it."""
+        if self.site.sources[path].media_type != media.XHTML or not self.plans[level].steps_for(media.HTML):
+            return ()
+        return (diagnose("page-not-html", Location(path), media_type=media.XHTML),)
+
+    def _imports(self, path: str, content: bytes, view: RecordingView) -> tuple[str, ...] | None:
+        """Return the sheets that a style sheet still imports, ``None`` for what is no style sheet."""
+        if self.site.sources[path].media_type != media.CSS:
+            return None
+        base = view.url_of(path)
+        imports = (one.url for one in css_references(decode_sheet(content, "utf-8").text) if one.role is Role.IMPORT)
+        return tuple(found for url in imports if (found := view.follow(base, url).path) is not None)
+
+    def _finished(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
+        media_type = self.site.sources[path].media_type
+        changed = content != original
+        outputs = tuple(self.encoder.outputs(content, media_type, identity=changed or self.snapshot.complete))
+        extras = _extras(content, view.derived.values())
+        return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed, extras=extras)
+
+
+def failure(path: str, name: str, bug: Exception) -> Diagnostic:
+    """Return the diagnostic for a bug that was met on a file; ``name`` is the level or phase."""
+    where = traceback.extract_tb(bug.__traceback__)[-1]
+    reason = f"{type(bug).__name__}: {bug} at {Path(where.filename).name}:{where.lineno}"
+    return diagnose("pass-failed", Location(path), name=name, reason=reason)
+
+
+def _as_above(result: UnitResult, higher: UnitResult, excess: str) -> UnitResult:
+    """Return the unit with the files of the level above in place of its own."""
+    kept = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {excess}")
+    said = diagnose("level-larger", Location(result.path), name=result.level, above=higher.level, reason=excess)
+    return dataclasses.replace(
+        higher,
+        level=result.level,
+        actions=(kept,),
+        diagnostics=(*result.diagnostics, said),
+        demoted=(*result.demoted, result.level),
+    )
+
+
+def _extras(content: bytes, derived: Iterable[DerivedFile]) -> tuple[Extra, ...]:
+    """Return the derived files that ``content`` refers to: passes that were dropped may have asked for others."""
+    return tuple(
+        Extra(one.path, one.media_type, (Output(IDENTITY, one.digest, one.digest, one.size),))
+        for one in derived
+        if any(os.path.basename(one.path).encode(encoding) in content for encoding in _ENCODINGS)
+    )
+
+
+def _or(made: bytes | None, original: bytes) -> bytes:
+    return original if made is None else made

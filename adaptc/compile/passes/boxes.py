@@ -1,0 +1,118 @@
+"""Emptying images and frames of a page: the box stays, with nothing in it and no request for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, cast
+
+from adaptc.compile.passes.page import PageContext
+from adaptc.compile.passes.stand_in import stand_in, svg_stand_in
+from adaptc.compile.passes.view import View
+from adaptc.core import media
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, parse_srcset
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+_SOURCE_SETS = ("srcset", "sizes", *sorted(LAZY_SRCSETS))
+
+
+class Boxes:
+    """The images and frames of one page.
+
+    Advertisements need no box where their size is not known: with ``is_ad`` they get one of a pixel.
+    """
+
+    def __init__(self, editor: Editor, page: PageContext, view: View) -> None:
+        self.editor, self.page, self.view = editor, page, view
+
+    def path(self, element: Element) -> str | None:
+        """Return the file that an element shows, if it is on the site."""
+        return self.view.follow(self.page.base, element.attr("src") or "").path
+
+    def subject(self, element: Element) -> str:
+        """Return what actions call the object of an element."""
+        return self.path(element) or element.attr("src") or element.tag
+
+    def reason_to_stay(self, element: Element, *, is_ad: bool = False) -> str | None:
+        """Return why an element cannot be emptied, or ``None``."""
+        return next(self._reasons(element, is_ad), None)
+
+    def _reasons(self, element: Element, is_ad: bool) -> Iterator[str]:
+        if element.tag != "img":
+            return
+        if "usemap" in element.attrs or "ismap" in element.attrs:
+            yield "it is an image map"
+        if any(name.startswith("on") and "src" in str(value) for name, value in element.attrs.items()):
+            yield "an event handler of it uses its address"
+        if any("media" in source.attrs for source in sources_of(element)):
+            yield "its size depends on the media query of a source"
+        if not is_ad and any(_by_width(element.attr(name) or "") for name in ("srcset", *LAZY_SRCSETS)):
+            yield "its size depends on the width of the window"
+        if not is_ad and self._stand_in(element) is None:
+            yield "its size is not known"
+
+    def empty(self, element: Element) -> None:
+        """Point an image at its stand-in, what a script would load later likewise; a frame loses its address."""
+        if element.tag != "img":
+            self.editor.remove_attribute(element, "src")
+            return
+        address = self._stand_in(element) or stand_in(1, 1)
+        for source in sources_of(element):
+            self.editor.remove_element(source)
+        for name in _SOURCE_SETS:
+            self.editor.remove_attribute(element, name)
+        for name in element.attrs:
+            if name in LAZY_ATTRIBUTES and _looks_like_address(element.attr(name) or ""):
+                self.editor.set_attribute(element, name, address)
+        self.editor.set_attribute(element, "src", address)
+
+    def _stand_in(self, image: Element) -> str | None:
+        """Return the address of an empty image of the same size; ``None`` where that is not known."""
+        path = self._shown(image)
+        if path is None:
+            width, height = _length(image, "width"), _length(image, "height")
+            return stand_in(width, height) if width and height else None
+        if self.view.media_type(path) == media.SVG:
+            return svg_stand_in(self.view.read(path))
+        seen = self.view.evidence(path)
+        return stand_in(seen.width, seen.height) if seen.width and seen.height else None
+
+    def _shown(self, image: Element) -> str | None:
+        """Return the file that an image shows in the end: a lazy one has another in ``src`` for the time being."""
+        lazy = [image.attr(name) or "" for name in image.attrs if name in LAZY_ATTRIBUTES]
+        addresses = (*filter(_looks_like_address, lazy), image.attr("src") or "")
+        paths = (self.view.follow(self.page.base, address).path for address in addresses)
+        return next((path for path in paths if path and self.view.media_type(path).startswith("image/")), None)
+
+
+def sources_of(image: Element) -> Iterable[Element]:
+    """Return the ``<source>`` elements of the picture that an image stands in."""
+    picture = picture_of(image)
+    return () if picture is None else picture.find_all("source")
+
+
+def picture_of(image: Element) -> Element | None:
+    """Return the picture that an image stands in, ``None`` for one of its own."""
+    parent = image.parent
+    return cast("Element", parent) if getattr(parent, "tag", None) == "picture" else None
+
+
+def names_image(name: str) -> bool:
+    """Whether an attribute of an image, or of a source, names what is shown."""
+    return name in ("src", "srcset") or name in LAZY_ATTRIBUTES or name in LAZY_SRCSETS
+
+
+def _by_width(srcset: str) -> bool:
+    """Whether the natural size of the image depends on the ``sizes`` attribute (HTML, 4.8.4.3.10)."""
+    return any(one.endswith("w") for candidate in parse_srcset(srcset) for one in candidate.descriptors)
+
+
+def _looks_like_address(value: str) -> bool:
+    return "/" in value or "." in value
+
+
+def _length(element: Element, name: str) -> float | None:
+    value = (element.attr(name) or "").strip().removesuffix("px")
+    return float(value) if value.isascii() and value.isdigit() else None

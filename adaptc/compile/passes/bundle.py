@@ -1,0 +1,158 @@
+"""bundle: a page that carries its files (Krishnamurthy et al. 2003, "bundle"), and the same as a file beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.delivery import ALL
+from adaptc.compile.passes.inline_images import data_uri, inline_images
+from adaptc.compile.passes.inline_scripts import inline_scripts
+from adaptc.compile.passes.inline_styles import inline_styles
+from adaptc.compile.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.passes.page_files import page_files
+from adaptc.compile.passes.view import Beside, Options, View
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.model import Action, Role
+from adaptc.core.urls import document_base, quote_path
+from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
+from adaptc.formats.html.document import Irreversible, parse, read_page
+from adaptc.formats.html.edit import Editor, EditRefused
+from adaptc.formats.html.references import base_href
+from adaptc.formats.mhtml import MEDIA_TYPE, Part, write_mhtml
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["SUFFIX", "bundle_beside", "bundle_page"]
+
+NAME = "bundle"
+SUFFIX = ".bundle"
+# Bytes that a file may cost more because the page uses it several times
+_REPEATED = 65536
+_ICONS = frozenset({"icon", "apple-touch-icon"})
+
+
+def bundle_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
+    """Return the page with its sheets, scripts, images and fonts in it, under the conditions of level lossless.
+
+    A page whose files are larger than the option ``limit`` (bytes) together is left.
+    """
+    files = page_files(parse(text), page.base, view)
+    excess = _excess(page.path, files, view, options)
+    if excess is not None:
+        return None, Report(diagnostics=[excess])
+    report, made = Report(), text
+    for edit in (_take_in_code, _take_in_images):
+        editor = Editor(made)
+        done = edit(editor, page, view, options)
+        try:
+            made = editor.apply().text
+        except EditRefused as refused:
+            report.actions.append(Action(NAME, KEPT, "the page", str(refused)))
+        else:
+            report.actions += [Action(NAME, one.verb, one.subject, one.reason, one.count) for one in done.actions]
+    return made, report
+
+
+def bundle_beside(path: str, content: bytes, view: View, options: Options) -> Beside:
+    """Return the page as it came and all that it loads, in one MHTML file next to it: ``page.html.bundle``."""
+    name = path + SUFFIX
+    base = view.url_of(path)
+    if view.follow(base, quote_path(name.rpartition("/")[2])).path is not None:
+        return Beside(name, MEDIA_TYPE, None, (diagnose("bundle-name-taken", Location(path), name=name),))
+    try:
+        tree = parse(read_page(content).text)
+    except Irreversible:
+        return Beside(name, MEDIA_TYPE, None)  # the page itself is left, and that is said of it
+    files = [each for each in page_files(tree, document_base(base, base_href(tree)), view) if each != path]
+    excess = _excess(path, files, view, options)
+    if excess is not None:
+        return Beside(name, MEDIA_TYPE, None)  # said of the page
+    parts = [Part(view.url_of(each), view.media_type(each), _content(each, view)) for each in files]
+    return Beside(name, MEDIA_TYPE, write_mhtml([Part(base, media.HTML, content), *parts]))
+
+
+def _content(path: str, view: View) -> bytes:
+    return view.read(path) if view.media_type(path) == media.HTML else view.artifact(path)
+
+
+def _excess(path: str, files: Sequence[str], view: View, options: Options) -> Diagnostic | None:
+    size = sum(len(_content(each, view)) for each in files)
+    if size <= options["limit"]:
+        return None
+    return diagnose("bundle-too-large", Location(path), size=size, limit=options["limit"])
+
+
+def _take_in_code(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Put sheets and scripts into the page."""
+    done = [step(editor, page, view, {"readers": ALL}) for step in (inline_styles, inline_scripts)]
+    return Report([action for report in done for action in report.actions])
+
+
+def _take_in_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Make data URIs of images, and of what the style elements and attributes of the page load."""
+    if page.has_policy:
+        return Report()
+    limit = options["limit"]
+    taken = {"readers": ALL, "scripts": OWN, "budget": 2 * limit, "largest": limit, "repeated": _REPEATED}
+    report = inline_images(editor, page, view, taken)
+    _Sheets(editor, page, view, report).run()
+    _icons(editor, page, view, report)
+    return report
+
+
+def _icons(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+    for link in editor.tree.iter_elements("link"):
+        uri = _uri_of(link.attr("href") or "", page, view)
+        if not _ICONS.isdisjoint((link.attr("rel") or "").lower().split()) and uri and "integrity" not in link.attrs:
+            editor.set_attribute(link, "href", uri)
+            report.actions.append(Action(NAME, "inlined", link.attr("href") or "", INLINED))
+
+
+def _uri_of(url: str, page: PageContext, view: View) -> str | None:
+    """Return the data URI of the file that a URL of the page leads to; a fragment chooses a part of it."""
+    found = view.follow(page.base, url) if url else None
+    if found is None or found.path is None or "#" in found.target.suffix:
+        return None
+    return data_uri(view.artifact(found.path), view.media_type(found.path))
+
+
+class _Sheets:
+    """What the style elements and attributes of one page load."""
+
+    def __init__(self, editor: Editor, page: PageContext, view: View, report: Report) -> None:
+        self.editor, self.page, self.view, self.report = editor, page, view, report
+        elements = editor.tree.select("style, [style*='(']")
+        self.elements = [each for each in elements if not stands_apart(each, editor.text)]
+        self.uses = Counter(
+            one.url for each in self.elements for one in css_references(_css(each), declarations=each.tag != "style")
+        )
+
+    def run(self) -> None:
+        """Edit the page."""
+        for element in self.elements:
+            text = _css(element)
+            moved = rewrite_urls(text, self._uri, declarations=element.tag != "style")
+            if moved == text:
+                continue
+            if element.tag == "style":
+                self.editor.set_raw_text(element, moved)
+            else:
+                self.editor.set_attribute(element, "style", moved)
+
+    def _uri(self, reference: CssReference) -> str | None:
+        uri = None if reference.role is Role.IMPORT else _uri_of(reference.url, self.page, self.view)
+        if uri is None:
+            return None
+        is_large = (self.uses[reference.url] - 1) * len(uri) > _REPEATED
+        reason = f"it is used {self.uses[reference.url]} times" if is_large else INLINED
+        self.report.actions.append(Action(NAME, KEPT if is_large else "inlined", reference.url, reason))
+        return None if is_large else uri
+
+
+def _css(element: Element) -> str:
+    """Return the text of a style element, or the declarations of a style attribute."""
+    return element.text if element.tag == "style" else element.attr("style") or ""

@@ -1,0 +1,73 @@
+"""embedded: minify what stands inside a page in other languages: style elements, scripts, JSON."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.minified import is_minified
+from adaptc.compile.passes.page import PageContext, Report, stands_apart
+from adaptc.compile.passes.view import Options, View
+from adaptc.core.model import Action
+from adaptc.formats.css.inline import for_style_element
+from adaptc.formats.css.minify import minify_sheet
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.script import (
+    for_script_element,
+    introspects,
+    is_javascript_type,
+    minify_json,
+    minify_script,
+    writes_document,
+)
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+_JSON_TYPES = frozenset({"application/json", "application/ld+json", "importmap", "speculationrules"})
+
+
+def minify_embedded(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Minify style and script elements; not under a policy, which may hold their hashes."""
+    report = Report()
+    if page.has_policy or not options["minify"]:
+        return report
+    for element in editor.tree.iter_elements(("style", "script")):
+        text = element.text
+        shorter = _shorter(element, text) if text and not stands_apart(element, editor.text) else None
+        if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
+            editor.set_raw_text(element, shorter)
+            report.actions.append(
+                Action("embedded", "minified", f"<{element.tag}>", f"{len(text)} to {len(shorter)} characters")
+            )
+    return report
+
+
+def _shorter(element: Element, text: str) -> str | None:
+    if element.tag == "style":
+        return _minified_style(text) if _is_css(element) else None
+    if element.attr("src") is not None:
+        return None
+    kind = (element.attr("type") or "").strip().lower()
+    if kind in _JSON_TYPES:
+        return minify_json(text)
+    return _minified_script(text) if is_javascript_type(element.attr("type"), element.attr("language")) else None
+
+
+def _is_css(element: Element) -> bool:
+    """Whether browsers read a style element (HTML, 4.2.6); others hold LESS or what a script makes of them."""
+    return (element.attr("type") or "text/css").lower() == "text/css"
+
+
+@lru_cache(maxsize=256)
+def _minified_style(text: str) -> str | None:
+    shorter = None if is_minified(text) else minify_sheet(text)
+    return None if shorter is None else for_style_element(shorter)
+
+
+@lru_cache(maxsize=256)
+def _minified_script(text: str) -> str | None:
+    if is_minified(text) or introspects(text) is not None or writes_document(text) or "<!--" in text:
+        return None
+    shorter = minify_script(text)
+    return None if shorter is None else for_script_element(shorter)

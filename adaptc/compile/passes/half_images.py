@@ -1,0 +1,218 @@
+"""half-images: the images of a page at half resolution, in the same boxes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.copies import Copies, Copy
+from adaptc.compile.passes.half_sheets import half_css
+from adaptc.compile.passes.half_srcset import SourceSet, halve_srcset, only
+from adaptc.compile.passes.inline_images import data_uri
+from adaptc.compile.passes.page import ANY, KEPT, PageContext, Report, stands_apart
+from adaptc.compile.passes.sheets import page_sheets
+from adaptc.compile.passes.view import DerivingView, Options
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.srcset import parse_srcset
+from adaptc.formats.script.images import awaits_address
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+NAME = "half-images"
+_MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
+# Attributes of an image that stays a file: another choice, a request by coordinates, a handle for scripts
+_CHOICE = frozenset({"srcset", "sizes", "loading"})
+_BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
+# Selectors that would match other elements, or none, once the attributes changed
+_BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
+
+
+def half_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
+    """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
+
+    A page whose scripts may read or write the addresses of images stays as it is (the option ``scripts`` says which
+    count), and so does one under a Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG
+    images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
+    """
+    report = Report()
+    if not _MAY_SHOW_IMAGES.search(editor.text):
+        return report
+    halving = _Halving(editor, page, view, options)
+    reason = halving.reason_to_leave()
+    if reason is not None:
+        report.actions.append(Action(NAME, KEPT, "images", reason))
+        return report
+    halving.run()
+    report.actions.extend(halving.copies.actions)
+    return report
+
+
+class _Halving:
+    """The images of one page."""
+
+    def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
+        self.editor, self.page, self.view, self.options = editor, page, view, options
+        self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
+        self.is_hard = self.copies.kind == "hard"
+        self.taken_in: dict[str, str] = {}  # data URIs by the URL of the image
+
+    def reason_to_leave(self) -> str | None:
+        """Return why no image of the page is touched, or ``None``."""
+        if self.page.base_path is None:
+            return "the page's base is not on this site"
+        if self.page.has_policy:
+            return "a Content-Security-Policy restricts the page"
+        if self._is_touched():
+            return "a script may change the addresses of images"
+        if any(map(_selects_by_source, page_sheets(self.editor.tree, self.page.base, self.view).texts)):
+            return "a style sheet selects images by their addresses"
+        return None
+
+    def _is_touched(self) -> bool:
+        if self.options.get("scripts", ANY) == ANY:
+            return self.page.touches_sources()
+        return self.page.changes_images()
+
+    def run(self) -> None:
+        """Edit the page."""
+        elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
+        here = [one for one in elements if not (stands_apart(one, self.editor.text) or self._is_lazy(one))]
+        if self.is_hard:
+            here = self._without_choices(here)
+        self.taken_in = self._to_take_in(here)
+        self._style_attributes()
+        for element in here:
+            if element.tag in _REWRITE:
+                _REWRITE[element.tag](self, element)
+        for element in here:
+            if element.tag == "link":
+                self._preload(element)
+
+    def _is_lazy(self, element: Element) -> bool:
+        """Whether a script may give an image, or the picture that it stands in, an address of its own."""
+        of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
+        return any(awaits_address(one.attrs) for one in (element, *of_picture)) and self.page.loads_lazily()
+
+    def _without_choices(self, elements: list[Element]) -> list[Element]:
+        """Remove the sources of pictures whose image has a copy, which is small enough for every screen."""
+        shown = [one.parent for one in elements if one.tag == "img" and _in_picture(one) and self._copy(one)]
+        gone = [one for one in elements if one.tag == "source" and one.parent in shown]
+        for source in gone:
+            self.editor.remove_element(source)
+        return [one for one in elements if one not in gone]
+
+    def _copy(self, image: Element) -> Copy | None:
+        source = image.attr("src")
+        return self.copies.of(source) if source else None
+
+    def _style_attributes(self) -> None:
+        for element in self.editor.tree.select('[style*="("]'):
+            style = element.attr("style") or ""
+            halved = style if stands_apart(element, self.editor.text) else self._half_css(style, is_attribute=True)
+            if halved != style:
+                self.editor.set_attribute(element, "style", halved)
+
+    def _half_css(self, text: str, *, is_attribute: bool) -> str:
+        return half_css(text, self.copies.of, declarations=is_attribute)
+
+    def _style(self, element: Element) -> None:
+        if (element.attr("type") or "text/css").lower() == "text/css":
+            self.editor.set_raw_text(element, self._half_css(element.text, is_attribute=False))
+
+    def _source(self, element: Element) -> None:
+        made = self._source_set(element, "srcset", "sizes") if _in_picture(element) else None
+        if made is None or ("type" in element.attrs and made.media_type is None):
+            return
+        self._set_source_set(element, made, "srcset", "sizes")
+        self._set_type(element, made.media_type)
+
+    def _to_take_in(self, elements: list[Element]) -> dict[str, str]:
+        """Return data URIs of small copies, those first that take least in all places where the page shows them.
+
+        The budget counts a copy at each place: gzip finds it again only where the places are close to each other.
+        """
+        budget, largest = self.options.get("budget", 0), self.options.get("largest", 0)
+        images = [element for element in elements if element.tag == "img"] if budget else []
+        uses = Counter(str(image.attr("src")) for image in images)
+        bound = {str(image.attr("src")) for image in images if not self._is_alone(image)}
+        copies = ((url, self.copies.of(url)) for url in uses if url not in bound)
+        sized = ((uses[url] * copy.file.size, url, copy.file) for url, copy in copies if copy)
+        small = [one for one in sized if one[0] <= largest]
+        taken = {}
+        for _, url, file in sorted(small, key=lambda one: one[:2]):
+            uri = data_uri(self.view.copy_content(file), file.media_type)
+            budget -= uses[url] * len(uri)
+            if budget < 0:
+                break
+            taken[url] = uri
+        return taken
+
+    def _take_in(self, image: Element, copy: Copy, uri: str) -> None:
+        """Show a copy that is in the page. There is no ``src``: it would hold the same bytes once more."""
+        made = only(Copy(uri, copy.file), image.attr("srcset") or "")
+        self._set_source_set(image, made, "srcset", "sizes")
+        self.editor.remove_attribute(image, "src")
+
+    def _img(self, image: Element) -> None:
+        copy, srcset = self._copy(image), image.attr("srcset") or ""
+        if copy is not None and image.attr("src") in self.taken_in:
+            self._take_in(image, copy, self.taken_in[str(image.attr("src"))])
+            return
+        if parse_srcset(srcset) and not (self.is_hard and copy):
+            made = self._source_set(image, "srcset", "sizes", image.attr("src"))
+        else:
+            made = None if copy is None else only(copy, srcset)
+        if made is None:
+            return
+        self._set_source_set(image, made, "srcset", "sizes")
+        if copy is not None:
+            self.editor.set_attribute(image, "src", copy.url)
+
+    def _is_alone(self, image: Element) -> bool:
+        """Whether an image has one source, and nothing that needs it in a file."""
+        bound = _BOUND - _CHOICE if self.is_hard else _BOUND
+        return bool(image.attr("src")) and (self.is_hard or not _in_picture(image)) and not bound & set(image.attrs)
+
+    def _preload(self, link: Element) -> None:
+        """Preload the copy where the page shows it: the original would be fetched for nothing."""
+        if "preload" not in (link.attr("rel") or "").lower().split() or (link.attr("as") or "").lower() != "image":
+            return
+        made = self._source_set(link, "imagesrcset", "imagesizes")
+        copy = self.copies.of(link.attr("href") or "") if link.attr("href") else None
+        if made is not None:
+            self._set_source_set(link, made, "imagesrcset", "imagesizes")
+        if copy is not None:
+            self.editor.set_attribute(link, "href", copy.url)
+        self._set_type(link, made.media_type if made else copy.file.media_type if copy else link.attr("type"))
+
+    def _source_set(self, element: Element, srcset: str, sizes: str, src: str | None = None) -> SourceSet | None:
+        return halve_srcset(element.attr(srcset) or "", element.attr(sizes), self.copies.of, src)
+
+    def _set_source_set(self, element: Element, made: SourceSet, srcset: str, sizes: str) -> None:
+        self.editor.set_attribute(element, srcset, made.srcset)
+        if made.sizes is not None:
+            self.editor.set_attribute(element, sizes, made.sizes)
+
+    def _set_type(self, element: Element, media_type: str | None) -> None:
+        if "type" not in element.attrs:
+            return
+        if media_type is None:
+            self.editor.remove_attribute(element, "type")
+        else:
+            self.editor.set_attribute(element, "type", media_type)
+
+
+@lru_cache(maxsize=256)
+def _selects_by_source(text: str) -> bool:
+    return _BY_SOURCE.search(text) is not None
+
+
+def _in_picture(element: Element) -> bool:
+    return getattr(element.parent, "tag", None) == "picture"
+
+
+_REWRITE = {"img": _Halving._img, "source": _Halving._source, "style": _Halving._style}

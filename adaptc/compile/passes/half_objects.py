@@ -1,0 +1,72 @@
+"""half-objects: the bottom half of a page's embedded objects goes (Krishnamurthy et al. 2003, action "halfobject").
+
+The paper's client "retrieves (top) half of the embedded objects". Top is taken as the order of the page: of n different
+objects that the markup embeds, style sheets and scripts among them, n // 2 go, from the bottom up. Style sheets and
+scripts count and stay: the paper measured times only, and a page without them would be another page. So images and
+frames go in their stead, as far as there are any. A box of the same size stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.boxes import Boxes
+from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.passes.view import Options, View
+from adaptc.core.model import Action, Role
+from adaptc.core.urls import join
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.references import embedded_references
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+NAME = "half-objects"
+_GOING = ("img", "iframe")
+
+
+def half_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Empty images and frames from the bottom up until half of the embedded objects are gone."""
+    report = Report()
+    if page.has_policy:
+        report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))
+        return report
+    objects = dict.fromkeys(
+        _object(one.url, page, view) for one in embedded_references(editor.tree) if one.role is not Role.ICON
+    )
+    wanted = len(objects) // 2
+    boxes = Boxes(editor, page, view)
+    for elements in _from_the_bottom(editor, page, view):
+        if wanted == 0:
+            break
+        wanted -= _emptied(elements, boxes, report)
+    return report
+
+
+def _object(url: str, page: PageContext, view: View) -> str:
+    return view.follow(page.base, url).path or join(page.base, url) or url
+
+
+def _from_the_bottom(editor: Editor, page: PageContext, view: View) -> Iterator[list[Element]]:
+    """Yield the elements that show the same object, the object first that begins lowest on the page."""
+    shown: dict[str, list[Element]] = {}
+    for element in editor.tree.iter_elements(_GOING):
+        if element.attr("src") and not stands_apart(element, editor.text):
+            shown.setdefault(_object(element.attr("src") or "", page, view), []).append(element)
+    yield from reversed(shown.values())
+
+
+def _emptied(elements: list[Element], boxes: Boxes, report: Report) -> bool:
+    """Empty all elements that show an object, or none: one alone would save no request."""
+    reason = next((reason for element in elements if (reason := boxes.reason_to_stay(element))), None)
+    subject = boxes.subject(elements[0])
+    if reason is not None:
+        report.actions.append(Action(NAME, KEPT, subject, reason))
+        return False
+    for element in elements:
+        boxes.empty(element)
+    report.actions.append(
+        Action(NAME, "stripped", subject, "in the bottom half of the embedded objects", len(elements))
+    )
+    return True

@@ -1,0 +1,115 @@
+"""What the images of a page are for, as the passes of a level ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from adaptc.compile.analyse.decorations import (
+    ImageUse,
+    Label,
+    SheetImages,
+    Standings,
+    UseEvidence,
+    kept_at_extreme,
+    label_page,
+    page_uses,
+)
+from adaptc.compile.passes.blocking import Blocking
+from adaptc.compile.passes.page import PageContext
+from adaptc.compile.passes.view import View
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+
+# A value of the option "keep": every image goes but these two
+LOGO_STORY = "logo-story"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledImage:
+    """A reference of a page to an image: its label, and what is known of each place where it is used.
+
+    ``is_wanted`` says that author or user asked to keep it.
+    """
+
+    use: ImageUse
+    places: tuple[UseEvidence, ...]
+    is_wanted: bool = False
+
+    @property
+    def path(self) -> str | None:
+        """The file, ``None`` for one of another site and a missing one."""
+        return self.use.path
+
+    @property
+    def subject(self) -> str:
+        """What actions call it: its file, or the reference."""
+        return self.path or self.use.ref
+
+    @property
+    def is_ad(self) -> bool:
+        """Whether it is an advertisement or a tracker."""
+        return self.use.label is Label.AD
+
+    @property
+    def is_decoration(self) -> bool:
+        """Whether it says nothing."""
+        return self.use.label is Label.DECORATION
+
+    @property
+    def reason(self) -> str:
+        """Why it has its label, the two weightiest reasons."""
+        return f"{self.use.label.value}: {'; '.join(self.use.reasons[:2])}"
+
+    @property
+    def is_all_of_a_link(self) -> bool:
+        """Whether somewhere nothing else of a link or button can be seen."""
+        return any(place.alone_in_link and not place.link_alike for place in self.places)
+
+
+def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, LabelledImage]:
+    """Return the images of a page's markup and style elements by reference as written.
+
+    Linked sheets are not asked: what they show is decided for the sheet, since other pages share it. Where the base of
+    the page's URLs is not on the site, nothing is labelled.
+    """
+    if page.base_path is None:
+        return {}
+    rules = view.labelling.rules
+    places = page_uses(tree, page.path, view, lambda _: SheetImages(), rules)
+    evidence = {one.path: view.evidence(one.path) for one in places if one.path}
+    found = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
+    blocking, level = Blocking(page, view), view.labelling.level
+    wanted = {one.ref for one in places if is_said("keep", one, level)}
+    uses = [use if use.ref in wanted else _filtered(use, blocking) for use in found]
+    return {
+        use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref), use.ref in wanted)
+        for use in uses
+    }
+
+
+def is_said(verdict: str, place: UseEvidence, level: str) -> bool:
+    """Whether the tag that holds for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
+    return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
+
+
+def _filtered(use: ImageUse, blocking: Blocking) -> ImageUse:
+    """Return an image as an advertisement where a filter of the user's lists blocks it."""
+    listed = blocking.listed(use.ref, "image")
+    return use if listed is None else replace(use, label=Label.AD, reasons=(f"the filter {listed}",))
+
+
+def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:
+    """Return the references of the one logo and the one story of a page, every form of them."""
+    return frozenset(_forms(labelled))
+
+
+def _forms(labelled: dict[str, LabelledImage]) -> Iterator[str]:
+    for chosen in kept_at_extreme(one.use for one in labelled.values()):
+        if chosen is not None:
+            yield from (
+                ref for ref, one in labelled.items() if ref == chosen.ref or (one.path and one.path == chosen.path)
+            )

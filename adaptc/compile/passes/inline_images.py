@@ -1,0 +1,105 @@
+"""inline-images: small images as data URIs (RFC 2397), under a byte budget a page."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from adaptc.compile.passes.delivery import ALL, CROWD, moves_in, transfer_size
+from adaptc.compile.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.passes.sheets import page_sheets, selects_by_source
+from adaptc.compile.passes.view import Options, View
+from adaptc.core import media
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.script.images import awaits_address
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+_MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
+# srcset and sizes choose between files; ismap sends a request; an id or a name is a handle for scripts of other pages.
+_HANDLES = frozenset({"id", "name"})
+_REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "longdesc"})
+
+
+def inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Give small images that a page uses once as data URIs, cheapest first, until the budget is spent."""
+    report = Report()
+    images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
+    if page.loads_lazily():
+        images = [image for image in images if not awaits_address(image.attrs)]
+    if not images or page.has_policy or _is_touched(page, options):
+        return report
+    candidates = _candidates(images, editor.text, page, view, options)
+    if not candidates or _selected_by_source(editor, page, view):
+        return report
+    spent = 0
+    for size, path, image in sorted(candidates, key=lambda candidate: candidate[:2]):
+        uri = data_uri(view.artifact(path), view.media_type(path))
+        cost = size if _is_compressed(path, view, options) else len(uri)
+        if spent + cost > (options["budget"] or view.settings.data_uri_budget):
+            report.actions.append(Action("inline-images", KEPT, path, "the page's budget for data URIs is spent"))
+            continue
+        spent += cost
+        editor.set_attribute(image, "src", uri)
+        report.actions.append(Action("inline-images", "inlined", path, INLINED))
+    return report
+
+
+def _is_touched(page: PageContext, options: Options) -> bool:
+    return page.changes_images() if options["scripts"] == OWN else page.touches_sources()
+
+
+def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
+    """Whether ``img[src$=".png"]`` may stand in a sheet of the page."""
+    sheets = page_sheets(editor.tree, page.base, view)
+    return not sheets.complete or any(map(selects_by_source, sheets.texts))
+
+
+def _candidates(
+    images: list[Element], text: str, page: PageContext, view: View, options: Options
+) -> list[tuple[int, str, Element]]:
+    found = [view.follow(page.base, image.attr("src") or "") for image in images]
+    uses = Counter(one.path for one in found)
+    candidates = []
+    for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
+        # a fragment chooses a part of an SVG
+        if path is None or "#" in target.suffix or not _is_fit(image, path, view, text, options):
+            continue
+        size = transfer_size(path, view) if _is_compressed(path, view, options) else len(view.artifact(path))
+        if (uses[path] - 1) * size > options.get("repeated", 0):
+            continue
+        if size <= (options["largest"] or view.settings.data_uri_max):
+            candidates.append((size, path, image))
+    return candidates
+
+
+def _is_compressed(path: str, view: View, options: Options) -> bool:
+    """Whether an image weighs what it takes on the way, in a file as in a page: drawings, for a crowd."""
+    return options.get("readers") == CROWD and media.is_compressible(view.media_type(path))
+
+
+def _is_fit(image: Element, path: str, view: View, text: str, options: Options) -> bool:
+    refused = _REFUSED if options.get("readers") == ALL else _REFUSED | _HANDLES
+    return (
+        view.media_type(path) in _MEDIA_TYPES
+        and not refused & set(image.attrs)
+        and moves_in(path, view, options)
+        and getattr(image.parent, "tag", None) != "picture"
+        and not stands_apart(image, text)
+    )
+
+
+def data_uri(content: bytes, media_type: str) -> str:
+    """Return a data URI (RFC 2397), percent-encoded or in base64, whichever is shorter."""
+    encoded = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+    if media_type != media.SVG:
+        return encoded
+    # Text compresses to half of what base64 of the same text does. Spaces stay: only those at the end are stripped.
+    return min(f"data:{media_type},{quote(content, safe=_URI_SAFE)}", encoded, key=len)
+
+
+_URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."

@@ -1,0 +1,199 @@
+"""inline-styles: put small or rarely shared style sheets into the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.delivery import CROWD, moves_in
+from adaptc.compile.passes.frame_files import FRAMED, framed_files
+from adaptc.compile.passes.integrity import meets_integrity
+from adaptc.compile.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
+from adaptc.compile.passes.sheets import has_roaming_urls, page_sheets, sheet_text
+from adaptc.compile.passes.styles import declares_encoding, rebase
+from adaptc.compile.passes.view import Options, View
+from adaptc.core import media
+from adaptc.core.model import Action, Role
+from adaptc.formats.css.inline import for_style_element, is_balanced
+from adaptc.formats.css.references import css_references, rewrite_urls
+from adaptc.formats.html.edit import Editor
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+# An element with any other attribute is one that something else knows: a title makes a style set, an id is a handle.
+_ALLOWED = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
+
+
+def inline_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Replace ``<link rel=stylesheet>`` by ``<style>`` where the cost model says so and nothing can tell."""
+    report = Report()
+    links = [link for link in editor.tree.iter_elements("link") if _is_plain_sheet(link)]
+    repeated = _repeated(links, editor.text, page, view) if options["readers"] == CROWD else []
+    for link in repeated:
+        editor.remove_element(link)
+        report.actions.append(Action("inline-styles", "dropped", link.attr("href") or "", "it is linked again below"))
+    framed = framed_files(editor.tree, page, view)
+    for link in links:
+        path = view.follow(page.base, link.attr("href") or "").path
+        if path in framed:
+            report.actions.append(Action("inline-styles", KEPT, path, FRAMED))
+        elif link not in repeated:
+            _consider(link, editor, page, view, options, report)
+    return report
+
+
+def _repeated(links: list[Element], text: str, page: PageContext, view: View) -> list[Element]:
+    """Return the links to sheets that are linked again below under the same conditions: there they win anyway."""
+    if page.has_scripts and page.looks_for_sheets():
+        return []
+    last: dict[tuple[str | None, ...], Element] = {}
+    found = []
+    for link in reversed(links):
+        path = view.follow(page.base, link.attr("href") or "").path
+        if path is None or stands_apart(link, text) or set(link.attrs) - _ALLOWED:
+            continue
+        key = (path, *(link.attr(name) for name in ("media", "type", "charset", "integrity")))
+        if key not in last:
+            last[key] = link
+        elif "@layer" not in sheet_text(view.artifact(path)):
+            found.append(link)
+    return found
+
+
+def _is_plain_sheet(link: Element) -> bool:
+    return (link.attr("rel") or "").lower().split() == ["stylesheet"] and bool(link.attr("href"))
+
+
+def _consider(link: Element, editor: Editor, page: PageContext, view: View, options: Options, report: Report) -> None:
+    path = view.follow(page.base, link.attr("href") or "").path
+    if path is None:
+        return
+    reason = next(_reasons_against(link, path, editor.text, page, view, options), None)
+    made = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
+    if isinstance(made, str):
+        report.actions.append(Action("inline-styles", KEPT, path, made))
+        return
+    medium = link.attr("media")
+    condition = f' media="{_attribute(medium)}"' if medium is not None else ""
+    handle = f' id="{_attribute(str(link.attr("id")))}"' if "id" in link.attrs else ""
+    editor.replace_element(link, f"<style{handle}{condition}>{made.text}</style>")
+    report.actions.append(Action("inline-styles", "inlined", path, INLINED))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The text of a sheet as it may stand in the page; a plain text is the reason why it may not."""
+
+    text: str
+
+
+def _reasons_against(
+    link: Element, path: str, text: str, page: PageContext, view: View, options: Options
+) -> Iterator[str]:
+    """Yield why this link stays, as far as page and link say it."""
+    unusual = _unusual(link, page, options)
+    if unusual:
+        yield f"the link has the attribute {min(unusual)}"
+    if (link.attr("type") or "text/css").strip().lower() != "text/css" or view.media_type(path) != media.CSS:
+        yield "it is not served as CSS"
+    if (link.attr("charset") or "utf-8").strip().lower() != "utf-8":
+        yield "the link names an encoding"
+    if page.has_policy:
+        yield "the page has a Content-Security-Policy"
+    if page.base_path is None:
+        yield "the page's base URL is on another site"
+    if stands_apart(link, text):
+        yield "the link stands in a noscript, template or foreign element"
+    if not moves_in(path, view, options):
+        yield SHARED
+    if page.looks_for_sheets():
+        yield "a script of the page looks for style sheets"
+    if problem := _integrity_problem(link, path, view):
+        yield problem
+
+
+def _unusual(link: Element, page: PageContext, options: Options) -> set[str]:
+    """Return attributes that something else may know; a crowd's page keeps an id that no script names."""
+    is_handle = options["readers"] != CROWD or page.knows(link.attr("id") or "")
+    return set(link.attrs) - _ALLOWED - (set() if is_handle else {"id"})
+
+
+def _integrity_problem(link: Element, path: str, view: View) -> str | None:
+    integrity = link.attr("integrity")
+    return None if integrity is None or meets_integrity(view.read(path), integrity) else MISMATCH
+
+
+def _reason_to_stay(path: str, editor: Editor, page: PageContext, view: View) -> str | None:
+    """Return why a sheet cannot move to another directory, as far as custom properties say it."""
+    assert page.base_path is not None
+    if path.rpartition("/")[0] == page.base_path.rpartition("/")[0]:
+        return None
+    text = sheet_text(view.artifact(path))
+    if has_roaming_urls(text):
+        return "a custom property of it holds a URL"
+    if "var(" in text and _roaming_elsewhere(editor, page, view):
+        return "it may use a custom property that holds a URL"
+    return None
+
+
+def _roaming_elsewhere(editor: Editor, page: PageContext, view: View) -> bool:
+    sheets = page_sheets(editor.tree, page.base, view)
+    return has_roaming_urls(page.page.text) or any(map(has_roaming_urls, sheets.texts))
+
+
+def _text(path: str, page: PageContext, view: View) -> _Made | str:
+    content = view.artifact(path)
+    sheet = sheet_text(content)
+    if not sheet.isascii() and not (declares_encoding(content) or page.page.encoding.lower() == "utf-8"):
+        return "without a declaration its encoding is that of the page"
+    reason = _unfit(sheet)
+    if reason is not None:
+        return reason
+    moved = rebased(path, _CHARSET.sub("", sheet), page, view)
+    if moved is None:
+        return "its URLs lead elsewhere from the page"
+    safe = _for_style_element(moved)
+    if safe is None or not page.can_hold(safe):
+        return "its text cannot stand in the page"
+    return _Made(safe)
+
+
+# It means nothing in a style element.
+_CHARSET = re.compile(r'\A@charset "[^"]*";')
+
+# The same sheets go into every page of a site.
+_for_style_element = lru_cache(maxsize=64)(for_style_element)
+_references = lru_cache(maxsize=64)(css_references)
+
+
+@lru_cache(maxsize=64)
+def _unfit(sheet: str) -> str | None:
+    if any(reference.role is Role.IMPORT for reference in _references(sheet)):
+        return "it imports another sheet"
+    return None if is_balanced(sheet) else "it ends inside an open block"
+
+
+def rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
+    assert page.base_path is not None
+    base = view.url_of(path)
+    moved = {}
+    for reference in _references(sheet):
+        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
+        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
+            return None
+    return _rewritten(sheet, tuple(moved.items()))
+
+
+@lru_cache(maxsize=64)
+def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
+    urls = dict(moved)
+    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet
+
+
+def _attribute(value: str) -> str:
+    return value.replace("&", "&amp;").replace('"', "&quot;")

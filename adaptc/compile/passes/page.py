@@ -1,0 +1,280 @@
+"""What page passes share: the page as it came, and what each pass reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.view import DerivingView, Options, View
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic
+from adaptc.core.model import Action
+from adaptc.core.urls import Reach, document_base
+from adaptc.formats.html.document import Page
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.references import base_element
+from adaptc.formats.script import (
+    introspects,
+    is_javascript_type,
+    is_module_type,
+    selects_other_scripts,
+    touches_sources,
+)
+from adaptc.formats.script.images import changes_images, loads_lazily
+from adaptc.formats.script.introspection import looks_for_style_sheets
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+
+@dataclass(slots=True)
+class Report:
+    """What a page pass did; ``is_scriptless`` says that it left no script in the page."""
+
+    actions: list[Action] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    is_scriptless: bool = False
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the pass changed the page, and did not only say why it left things alone."""
+        return any(action.verb != KEPT for action in self.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """The page as it came, before any pass.
+
+    ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
+    elsewhere). ``scripts`` are its scripts, inline ones as text and those from files of the site as the level has
+    them; ``unseen_scripts`` are the addresses of others that it runs as well, of which nothing is known. ``has_policy``
+    says that a Content-Security-Policy restricts it.
+    """
+
+    path: str
+    page: Page
+    base: str
+    base_path: str | None
+    has_scripts: bool
+    has_policy: bool
+    unseen_scripts: tuple[str, ...]
+    scripts: tuple[str | bytes, ...]
+
+    def without_scripts(self) -> PageContext:
+        """Return the context of the same page once its scripts are gone."""
+        return replace(self, has_scripts=False, unseen_scripts=(), scripts=())
+
+    def introspection(self) -> str | None:
+        """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
+
+        Scripts of other sites are not asked: nearly every page has one (analytics, a library from a network of
+        servers), and hardly any looks at how the page's own files came in.
+        """
+        reason = next(filter(None, map(_introspects, self.scripts)), None)
+        return reason and f"a script of the page may notice: {reason}"
+
+    def selects_other_scripts(self) -> bool:
+        """Whether a script of the page may look for others by their addresses."""
+        return any(selects_other_scripts(_script_text(script)) for script in self.scripts)
+
+    def knows(self, name: str) -> bool:
+        """Whether a script of the page may have the handle ``name``: it says so, or is not known."""
+        return bool(self.unseen_scripts) or any(name in _script_text(script) for script in self.scripts)
+
+    def script_texts(self) -> Iterator[str]:
+        """Yield the texts of the scripts that are known."""
+        return map(_script_text, self.scripts)
+
+    def looks_for_sheets(self) -> bool:
+        """Whether a script of the page looks for its style sheets, or for links and style elements."""
+        return any(map(_looks_for_sheets, self.scripts))
+
+    def touches_sources(self) -> bool:
+        """Whether a script of the page may read or write the URLs of its images."""
+        return bool(self.unseen_scripts) or any(map(_touches_sources, self.scripts))
+
+    def changes_images(self) -> bool:
+        """Whether a script of the site may change the addresses of the page's images, or take them apart."""
+        return any(map(_changes_images, self.scripts))
+
+    def loads_lazily(self) -> bool:
+        """Whether a script of the site gives images the addresses that stand in their ``data-`` attributes."""
+        return any(map(_loads_lazily, self.scripts))
+
+    def can_hold(self, text: str) -> bool:
+        """Whether ``text`` can stand in the page: a page that declares no encoding takes ASCII only."""
+        if text.isascii():
+            return True
+        if not self.page.declared:
+            return False
+        return self.page.encoding.lower() == "utf-8" or _encodes(text, self.page.encoding)
+
+
+# Reasons for actions. The figures behind them change with the site; `adaptc explain` shows those of today.
+INLINED = "its bytes cost less than a request for it"
+SHARED = "a shared file costs less over a visit"
+MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
+
+# Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
+# sites, of which nothing is known; or the site's own that change images.
+ANY, OWN = "any", "own"
+
+KEPT = "kept"  # the verb of an action that leaves things alone
+
+PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
+# A pass that writes the page anew: ``None`` where it leaves the page as it is.
+WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
+
+
+# The same few libraries and snippets stand in every page of a site. A file's bytes are the same object in all pages
+# of a batch, so finding them here costs no comparison.
+@lru_cache(maxsize=512)
+def _introspects(script: str | bytes) -> str | None:
+    return introspects(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _looks_for_sheets(script: str | bytes) -> bool:
+    return looks_for_style_sheets(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _changes_images(script: str | bytes) -> bool:
+    return changes_images(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _loads_lazily(script: str | bytes) -> bool:
+    return loads_lazily(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _touches_sources(script: str | bytes) -> bool:
+    return touches_sources(_script_text(script))
+
+
+def _script_text(script: str | bytes) -> str:
+    return script if isinstance(script, str) else script.decode("utf-8", "replace")
+
+
+def _encodes(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def page_context(path: str, page: Page, tree: Document, view: View) -> PageContext:
+    """Gather what the passes ask about a page."""
+    base = _base(tree, view.url_of(path))
+    target = view.follow(base, base).target
+    elements = list(tree.iter_elements("script"))
+    sources = [_source(element, base, view) for element in elements]
+    handlers = _event_handlers(tree) if _may_have_handlers(page.text) else []
+    return PageContext(
+        path,
+        page,
+        base,
+        target.path if target.reach is Reach.LOCAL else None,
+        bool(elements or handlers),
+        view.settings.csp is not None or _has_meta_policy(tree),
+        tuple(element.attr("src") or "" for element, source in zip(elements, sources, strict=True) if source is None),
+        (*(source for source in sources if source), *handlers),
+    )
+
+
+# A base that stands behind references does not govern those (they are fetched before it is read) and it is too rare
+# to sort out which: every relative URL of such a page counts as one of another site, which the passes leave alone.
+_LATE_BASE = "http://late-base.invalid/"
+_BEFORE_BASE = ("base", "link", "script", "style", "img")
+
+
+def _base(tree: Document, url: str) -> str:
+    element = base_element(tree)
+    if element is None:
+        return url
+    first = next(iter(tree.iter_elements(_BEFORE_BASE)))
+    return document_base(url, element.attr("href")) if first == element else _LATE_BASE
+
+
+def _has_meta_policy(tree: Document) -> bool:
+    return any(
+        (element.attr("http-equiv") or "").strip().lower() == "content-security-policy"
+        for element in tree.iter_elements("meta")
+    )
+
+
+def _source(element: Element, base: str, view: View) -> str | bytes | None:
+    """Return the source of a script element: empty when it runs nothing, ``None`` when it cannot be known."""
+    if not _is_script(element):
+        return ""
+    url = element.attr("src")
+    if url is None:
+        return element.text
+    found = view.follow(base, url)
+    if found.target.reach is not Reach.LOCAL:
+        return None
+    if found.path is None:
+        return ""  # there is no such file: nothing runs
+    return view.artifact(found.path) if view.media_type(found.path) == media.JS else None
+
+
+def _is_script(element: Element) -> bool:
+    kind = element.attr("type")
+    return is_javascript_type(kind, element.attr("language")) or is_module_type(kind)
+
+
+# The handlers that pages use; one that is missed here only matters to a page without any <script>.
+_HANDLERS = frozenset({
+    "load", "click", "change", "submit", "mouseover", "mouseout", "focus", "blur", "keydown", "keyup", "error",
+    "input", "mousedown", "mouseup", "mouseenter", "mouseleave", "unload", "beforeunload", "resize", "scroll",
+    "dblclick", "keypress", "select", "reset", "toggle", "touchstart", "pageshow", "hashchange", "popstate",
+})  # fmt: skip
+_HANDLER_SELECTOR = ",".join(f"[on{name}]" for name in sorted(_HANDLERS))
+# To ask the text first spares most pages the search through the tree. One pattern for each spelling of "on": a literal
+# start makes a search twenty times faster than a pattern that ignores case.
+_HANDLER_MARKS = tuple(re.compile(rf"{start}([a-zA-Z]{{4,}})\s*=") for start in ("on", "On", "ON", "oN"))
+
+
+def _may_have_handlers(text: str) -> bool:
+    return any(found[1].lower() in _HANDLERS for mark in _HANDLER_MARKS for found in mark.finditer(text))
+
+
+def _event_handlers(tree: Document) -> list[str]:
+    return [
+        ";".join(str(value) for name, value in element.attrs.items() if name.startswith("on"))
+        for element in tree.select(_HANDLER_SELECTOR)
+    ]
+
+
+# Where the parser's tree or a script decides what an element means, it is left alone.
+_APART = ("noscript", "template", "svg", "math", "object", "iframe")
+
+
+def stands_apart(element: Element, text: str) -> bool:
+    """Whether an element is inside a construct in which it means something else, or nothing yet.
+
+    ``text`` is what the tree was parsed from.
+    """
+    if any(getattr(ancestor, "tag", None) in _APART or _is_fragment(ancestor) for ancestor in element.ancestors):
+        return True
+    place = element.source_location
+    return place is not None and any(start < place.start_tag.start_offset < end for start, end in _noscripts(text))
+
+
+# With scripting a noscript is text up to its end tag. Without, one in the head ends before the first element that may
+# not stand there (the pixels of trackers), which then is in the body of the tree.
+_NOSCRIPT = re.compile(r"<noscript\b.*?</noscript", re.IGNORECASE | re.DOTALL)
+
+
+@lru_cache(maxsize=4)
+def _noscripts(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(found.span() for found in _NOSCRIPT.finditer(text))
+
+
+def _is_fragment(node: object) -> bool:
+    return type(node).__name__ == "DocumentFragment"

@@ -1,0 +1,65 @@
+"""page-icons: one icon for a page in the browser's furniture, in the page where it is small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.delivery import transfer_size
+from adaptc.compile.passes.inline_images import data_uri
+from adaptc.compile.passes.page import INLINED, PageContext, Report, stands_apart
+from adaptc.compile.passes.view import Options, View
+from adaptc.core import media
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["reduce_icons"]
+
+NAME = "page-icons"
+# For bookmarks on the start screens of telephones, and for pinned tabs
+_OTHERS = frozenset({
+    "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
+})  # fmt: skip
+_MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
+
+
+def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Keep the icon that costs least, as a data URI of up to ``largest`` bytes; the others go.
+
+    Icons with a ``media`` attribute are a set for light and dark tabs, and stay all of them.
+    """
+    report = Report()
+    links = [link for link in editor.tree.iter_elements("link") if not stands_apart(link, editor.text)]
+    icons = [link for link in links if "icon" in _rel(link)]
+    others = [link for link in links if not _OTHERS.isdisjoint(_rel(link)) and link not in icons]
+    kept = _cheapest(icons, page, view)
+    for link in [*others, *(icons if kept is not None else ())]:
+        if link is not kept:
+            editor.remove_element(link)
+            report.actions.append(Action(NAME, "removed", link.attr("href") or "", "one icon is enough"))
+    if kept is not None and not page.has_policy:
+        _take_in(kept, editor, page, view, options["largest"], report)
+    return report
+
+
+def _rel(link: Element) -> set[str]:
+    return set((link.attr("rel") or "").lower().split())
+
+
+def _cheapest(icons: list[Element], page: PageContext, view: View) -> Element | None:
+    """Return the icon to keep, ``None`` to keep all: some are not files of this site, or are a set."""
+    found = [view.follow(page.base, icon.attr("href") or "").path for icon in icons]
+    if not icons or None in found or any("media" in icon.attrs for icon in icons):
+        return None
+    sizes = [(transfer_size(path, view), place) for place, path in enumerate(found) if path is not None]
+    return icons[min(sizes)[1]]
+
+
+def _take_in(icon: Element, editor: Editor, page: PageContext, view: View, largest: int, report: Report) -> None:
+    path = view.follow(page.base, icon.attr("href") or "").path
+    if path is None or view.media_type(path) not in _MEDIA_TYPES or len(view.artifact(path)) > largest:
+        return
+    editor.set_attribute(icon, "href", data_uri(view.artifact(path), view.media_type(path)))
+    report.actions.append(Action(NAME, "inlined", path, INLINED))

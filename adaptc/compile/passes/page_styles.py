@@ -1,0 +1,171 @@
+"""The style sheets of a page in the order of the cascade, as texts that could stand in the page.
+
+Order (CSS Cascade 5, section 6.1): that of the elements in the document. What cannot be read stays where it is and
+parts the sheets before it from those behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.frame_files import FRAMED, framed_files
+from adaptc.compile.passes.integrity import meets_integrity
+from adaptc.compile.passes.page import PageContext, stands_apart
+from adaptc.compile.passes.sheets import sheet_text
+from adaptc.compile.passes.styles import Rebase, SheetLoader
+from adaptc.compile.passes.view import Asset, View
+from adaptc.core import media
+from adaptc.core.urls import Reach
+from adaptc.formats.css.balance import at_keywords, ends_between_rules, is_balanced
+from adaptc.formats.css.flatten import flatten
+from adaptc.formats.css.fonts import drop_font_imports, is_font_service
+from adaptc.formats.html.edit import Editor
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["PageStyle", "page_styles", "runs"]
+
+_CHARSET = re.compile(r'\A\ufeff?@charset "[^"]*";')
+_HEAD_STATEMENTS = frozenset({"import", "namespace"})
+
+
+@dataclass(frozen=True, slots=True)
+class PageStyle:
+    """A style sheet of a page.
+
+    ``text`` is ``None`` for one that has to stay as it is, for the ``reason`` given, and empty for one that says
+    nothing. ``path`` is where its URLs are relative to (``None``: the page); ``starts`` says that it has statements
+    that only the start of a sheet may hold. ``media`` is its medium.
+    """
+
+    element: Element
+    text: str | None
+    reason: str = ""
+    path: str | None = None
+    media: str = ""
+    starts: bool = False
+
+
+def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bool = False) -> list[PageStyle]:
+    """Return the sheets of a page that browsers apply or fetch.
+
+    While the page has scripts, sheets stay that one of them may turn on or know, and those that frames in the page
+    load. Sheets that only declare fonts are empty, unless ``keep_fonts``.
+    """
+    preferred = ""
+    found: list[PageStyle] = []
+    framed = framed_files(editor.tree, page, view)
+    for element in editor.tree.iter_elements(("link", "style")):
+        if stands_apart(element, editor.text) or not _is_sheet(element):
+            continue
+        title = element.attr("title") or ""
+        is_alternate = "alternate" in _rel(element) and bool(title)
+        preferred = preferred or ("" if is_alternate else title)
+        # of a <style> the attribute means nothing
+        is_disabled = element.tag == "link" and "disabled" in element.attrs
+        if page.has_scripts and (is_alternate or is_disabled or title or _is_known(element, page)):
+            found.append(PageStyle(element, None, "a script of the page may know it"))
+        elif page.has_scripts and framed and view.follow(page.base, element.attr("href") or "").path in framed:
+            found.append(PageStyle(element, None, FRAMED))
+        elif is_alternate or is_disabled or (title and title != preferred):
+            found.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
+        elif element.tag == "style":
+            found.append(_style(element, page, view, keep_fonts))
+        else:
+            found.append(_link(element, page, view, keep_fonts))
+    return found
+
+
+# An element with any other attribute is one that a script may know
+_PLAIN = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
+
+
+def _is_known(element: Element, page: PageContext) -> bool:
+    unusual = set(element.attrs) - _PLAIN
+    handle = element.attr("id") or ""
+    return bool(unusual - {"id"}) or ("id" in unusual and any(handle in text for text in page.script_texts()))
+
+
+def _rel(element: Element) -> list[str]:
+    return (element.attr("rel") or "").lower().split()
+
+
+def _is_sheet(element: Element) -> bool:
+    is_css = (element.attr("type") or "text/css").strip().lower() == "text/css"
+    return is_css and (element.tag == "style" or ("stylesheet" in _rel(element) and bool(element.attr("href"))))
+
+
+def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
+    text = element.text
+    if page.base_path is not None:
+        text = _with_imports(page.base_path, text, view)
+    return _made(element, text, None, keep_fonts)
+
+
+def _with_imports(path: str, text: str, view: View) -> str:
+    """Return a sheet with what it imports: a file may be smaller with its imports, a page has a request for each."""
+    if "@import" not in text.lower():
+        return text
+    asset = Asset(path, media.CSS, text.encode("utf-8", "replace"))
+    return flatten(path, text, SheetLoader(view, asset), Rebase(view)).text
+
+
+def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
+    url = element.attr("href") or ""
+    found = view.follow(page.base, url)
+    if found.path is None:
+        is_needless = found.target.reach is Reach.LOCAL or (is_font_service(url) and not keep_fonts)
+        return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
+    if view.media_type(found.path) != media.CSS:
+        return PageStyle(element, "")
+    if not meets_integrity(view.read(found.path), element.attr("integrity")):
+        return PageStyle(element, "")
+    text = _with_imports(found.path, _file_text(view.artifact(found.path)), view)
+    return _made(element, text, found.path, keep_fonts)
+
+
+@lru_cache(maxsize=64)
+def _file_text(content: bytes) -> str:
+    return _CHARSET.sub("", sheet_text(content))
+
+
+def _made(element: Element, text: str, path: str | None, keep_fonts: bool) -> PageStyle:
+    medium = (element.attr("media") or "").strip()
+    if not _is_whole(text) or not _MARKS.isdisjoint(medium):
+        return PageStyle(element, None, "it is malformed: something is open at its end", path)
+    if not keep_fonts:
+        text = drop_font_imports(text)
+    starts = "@" in text and not _HEAD_STATEMENTS.isdisjoint(_at_keywords(text))
+    return PageStyle(element, text, "", path, "" if medium.lower() == "all" else medium, starts)
+
+
+_MARKS = frozenset("{};<")
+_at_keywords = lru_cache(maxsize=64)(at_keywords)
+
+
+@lru_cache(maxsize=64)
+def _is_whole(text: str) -> bool:
+    return is_balanced(text) and ends_between_rules(text)
+
+
+def runs(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
+    """Group sheets that can follow each other in one ``<style>`` element; those that stay part the groups.
+
+    An element with an id, to which something may point, is a group of its own.
+    """
+    run: list[PageStyle] = []
+    for style in styles:
+        is_start = style.text is None or style.starts or any(one.starts and one.media for one in run)
+        is_start = is_start or any("id" in one.element.attrs for one in (style, *run))
+        if is_start and run:
+            yield run
+            run = []
+        if style.text is not None:
+            run.append(style)
+    if run:
+        yield run

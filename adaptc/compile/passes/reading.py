@@ -1,0 +1,23 @@
+"""reading: the page as text: its content, links and forms in one request."""
+
+from __future__ import annotations
+
+from adaptc.compile.passes.page import PageContext, Report
+from adaptc.compile.passes.view import Options, View
+from adaptc.core.diagnostics import Location, diagnose
+from adaptc.core.model import Action
+from adaptc.core.urls import quote_path
+from adaptc.formats.html.reading import reading_page
+
+NAME = "reading"
+
+
+def read_only(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
+    """Return the text-only version of a page, or ``None`` where it has none."""
+    made = reading_page(text, url_path=quote_path(page.path))
+    if isinstance(made, str):
+        said = diagnose("page-unchanged", Location(page.path), name=NAME, reason=made)
+        return None, Report(diagnostics=[said])
+    left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in made.left_out]
+    written = Action(NAME, "written", "the page", f"{len(text)} to {len(made.text)} characters")
+    return made.text, Report([written, *left_out])

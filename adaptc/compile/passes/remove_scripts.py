@@ -1,0 +1,39 @@
+"""remove-scripts: the page as it can be read and used without a script."""
+
+from __future__ import annotations
+
+from adaptc.compile.passes.page import PageContext, Report
+from adaptc.compile.passes.scriptless.code import remove_code
+from adaptc.compile.passes.scriptless.controls import settle_controls
+from adaptc.compile.passes.scriptless.covers import uncover
+from adaptc.compile.passes.scriptless.hidden import show_hidden
+from adaptc.compile.passes.scriptless.lazy import load_lazy_images
+from adaptc.compile.passes.sheets import page_sheets
+from adaptc.compile.passes.view import Options, View
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.noscript import show_noscript
+
+__all__ = ["remove_scripts", "show_noscript"]
+
+NAME = "remove-scripts"
+
+
+def remove_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Take all scripts out of a page and settle what waits for them.
+
+    ``<noscript>`` was opened before (``show_noscript``). Structured data (JSON-LD) stays: nothing on the page runs it.
+    """
+    report = Report(is_scriptless=True)
+    if page.has_scripts:
+        sheets = page_sheets(editor.tree, page.base, view).texts
+        counts = (
+            ("shown", "what a script would show", show_hidden(editor, sheets)),
+            ("loaded", "images that a script would load", load_lazy_images(editor)),
+            ("uncovered", "what covers the page until a script removes it", uncover(editor)),
+            ("settled", "buttons that only scripts listen to", settle_controls(editor)),
+        )
+        report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]
+    if removed := remove_code(editor):
+        report.actions.append(Action(NAME, "removed", "scripts, event handlers and templates", count=removed))
+    return report

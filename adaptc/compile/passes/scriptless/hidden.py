@@ -1,0 +1,195 @@
+"""What style sheets hide until a script shows it: shown at once, by rules for just these elements.
+
+Nothing is shown that was hidden for good. An element is shown if a control of the page or a library points at it, if
+it is there but for its opacity or visibility, or if it holds links that are nowhere else on the page; and if no
+``:hover``, ``:checked`` or the like shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.scriptless.menus import Menus
+from adaptc.compile.passes.scriptless.targets import script_targets
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.landmarks import in_content
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["MARK", "show_hidden"]
+
+MARK = "data-adaptc-shown"
+# Two ids in specificity, so that no "!important" of the page's wins
+_STRONG = ":not(#_):not(#_)"
+# Widths of windows, CSS pixels: below each usual breakpoint (Bootstrap's, and 600, 800 and 1024), and a desktop
+_WIDTHS = (412, 575, 599, 639, 767, 799, 991, 1023, 1199, 1280)
+_SHOWING = {
+    "display": "display:revert",
+    "visibility": "visibility:visible",
+    "opacity": "opacity:1;transform:none",
+    "max-height": "max-height:none",
+    "height": "height:auto",
+    "transform": "transform:none",
+    "left": "left:auto",
+}
+# Of a menu that opens from the side
+_ROOM = "max-height:40vh;overflow:auto"  # it stands before the page, mostly
+_BOXES = frozenset({"div", "nav", "aside", "section", "header", "footer", "article", "form", "ul", "ol", "dl"})
+_MENU = ("display", "transform", "left", "visibility", "opacity")
+# A dialogue that stands over the page stands in it then; so do menus.
+_OVER = frozenset({"fixed", "absolute"})
+# Colours for what stood over a picture, white on dark, and now stands before it
+_PLAIN = "color:#222!important;background:#fff!important"
+_DROPDOWNS = "[data-toggle=dropdown],[data-bs-toggle=dropdown],[data-mdb-toggle=dropdown]"
+_DROPDOWN_RULE = (
+    ":hover>.dropdown-menu,:focus-within>.dropdown-menu{display:block!important;visibility:visible!important;"
+    "opacity:1!important;transform:none!important;pointer-events:auto!important}"
+)
+# Slides stand side by side, to be moved by hand.
+_CAROUSEL_RULE = (
+    ".carousel-inner{display:flex!important;overflow-x:auto!important;scroll-snap-type:x mandatory}"
+    ".carousel-inner>*{display:block!important;flex:0 0 100%;margin-right:0!important;scroll-snap-align:start;"
+    "position:relative!important;left:0!important;transform:none!important;opacity:1!important}"
+)
+_PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, button"
+
+
+def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
+    """Show what only scripts would show; returns how many elements that are."""
+    cascade = Cascade(editor.tree, tuple(sheets))
+    menus = Menus(cascade, _WIDTHS)
+    marks = _Marks(editor)
+    count = 0
+    for element, names in _to_show(cascade, menus):
+        shown = _shown(cascade, menus, element, names)
+        if shown is None:
+            continue
+        count += 1
+        marks.add(element, shown.rule())
+        _uncover(marks, element, shown, list(_covering(cascade, element, shown)))
+    marks.write(_library_rules(editor))
+    return count
+
+
+def _uncover(marks: _Marks, element: Element, shown: _Shown, covering: list[Element]) -> None:
+    """Put what holds an element that is shown, and lies over the page, before the page; its text can be read there."""
+    for ancestor in covering:
+        marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
+    if covering:
+        plain = replace(shown, declarations=_PLAIN)
+        marks.add(element, plain.rule())
+        marks.add(element, plain.rule("& *"))
+
+
+class _Marks:
+    """Rules for single elements, which get a number each; elements bear the numbers of theirs."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self.rules: dict[str, int] = {}
+        self.numbers: dict[Element, list[int]] = {}
+
+    def add(self, element: Element, rule: str) -> None:
+        """Have a rule, in which ``&`` stands for the element, hold for it."""
+        number = self.rules.setdefault(rule, len(self.rules) + 1)
+        numbers = self.numbers.setdefault(element, [])
+        if number not in numbers:
+            numbers.append(number)
+
+    def write(self, others: str) -> None:
+        """Write the rules, and ``others``, behind all that the head has."""
+        for element, numbers in self.numbers.items():
+            self.editor.set_attribute(element, MARK, " ".join(map(str, numbers)))
+        own = (rule.replace("&", f'[{MARK}~="{number}"]{_STRONG}') for rule, number in self.rules.items())
+        text = "".join(own) + others
+        head = self.editor.tree.select_one("head")
+        if text and head is not None:
+            self.editor.append(head, f"<style>{text}</style>")
+
+
+def _library_rules(editor: Editor) -> str:
+    for opener in editor.tree.select(_DROPDOWNS):
+        editor.set_attribute(opener, "tabindex", "0")  # a focus opens the menu: on a telephone nothing hovers
+    return "".join(rule for selector, rule in _LIBRARY_RULES if editor.tree.select_one(selector) is not None)
+
+
+_LIBRARY_RULES = ((_DROPDOWNS, _DROPDOWN_RULE), (".carousel-inner", _CAROUSEL_RULE))
+
+
+def _to_show(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[str, ...]]]:
+    """Yield elements with the properties by which they may be hidden."""
+    seen: set[Element] = set()
+    for element in script_targets(cascade.tree):
+        seen.add(element)
+        yield element, tuple(_SHOWING)
+    for element in cascade.hidden_by("opacity", "visibility"):
+        if element not in seen and _has_content(element):
+            seen.add(element)
+            yield element, ("opacity", "visibility")
+    for element in menus.lost():
+        if element not in seen:
+            yield element, _MENU
+
+
+def _has_content(element: Element) -> bool:
+    return next(in_content(element), None) is not None or element.select_one(_PICTURES) is not None
+
+
+def _showing(element: Element, name: str) -> str:
+    """Return the declarations against one that hides; what floats in a box that was closed stays in it."""
+    return "display:flow-root" if name == "display" and element.tag in _BOXES else _SHOWING[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """How to show an element: declarations, up to a width of the window; 0 stands for any."""
+
+    declarations: str
+    widest: int = 0
+
+    def rule(self, subject: str = "&") -> str:
+        """Return the rule, with ``&`` for the element."""
+        rule = f"{subject}{{{self.declarations}}}"
+        return f"@media(max-width:{self.widest}.98px){{{rule}}}" if self.widest else rule
+
+
+def _shown(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, ...]) -> _Shown | None:
+    """Return how to show an element at the widths at which it is hidden, ``None`` where there is no need."""
+    needed = [width for width in _WIDTHS if menus.is_needed(element, width)]
+    hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in needed}
+    found = tuple(dict.fromkeys(name for names in hidden.values() for name in names))
+    if not found or any(cascade.is_shown_by_state(element, name) for name in found):
+        return None
+    widest = max(width for width, names in hidden.items() if names)
+    wanted = [*(_showing(element, name) for name in found), *_in_place(cascade, element, found)]
+    if names is _MENU and widest < _WIDTHS[-1]:
+        wanted.append(_ROOM)
+    important = ";".join(f"{one}!important" for declarations in wanted for one in declarations.split(";"))
+    return _Shown(important, 0 if widest == _WIDTHS[-1] else widest)
+
+
+def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> Iterator[str]:
+    """Yield what puts a box that would cover others into the flow."""
+    if _OPENED.isdisjoint(found) or not _is_over(cascade, element):
+        return
+    yield "position:static;float:none;width:auto;height:auto"
+
+
+_OPENED = frozenset({"display", "transform", "left"})
+
+
+def _is_over(cascade: Cascade, element: Element) -> bool:
+    return cascade.value(element, "position", _WIDTHS[0]) in _OVER
+
+
+def _covering(cascade: Cascade, element: Element, shown: _Shown) -> Iterator[Element]:
+    """Yield what holds an element that is shown in narrow windows only, and would cover the page as it grows."""
+    from turbohtml import Element
+
+    if shown.widest and "display" in shown.declarations:
+        around = (each for each in element.ancestors if isinstance(each, Element))
+        yield from (each for each in around if _is_over(cascade, each))

@@ -1,0 +1,42 @@
+"""scripts and json: minify every classic script and every JSON file under its own name."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+
+from adaptc.compile.passes.minified import is_minified
+from adaptc.compile.passes.page import KEPT
+from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.core.model import Action
+from adaptc.formats.script import minify_json, minify_script
+
+
+def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
+    """Minify a classic script; modules stay as they are."""
+    return _minified("scripts", asset, minify_script) if options["minify"] else Outcome(None)
+
+
+def rewrite_json(asset: Asset, view: View, options: Options) -> Outcome:
+    """Take the white space out of a JSON file."""
+    return _minified("json", asset, minify_json)
+
+
+def _minified(name: str, asset: Asset, minify: Callable[[str], str | None]) -> Outcome:
+    mark = codecs.BOM_UTF8 if asset.content.startswith(codecs.BOM_UTF8) else b""
+    try:
+        text = asset.content.removeprefix(mark).decode("utf-8")
+    except UnicodeDecodeError:
+        return _kept(name, asset, "it is not UTF-8")
+    if is_minified(text):
+        return _kept(name, asset, "it is minified already")
+    shorter = minify(text)
+    # a script without a charset takes the page's: what was ASCII must stay so
+    if shorter is None or (text.isascii() and not shorter.isascii()):
+        return _kept(name, asset, "it is not shorter or not safe to minify")
+    reason = f"{len(text)} to {len(shorter)} characters"
+    return Outcome(mark + shorter.encode("utf-8"), (Action(name, "minified", asset.path, reason),))
+
+
+def _kept(name: str, asset: Asset, reason: str) -> Outcome:
+    return Outcome(None, (Action(name, KEPT, asset.path, reason),))

@@ -1,0 +1,95 @@
+"""Scripts, frames and hints of advertisers, trackers and social networks, and what filter lists hide."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.analyse.decorations.rules import Ads
+from adaptc.compile.passes.blocking import Blocking
+from adaptc.compile.passes.boxes import Boxes
+from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.passes.view import View
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+# Tag -> attribute with the address, and what filters call such a load
+_LOADS = {"script": ("src", "script"), "iframe": ("src", "subdocument"), "link": ("href", "other")}
+# Links that open a connection, or load a file for the scripts that go; others are the site's own business
+_HINTS = frozenset({"preconnect", "dns-prefetch", "preload", "prefetch", "modulepreload"})
+_HIDDEN = "display:none!important"
+
+
+def strip_parties(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+    """Remove scripts and hints of third parties by rules and filters; frames of theirs stay as empty boxes.
+
+    Scripts stay where one of the page itself would fail without what they define, and so do the site's own.
+    """
+    blocking = Blocking(page, view)
+    elements = (one for one in editor.tree.iter_elements(tuple(_LOADS)) if not stands_apart(one, editor.text))
+    found = [(element, reason) for element in elements if (reason := _reason(element, blocking))]
+    needed = _needed(page, blocking.rules.ads) if any(one.tag == "script" for one, _ in found) else frozenset()
+    for element, reason in found:
+        subject = blocking.url(_address(element)).partition("//")[2].partition("/")[0]
+        if element.tag == "script" and needed:
+            report.actions.append(Action("strip", KEPT, subject, f"a script of the page uses {min(needed)}"))
+            continue
+        if element.tag == "iframe":
+            editor.remove_attribute(element, "src")
+        else:
+            editor.remove_element(element)
+        report.actions.append(Action("strip", "stripped", subject, f"<{element.tag}>: {reason}"))
+
+
+def _address(element: Element) -> str:
+    return element.attr(_LOADS[element.tag][0]) or ""
+
+
+def _reason(element: Element, blocking: Blocking) -> str | None:
+    address = _address(element)
+    if not address or (element.tag == "link" and _HINTS.isdisjoint((element.attr("rel") or "").lower().split())):
+        return None
+    if element.tag != "iframe" and not blocking.is_external(address):
+        return None
+    return blocking.reason(address, _LOADS[element.tag][1])
+
+
+def hide_listed(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+    """Hide the elements that filter lists name; what they show is not loaded.
+
+    This comes last: a style attribute that was cleared of its background may be written here again, since browsers do
+    not load the backgrounds of what is not shown.
+    """
+    boxes, blocking = Boxes(editor, page, view), Blocking(page, view)
+    for selector in blocking.rules.filters.hidden(blocking.host, editor.text):
+        for element in editor.tree.select(selector):
+            if stands_apart(element, editor.text) or element.tag in ("html", "body"):
+                continue
+            style = (element.attr("style") or "").rstrip("; ")
+            editor.set_attribute(element, "style", f"{style};{_HIDDEN}" if style else _HIDDEN)
+            for inner in (element, *element.find_all("img"), *element.find_all("iframe")):
+                if inner.tag in ("img", "iframe") and boxes.reason_to_stay(inner, is_ad=True) is None:
+                    boxes.empty(inner)
+            report.actions.append(Action("strip", "stripped", f"<{element.tag}>", f"the filter ##{selector} hides it"))
+
+
+def _needed(page: PageContext, ads: Ads) -> frozenset[str]:
+    """Return the names of third parties that scripts of the page use and do not define themselves."""
+    return frozenset(name for script in page.scripts for name in _used(script, ads.globals))
+
+
+@lru_cache(maxsize=512)
+def _used(script: str | bytes, names: frozenset[str]) -> frozenset[str]:
+    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
+    return frozenset(name for name in names if name in text and _relies_on(text, name))
+
+
+def _relies_on(text: str, name: str) -> bool:
+    """Whether ``name`` is called or looked into, and never given a value."""
+    mine = rf"(?<![\w$.]){re.escape(name)}"
+    given = rf"(?:{mine}|window\.{re.escape(name)})\s*=(?!=)|function\s+{re.escape(name)}\b"
+    return re.search(rf"{mine}\s*[.(]", text) is not None and re.search(given, text) is None

@@ -1,0 +1,187 @@
+"""strip-sheets: decorative backgrounds of style sheets go, where the sheet alone says that they are.
+
+A sheet is shared by pages that its author knows and this pass does not. So only what is a pattern, a bullet or called
+an ornament goes, and what may be the picture of a control stays: icons in one file, buttons, boxes to tick.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adaptc.compile.analyse.decorations import (
+    DecorationRules,
+    ImageEvidence,
+    ImageUse,
+    Label,
+    Standings,
+    UseEvidence,
+    label_page,
+    sheet_images,
+)
+from adaptc.compile.analyse.decorations.sheets import ImageRule
+from adaptc.compile.analyse.decorations.signs import Case, signs
+from adaptc.compile.analyse.decorations.surroundings import words
+from adaptc.compile.passes.backgrounds import Going, clear_backgrounds
+from adaptc.compile.passes.image_labels import LOGO_STORY, is_said
+from adaptc.compile.passes.page import KEPT
+from adaptc.compile.passes.strip_styles import UNREADABLE
+from adaptc.compile.passes.styles import declares_encoding
+from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.core.model import Action
+from adaptc.formats.css.decode import decode_sheet
+from adaptc.formats.css.inline import is_balanced
+
+NAME = "strip-sheets"
+# The image hangs on what can be pressed or shows a state, or inside of it
+_CONTROL = re.compile(
+    r"(?<![-\w.#])(?:a|button|input|select|option|label|summary|area|i|img|svg|object|video|iframe)(?![-\w])"
+    r"|\[\s*(?:type|role|aria-|href|data-|title|alt)",
+    re.IGNORECASE,
+)
+_LAST_COMPOUND = re.compile(r"[^\s>+~]+(?:\([^)]*\))?\Z")
+
+
+def strip_sheet(asset: Asset, view: View, options: Options) -> Outcome:
+    """Return a sheet without its decorative backgrounds; with ``keep = "logo-story"`` without all but a logo."""
+    if not asset.content.isascii() and not declares_encoding(asset.content) and not _is_utf8(asset.content):
+        return Outcome(None, (Action(NAME, KEPT, asset.path, "its encoding is that of the page that links it"),))
+    text = decode_sheet(asset.content, "utf-8").text
+    labels = _Labels(asset.path, text, view, options)
+    if not labels.going or not is_balanced(text):
+        return Outcome(None)
+    cleared = clear_backgrounds(text, labels.verdict)
+    actions = [Action(NAME, "stripped", labels.subject(url), labels.going[url]) for url in cleared.urls]
+    actions += [Action(NAME, KEPT, labels.subject(url), UNREADABLE) for url in cleared.unreadable]
+    content = _encoded(cleared.text, asset.content) if cleared.urls else None
+    return Outcome(content, tuple(dict.fromkeys(actions)))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _encoded(text: str, original: bytes) -> bytes:
+    """Encode as ``styles`` does; see there."""
+    content = text.encode("utf-8", "replace")
+    return content if content.isascii() or not declares_encoding(original) else b'@charset "utf-8";' + content
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A rule of the sheet with the file of its image."""
+
+    rule: ImageRule
+    path: str
+
+
+class _Labels:
+    """Which images of a sheet go, by their URL as written, and why."""
+
+    def __init__(self, path: str, text: str, view: View, options: Options) -> None:
+        self.path, self.view, self.options = path, view, options
+        self.base = view.url_of(path)
+        places = [_Place(rule, found) for rule in sheet_images(text).rules if (found := self._file(rule.url))]
+        self.files = {place.rule.url: place.path for place in places}
+        self.going = dict(self._going(places))
+
+    def _file(self, url: str) -> str | None:
+        found = self.view.follow(self.base, url).path
+        return found if found is not None and self.view.media_type(found).startswith("image/") else None
+
+    def subject(self, url: str) -> str:
+        return self.files[url]
+
+    def verdict(self, url: str) -> Going | None:
+        return Going(self.view.evidence(self.files[url])) if url in self.going else None
+
+    def _going(self, places: list[_Place]) -> Iterator[tuple[str, str]]:
+        """Yield URL and reason of each image that goes: in every rule that shows it."""
+        rules, level = self.view.labelling.rules, self.view.labelling.level
+        if any(one.selector and one.tag.verdict == "keep" for one in rules.overrides):
+            return  # whether that selector fits what these rules style is known page by page
+        evidence = {place.path: self.view.evidence(place.path) for place in places}
+        uses = [_use(place, self.view) for place in places]
+        for use in label_page(self.path, uses, evidence, Standings(self.view.standing), rules, level):
+            reason = self._reason(use, [place for place in places if place.rule.url == use.ref])
+            if reason is not None:
+                yield use.ref, reason
+
+    def _reason(self, use: ImageUse, places: list[_Place]) -> str | None:
+        level = self.view.labelling.level
+        if any(is_said("keep", _use(place, self.view), level) for place in places):
+            return None
+        if self.options["keep"] == LOGO_STORY:
+            return None if use.label is Label.LOGO else "not the logo"
+        said = f"{use.label.value}: {'; '.join(use.reasons[:2])}"
+        if use.label is Label.AD:
+            return said if self.options["ads"] else None
+        is_asked = use.label is Label.DECORATION and self.options["decorations"]
+        return said if is_asked and all(map(self._is_certain, places)) else None
+
+    def _is_certain(self, place: _Place) -> bool:
+        """Whether a rule by itself says that its image is an ornament, and not the picture of a control."""
+        rules, seen = self.view.labelling.rules, self.view.evidence(place.path)
+        case = Case(_use(place, self.view), seen, Standings(self.view.standing), rules)
+        if is_said("drop", case.use, self.view.labelling.level):
+            return True
+        is_ornament = not _CERTAIN.isdisjoint(name for name, _ in signs(case)) or case.use.body
+        return is_ornament and not _may_be_control(place, rules) and not _is_sprite(place.rule, seen)
+
+
+# Signs of which one is enough where no page is looked at
+_CERTAIN = frozenset({"hairline", "small", "flat", "repeats", "ornament_name", "shape_name", "arrow_name"})
+_PATTERN = re.compile(r"repeat(?:-[xy])?\Z")
+# Groups of words, and parts of words, that stand for what can be pressed, opened or chosen, or says something
+_SPEAKING = ("icon", "notice", "social", "meaning", "logo", "portrait", "figure")
+_CONTROLS = re.compile(
+    r"btn|button|icon|sprite|glyph|check|radio|switch|toggle|slide|handle|sort|search|load|spin|control|play|pause"
+    r"|menu|pager|tree|ui-|logo|brand|avatar|marker|select|drop|close|open|expand|collaps|error|valid|success|prev|next"
+    r"|arrow|thumb|rating|star|flag|carousel|gallery|photo",
+    re.IGNORECASE,
+)
+
+
+def _may_be_control(place: _Place, rules: DecorationRules) -> bool:
+    named = f"{place.rule.selector} {place.rule.url.rpartition('/')[2]}"
+    found = frozenset(words(named))
+    speaking = any(found & rules.words[group] for group in _SPEAKING)
+    return speaking or bool(_CONTROLS.search(named)) or bool(_CONTROL.search(place.rule.selector))
+
+
+def _is_sprite(rule: ImageRule, seen: ImageEvidence) -> bool:
+    """Whether the rule shows a part of its image: the box that it gives is smaller."""
+    if rule.size or _PATTERN.match(rule.repeat):
+        return False
+    return bool((rule.width and seen.width and rule.width < 0.7 * seen.width)
+                or (rule.height and seen.height and rule.height < 0.7 * seen.height))  # fmt: skip
+
+
+def _subject(selector: str) -> str:
+    """Return the last compound of a selector: what it styles."""
+    found = _LAST_COMPOUND.search(selector.strip())
+    return found[0] if found else selector
+
+
+def _use(place: _Place, view: View) -> UseEvidence:
+    rule = place.rule
+    tags = tuple(one.tag for one in view.labelling.rules.overrides if one.fits_url(rule.url, place.path))
+    return UseEvidence(
+        rule.url,
+        "background",
+        place.path,
+        width=rule.width,
+        height=rule.height,
+        names=tuple(words(rule.selector)),
+        property=rule.property,
+        repeat=rule.repeat,
+        cover=rule.size in ("cover", "contain"),
+        pseudo=rule.pseudo,
+        body=_subject(rule.selector).partition(".")[0] in ("html", "body"),
+        tags=tags,
+    )

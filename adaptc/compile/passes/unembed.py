@@ -1,0 +1,132 @@
+"""unembed: a link in the place of everything else that a page loads: frames, plug-ins, film and sound, icons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adaptc.compile.passes.frame_text import quiet_document
+from adaptc.compile.passes.page import PageContext, Report
+from adaptc.compile.passes.view import Options, View
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.labels import folded, is_followed, media_target
+from adaptc.formats.html.quoting import attribute_markup, text_markup
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["unembed"]
+
+NAME = "unembed"
+_MEDIA = "iframe, video, audio, object, embed, applet"
+# Fetched for the browser's own furniture, or early for another page
+_FURNITURE = frozenset({
+    "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
+    "manifest", "preconnect", "dns-prefetch", "preload", "prefetch", "prerender",
+})  # fmt: skip
+# Without it browsers ask for /favicon.ico
+_NO_ICON = "<link rel=icon href=data:,>"
+_BLOCKS = "p, div, table, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, hr, form, section, figure"
+_FOR_PLUGINS = ("param", "embed", "object")
+_SAYS_MORE = "a[href], img, p, table, ul, video, audio"
+
+
+def unembed(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Replace what is embedded by links to it, or by what it holds for browsers that cannot show it.
+
+    A page of frames stays: they are all that it has. An ``<iframe srcdoc>`` keeps its text, in a sandbox without
+    scripts. Images are the affair of another pass.
+    """
+    report = Report()
+    done: set[Element] = set()
+    for element in editor.tree.select(_MEDIA):
+        if done.isdisjoint(element.ancestors):
+            done.add(element)
+            _replace(editor, element, report)
+    _drop_furniture(editor, report)
+    _drop_sprites(editor, report)
+    return report
+
+
+def _replace(editor: Editor, element: Element, report: Report) -> None:
+    if "srcdoc" in element.attrs:
+        _quiet(editor, element, report)
+        return
+    instead = _fallback(element) or _link(element)
+    editor.replace_element(element, instead + _anchor(element))
+    verb = "linked" if instead else "removed"
+    report.actions.append(Action(NAME, verb, element.attr("src") or element.attr("data") or f"<{element.tag}>"))
+
+
+def _quiet(editor: Editor, frame: Element, report: Report) -> None:
+    text = quiet_document(frame.attr("srcdoc") or "")
+    if text is None:
+        editor.remove_element(frame)
+        report.actions.append(Action(NAME, "removed", "<iframe srcdoc>", "its markup is not understood"))
+        return
+    editor.set_attribute(frame, "sandbox", None)
+    editor.set_attribute(frame, "srcdoc", text)
+    report.actions.append(Action(NAME, "reduced", "<iframe srcdoc>", "it loads nothing"))
+
+
+def _fallback(element: Element) -> str:
+    """Return what an object holds for browsers that do not know its type; inside of others nobody reads it today."""
+    if element.tag not in ("object", "applet"):
+        return ""
+    if element.closest("p") is not None and element.select_one(_BLOCKS) is not None:
+        return ""  # without the object around them they would end the paragraph
+    if not element.text.strip() and element.select_one(_SAYS_MORE) is None:
+        return ""
+    return "".join(child.html for child in element.children if getattr(child, "tag", "") not in _FOR_PLUGINS)
+
+
+def _anchor(element: Element) -> str:
+    """Return what keeps the name that links of this and other pages may lead to."""
+    name = element.attr("id")
+    return f"<span {attribute_markup('id', name)}></span>" if name else ""
+
+
+def _link(element: Element) -> str:
+    """Return a link to what is embedded, ``""`` for what plays by itself behind the text or cannot be seen."""
+    if element.tag == "video" and {"autoplay", "muted"} <= set(element.attrs) and "controls" not in element.attrs:
+        return ""
+    target = _target(element)
+    if target is None:
+        return ""
+    url, label = target
+    return f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>"
+
+
+def _target(element: Element) -> tuple[str, str] | None:
+    if element.tag != "object":
+        return media_target(element)
+    url = element.attr("data") or ""
+    if not url or not is_followed(url):
+        return None
+    return url, folded(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
+
+
+def _drop_furniture(editor: Editor, report: Report) -> None:
+    found = [link for link in editor.tree.iter_elements("link") if _is_furniture(link)]
+    for link in found:
+        editor.remove_element(link)
+    if found:
+        report.actions.append(Action(NAME, "removed", "icons and hints", count=len(found)))
+    icon = next((link for link in found if "icon" in (link.attr("rel") or "").lower().split()), None)
+    if icon is not None:
+        editor.replace_element(icon, _NO_ICON)
+
+
+def _is_furniture(link: Element) -> bool:
+    tokens = set((link.attr("rel") or "").lower().split())
+    return not _FURNITURE.isdisjoint(tokens) and "stylesheet" not in tokens
+
+
+def _drop_sprites(editor: Editor, report: Report) -> None:
+    """Drop drawings that are taken from another file."""
+    for use in editor.tree.select("svg use"):
+        url = use.attr("href") or use.attr("xlink:href") or ""
+        drawing = use.closest("svg")
+        if drawing is not None and url and not url.startswith("#") and not drawing.text.strip():
+            editor.remove_element(drawing)
+            report.actions.append(Action(NAME, "removed", url, "a drawing from another file"))

@@ -1,0 +1,142 @@
+"""A page that makes a browser load nothing: the attributes, elements and styles that would, taken out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turbohtml import Namespace
+
+from adaptc.core.model import Role
+from adaptc.formats.css.fonts import drop_fetched_fonts
+from adaptc.formats.css.references import CssReference, rewrite_urls
+from adaptc.formats.html.controls import attributes
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.labels import image_words, link_label
+from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.script import is_javascript_type, is_module_type
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["unload"]
+
+_Done = list[tuple[str, str]]
+
+# Attributes that make a browser load an image, by the elements that have them
+_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "img": ("srcset", "lowsrc", "dynsrc"),  # those whose source holds its own content
+    "source": ("src", "srcset"),
+    "input": ("src",),
+    "html": ("manifest",),
+    **dict.fromkeys(("body", "table", "thead", "tbody", "tfoot", "tr", "td", "th"), ("background",)),
+}
+# What a text takes over from an image that it stands for
+_KEPT = ("id", "class", "style", "title", "lang", "dir", "hidden")
+_DRAWN = ("href", "xlink:href")  # of SVG elements that take a picture from another file
+# What a browser fetches for a <link>, for the page or for its own furniture, or gets ready to fetch
+_FETCHED = frozenset({
+    "stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
+    "fluid-icon", "manifest", "preload", "modulepreload", "prefetch", "prerender", "preconnect", "dns-prefetch",
+})  # fmt: skip
+_ACTIVE_TYPES = frozenset({"importmap", "speculationrules"})
+_NO_ICON = "<link rel=icon href=data:,>"  # without it browsers ask for /favicon.ico
+_NOTHING = {Role.IMPORT: "data:text/css,"}  # in the place of a URL; browsers complain of a sheet of another type
+_NO_IMAGE = "data:,"
+
+
+def unload(editor: Editor) -> list[tuple[str, str]]:
+    """Take out what makes a browser load anything; return what was done, as (verb, subject)."""
+    done: _Done = []
+    for element in editor.tree.iter_elements():
+        if element.namespace is Namespace.HTML:
+            done += _unload_element(editor, element)
+        elif element.tag != "a":
+            done += _strip(editor, element, _DRAWN)
+        done += _unload_style(editor, element)
+        _drop_handlers(editor, element)
+    head = editor.tree.select_one("head")
+    if done and head is not None:
+        editor.append(head, _NO_ICON)
+    return done
+
+
+def _unload_element(editor: Editor, element: Element) -> _Done:
+    if element.tag == "script" and _runs(element):
+        editor.remove_element(element)
+        return [("removed", element.attr("src") or "<script>")]
+    if element.tag == "link" and not _FETCHED.isdisjoint((element.attr("rel") or "").lower().split()):
+        editor.remove_element(element)
+        return [("removed", element.attr("href") or "<link>")]
+    if element.tag == "img" and not _is_here(element.attr("src") or ""):
+        editor.replace_element(element, _words(element))
+        return [("said", element.attr("src") or "<img>")]
+    if element.tag == "map":
+        editor.insert_after(element, "".join(map(_area_link, element.select("area[href]"))))
+    return _strip(editor, element, _ATTRIBUTES.get(element.tag, ()))
+
+
+def _runs(script: Element) -> bool:
+    kind = script.attr("type")
+    active = is_javascript_type(kind, script.attr("language")) or is_module_type(kind)
+    return active or "src" in script.attrs or (kind or "").strip().lower() in _ACTIVE_TYPES
+
+
+def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Done:
+    """Remove attributes; a URL that is a fragment or holds its own content loads nothing."""
+    done: _Done = []
+    for name in names:
+        value = element.attr(name) if name in element.attrs else None
+        if value is not None and not _is_here(value):
+            editor.remove_attribute(element, name)
+            done.append(("removed", value))
+    return done
+
+
+def _is_here(url: str) -> bool:
+    """Whether a URL holds its own content, or leads to the page itself."""
+    return url.strip().lower().startswith(("#", "data:"))
+
+
+def _words(image: Element) -> str:
+    """Return the words of an image: browsers show those of an ``<img>`` without source beside a broken picture."""
+    control = image.closest("a[href], button")
+    words = image_words(image) or (_label(control) if control is not None else "")
+    if words and control is None:
+        words = f"[{words}]"
+    written = attributes(image, _KEPT)
+    return f"<span{written}>{text_markup(words)}</span>" if written else text_markup(words)
+
+
+def _label(control: Element) -> str:
+    """Return the words of a link or button that shows nothing but images, for the first of them."""
+    images = control.select("img")
+    is_mute = not control.text.strip() and not any(map(image_words, images))
+    return link_label(control) if is_mute else ""
+
+
+def _area_link(area: Element) -> str:
+    return f" <a {attribute_markup('href', area.attr('href'))}>{text_markup(image_words(area) or link_label(area))}</a>"
+
+
+def _unload_style(editor: Editor, element: Element) -> _Done:
+    done: _Done = []
+
+    def nothing(reference: CssReference) -> str | None:
+        if _is_here(reference.url):
+            return None
+        done.append(("removed", reference.url))
+        return _NOTHING.get(reference.role, _NO_IMAGE)
+
+    if element.tag == "style":
+        editor.set_raw_text(element, rewrite_urls(drop_fetched_fonts(element.text), nothing))
+    if "style" in element.attrs:
+        style = element.attr("style") or ""
+        editor.set_attribute(element, "style", rewrite_urls(style, nothing, declarations=True))
+    return done
+
+
+def _drop_handlers(editor: Editor, element: Element) -> None:
+    """Drop event handlers: they call scripts that are not there."""
+    for name in element.attrs:
+        if name.startswith("on"):
+            editor.remove_attribute(element, name)

@@ -1,0 +1,163 @@
+"""used-styles: the rules that a page uses, in the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from adaptc.compile.passes.icon_words import hide_icons
+from adaptc.compile.passes.inline_styles import rebased
+from adaptc.compile.passes.page import KEPT, PageContext, Report
+from adaptc.compile.passes.page_styles import PageStyle, page_styles, runs
+from adaptc.compile.passes.view import Options, View
+from adaptc.core.model import Action
+from adaptc.formats.css.inline import for_style_element
+from adaptc.formats.css.lighten import lighten
+from adaptc.formats.css.minify import ascii_sheet
+from adaptc.formats.css.used import used_sheets
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.matching import PageMatches, inline_declarations
+from adaptc.formats.html.quoting import attribute_markup
+from adaptc.formats.script.names import NamesOfScripts, brings_markup, loads_more
+
+__all__ = ["used_styles"]
+
+NAME = "used-styles"
+
+
+def used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Put the rules that the page uses in ``<style>`` elements, without what else they load (an option).
+
+    Not under a Content-Security-Policy, which may not let style elements count. While the page has scripts, which may
+    set any class, an option says whether what their texts name counts as used.
+    """
+    report = Report()
+    reason = next(_reasons_to_leave(page, options), None)
+    if reason is not None:
+        report.actions.append(Action(NAME, KEPT, "style sheets", reason))
+        return report
+    _Using(editor, page, view, options).run(report)
+    return report
+
+
+def _reasons_to_leave(page: PageContext, options: Options) -> Iterator[str]:
+    if page.has_policy:
+        yield "a Content-Security-Policy restricts the page"
+    if page.base_path is None:
+        yield "the page's base URL is on another site"
+    if page.has_scripts:
+        yield from _reasons_of_scripts(page, options)
+
+
+def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
+    if options["scripts"] == "none":
+        yield "the page has scripts, which may set any class"
+        return
+    strangers = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loads_more(text))]
+    if any(not _is_on(url, options["apart"]) for url in strangers):
+        yield "a script may load others, which may set any class"
+    if any(map(brings_markup, page.script_texts())):
+        yield "a script may fetch parts of pages"
+    if page.looks_for_sheets():
+        yield "a script of the page looks for style sheets"
+
+
+def _is_on(url: str, hosts: Iterable[str]) -> bool:
+    """Whether an address is on one of ``hosts``, or below it."""
+    host = urlsplit(url).hostname or ""
+    return any(host == name or host.endswith(f".{name}") for name in hosts)
+
+
+class _Using:
+    """The sheets of one page."""
+
+    def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
+        self.editor, self.page, self.view = editor, page, view
+        self.keep_images, self.keep_fonts = options["loads"] != "nothing", options["loads"] == "everything"
+
+    def run(self, report: Report) -> None:
+        """Edit the page."""
+        styles = page_styles(self.editor, self.page, self.view, keep_fonts=self.keep_fonts)
+        written = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
+        settled = [style if written[id(style)] is not None else _staying(style) for style in styles]
+        for run in runs(settled):
+            self._write(run, [written[id(style)] or "" for style in run], report)
+        report.actions += [Action(NAME, KEPT, _subject(one), one.reason) for one in settled if one.text is None]
+        if not self.keep_images:
+            self._attributes()
+        if not self.keep_fonts and (labelled := hide_icons(self.editor)):
+            report.actions.append(Action(NAME, "labelled", "links that were an icon", count=labelled))
+
+    def _used(self, styles: list[PageStyle]) -> Iterable[str]:
+        used = used_sheets(
+            [style.text or "" for style in styles],
+            PageMatches(self.editor.tree),
+            keep_names=_names_of_scripts(self.page) if self.page.has_scripts else None,
+            inline=inline_declarations(self.editor.tree),
+        )
+        return used if self.keep_fonts else [lighten(text, keep_images=self.keep_images) for text in used]
+
+    def _text(self, style: PageStyle, text: str) -> str | None:
+        """Return the text of a sheet as it can stand in the page, ``None`` where it cannot."""
+        if style.text is None:
+            return None
+        moved = text if style.path is None else rebased(style.path, text, self.page, self.view)
+        safe = None if moved is None else for_style_element(moved.strip())
+        if safe is None or self.page.can_hold(safe):
+            return safe
+        return ascii_sheet(safe)
+
+    def _write(self, run: list[PageStyle], texts: list[str], report: Report) -> None:
+        """Put the sheets of a run in the place of the first."""
+        is_wrapped = not run[0].starts
+        pieces = [
+            f"@media {style.media}{{{text}}}" if text and style.media and is_wrapped else text
+            for style, text in zip(run, texts, strict=True)
+        ]
+        text = "\n".join(filter(None, pieces))
+        handle = run[0].element.attr("id")
+        attributes = "" if handle is None else " " + attribute_markup("id", handle)
+        if not is_wrapped and run[0].media:
+            attributes += " " + attribute_markup("media", run[0].media)
+        for style in run[1:]:
+            self.editor.remove_element(style.element)
+        self.editor.replace_element(
+            run[0].element, f"<style{attributes}>{text}</style>" if text or handle is not None else ""
+        )
+        for style, piece in zip(run, texts, strict=True):
+            report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are used"))
+
+    def _attributes(self) -> None:
+        """Take the images out of style attributes, and those that attributes put behind text."""
+        for element in self.editor.tree.select('[style*="("]'):
+            style = element.attr("style") or ""
+            lightened = lighten(style, declarations=True)
+            if lightened != style:
+                self.editor.set_attribute(element, "style", lightened)
+        for element in self.editor.tree.select("[background]"):
+            self.editor.remove_attribute(element, "background")
+
+
+def _names_of_scripts(page: PageContext) -> NamesOfScripts:
+    """Return what scripts may bring in: their own words, and those that the page holds ready for them."""
+    return _names_of((*page.script_texts(), *_READY.findall(page.page.text)))
+
+
+# The same scripts stand in all pages of a batch
+_names_of = lru_cache(maxsize=16)(NamesOfScripts)
+# What scripts read: the values of their attributes, data, and markup that waits
+_READY = re.compile(
+    r"""\sdata-[^\s=>]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|<(?:script|template|noscript)\b[\s\S]*?</(?:script|template|noscript)""",
+    re.IGNORECASE,
+)
+
+
+def _staying(style: PageStyle) -> PageStyle:
+    reason = style.reason or "its text cannot stand in the page"
+    return PageStyle(style.element, None, reason, style.path, style.media)
+
+
+def _subject(style: PageStyle) -> str:
+    return style.path or (style.element.attr("href") or "<style>")

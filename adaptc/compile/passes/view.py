@@ -1,0 +1,175 @@
+"""What a pass sees and what it returns.
+
+A pass is a pure function of one unit and a read-only ``View`` of the site, which records what was looked at, misses
+included: that record is the unit's list of dependencies. A pass returns values and touches no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from adaptc.core.diagnostics import Diagnostic
+from adaptc.core.model import Action
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
+    from adaptc.compile.analyse.placement import Placement
+    from adaptc.site.site import Found
+
+Effort = Literal["fast", "default", "max"]
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that is not a page, at some level: its path, media type and content."""
+
+    path: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an asset pass made. ``content`` is ``None`` when the asset stays as it is.
+
+    ``absorbed`` is the size in bytes of the files that are now part of the content, and are not loaded beside it.
+    """
+
+    content: bytes | None
+    actions: tuple[Action, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    absorbed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """An image in another format of ``adaptc.core.model.FORMATS``."""
+
+    format: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Alternates:
+    """What a pass made of an image in other formats, in the order of ``adaptc.core.model.FORMATS``."""
+
+    made: tuple[Alternate, ...] = ()
+    actions: tuple[Action, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A file that a pass puts next to a page, at ``path``; ``content`` is ``None`` where there is none."""
+
+    path: str
+    media_type: str
+    content: bytes | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedFile:
+    """A smaller copy of an image, under a path of its own, named by its content (``_adaptc/ab12.webp``).
+
+    ``digest`` is the SHA-256 of its bytes and ``size`` their number; ``width`` and ``height`` are its pixels,
+    ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown.
+    """
+
+    path: str
+    media_type: str
+    digest: str
+    size: int
+    width: int
+    height: int
+    natural_width: int
+    natural_height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What passes know of the configuration.
+
+    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
+    ``adaptc.compile.analyse.placement.DeliveryCost``.
+    """
+
+    effort: Effort = "fast"
+    limit_pixels: int = 100_000_000
+    csp: str | None = None
+    data_uri_budget: int = 8192
+    data_uri_max: int = 2048
+    crowd_limit: int = 58_000
+
+
+class Labelling(Protocol):
+    """The name of the level and the rules by which its images are labelled."""
+
+    @property
+    def level(self) -> str:
+        """The level whose adaptation tags hold."""
+
+    @property
+    def rules(self) -> DecorationRules:
+        """The rules, the user's overrides among them."""
+
+
+class View(Protocol):
+    """The site as the passes of one level see it. Everything that is asked is recorded."""
+
+    settings: Settings
+
+    def url_of(self, path: str) -> str:
+        """Return the absolute URL of a path."""
+
+    def follow(self, base: str, reference: str) -> Found:
+        """Resolve a reference against the absolute URL ``base`` and look for the file."""
+
+    def media_type(self, path: str) -> str:
+        """Return the media type of an existing file."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of an existing file of the docroot."""
+
+    def artifact(self, path: str) -> bytes:
+        """Return the content of an existing asset at this level."""
+
+    def placement(self, path: str) -> Placement:
+        """Return where a shared style sheet or script should live."""
+
+    def is_pinned(self, path: str) -> bool:
+        """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""
+
+    def is_sole_import(self, path: str) -> bool:
+        """Whether one style sheet alone loads the sheet at ``path``, by an import, and no page does by itself."""
+
+    @property
+    def labelling(self) -> Labelling:
+        """The level and the rules of labels; only for passes that say they ask for labels."""
+
+    def evidence(self, path: str) -> ImageEvidence:
+        """Return what the image file at ``path`` looks like; likewise."""
+
+    def standing(self, path: str) -> Standing:
+        """Return how the site uses the image file at ``path``; likewise."""
+
+
+class DerivingView(View, Protocol):
+    """A view of a level that makes smaller copies of images."""
+
+    @property
+    def derived(self) -> Mapping[str, DerivedFile]:
+        """The copies that were asked for, by path."""
+
+    def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
+        """Return a smaller copy of the image at ``path``, or the reason why the original stays.
+
+        ``kind`` is a name of ``adaptc.formats.image.derive.KINDS``; ``options`` are the keyword arguments of
+        its function but for those that ``Settings`` holds.
+        """
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy that was asked for."""

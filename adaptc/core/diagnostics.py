@@ -1,0 +1,217 @@
+"""Diagnostics: what was found wrong with the site, as values.
+
+A diagnostic has a stable id, a severity, a place and a sentence. It is stored with the artifact it belongs to and
+replayed when the artifact is reused, so a second run says the same as the first. Only a user's mistake before
+work starts (``UsageError``) and a bug raise.
+
+``KINDS`` is the one list of ids; ``docs/diagnostics.md`` explains each (a test holds the two together).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class UsageError(Exception):
+    """A mistake of the user that stops the run before work starts: wrong option, path or configuration."""
+
+
+class Severity(Enum):
+    """How much a diagnostic matters. An error means that something could not be done at all."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a source: a path relative to the docroot, a line and a column, both counted from 1.
+
+    The path of a log is as the user wrote it.
+    """
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = [printable(self.path)]
+        place += [str(number) for number in (self.line, self.column) if number is not None]
+        return ":".join(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``id`` is a key of ``KINDS`` and stable between versions."""
+
+    id: str
+    severity: Severity
+    message: str
+    location: Location | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.severity.value}: {self.message} [{self.id}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of diagnostic: its severity and the sentence it says, with ``{fields}`` to fill in."""
+
+    severity: Severity
+    message: str
+
+
+E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+KINDS: dict[str, Kind] = {
+    # loading a docroot
+    "unreadable-file": Kind(E, "cannot be read ({reason}); it is left out, the server goes on with the original"),
+    "unreadable-directory": Kind(E, "cannot be listed ({reason}); nothing below it is built"),
+    "special-file": Kind(W, "is a {kind}, not a file; it is left out"),
+    "symlink-broken": Kind(W, "is a symbolic link to {target}, which does not exist; it is left out"),
+    "symlink-outside": Kind(W, "is a symbolic link that leaves the docroot ({target}); it is refused"),
+    "symlink-loop": Kind(W, "is a symbolic link that leads back to itself or above itself; it is left out"),
+    "case-collision": Kind(W, "differs from {other} in letter case only; a case-insensitive disk holds one of them"),
+    "changed-while-read": Kind(W, "changed while it was read; it is left out until the next build"),
+    "file-too-large": Kind(W, "is larger than the limit ({size} bytes, limit {limit}); it is not rewritten"),
+    # references
+    "missing-target": Kind(W, "{where} points to {url}, but there is no such file"),
+    "outside-docroot": Kind(N, "{where} points to {url}, above the docroot"),
+    "bad-url": Kind(W, "{where} is not a URL: {url}"),
+    # pages
+    "encoding-irreversible": Kind(W, "does not survive decoding and encoding as {encoding}; the page is not rewritten"),
+    "page-not-html": Kind(N, "is {media_type}; pages of this type are not rewritten"),
+    "page-unchanged": Kind(N, "pass {name} leaves this page as it is: {reason}"),
+    "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
+    "page-reserialized": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
+    "pass-larger": Kind(N, "pass {name} was dropped for this page: it made the page larger to transfer ({reason})"),
+    "bundle-name-taken": Kind(W, "has no bundle beside it: the site has a file {name}"),
+    "bundle-too-large": Kind(N, "is not bundled: its files have {size} bytes, more than {limit}"),
+    "level-larger": Kind(N, "is the same at {name} as at {above}: {name} would make it larger to transfer ({reason})"),
+    "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
+    "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
+    "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),
+    # style sheets
+    "css-malformed": Kind(W, "{problem}; the style sheet is not rewritten"),
+    "css-import-cycle": Kind(W, "@import of {url} closes a cycle; it is ended there, as browsers do"),
+    "css-import-kept": Kind(N, "@import of {url} is kept: {reason}"),
+    # images
+    "image-broken": Kind(W, "is not a readable {media_type} image ({problem}); it is copied as it is"),
+    "image-bomb": Kind(W, "would need {pixels} pixels decoded, more than the limit of {limit}; it is copied as it is"),
+    "image-wrong-extension": Kind(N, "is called {extension} but holds {media_type}; it is copied as it is"),
+    "image-unchanged": Kind(N, "is copied as it is: {reason}"),
+    "image-codec-missing": Kind(W, "has no alternate in {format}, which this libvips cannot write ({problem})"),
+    "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
+    "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
+    "svg-unchanged": Kind(N, "is copied as it is: {reason}"),
+    # crawling
+    "broken-link": Kind(W, "{where} leads to {url}, which {reason}"),
+    "crawl-failed": Kind(E, "{url} {reason}{place}"),
+    "links-unconverted": Kind(
+        W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"
+    ),
+    "file-outdated": Kind(
+        W, "{file} stays from a former crawl; this one did not find {url}. --purge removes such files"
+    ),
+    "file-purged": Kind(N, "{file} was removed: it is of a former crawl, and this one did not find {url}"),
+    # screenshots
+    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); the report has no screenshots"),
+    "browser-failed": Kind(W, "{program} failed ({reason}); screenshots are missing in the report"),
+    # access logs
+    "log-line-skipped": Kind(W, "is not in the log format: {line}"),
+    "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),
+    "log-truncated": Kind(W, "cannot be read to its end ({reason}); what stands before that counts"),
+    "log-without-pages": Kind(W, "no view of a page was found in the access logs; every page counts as popular"),
+    # filters
+    "filter-unsupported": Kind(
+        N, "{count} of {total} filters are of a kind that adaptc does not know, such as {example}"
+    ),
+    # verifying a server
+    "server-status": Kind(E, "{request}: the status is {got}, not {wanted}"),
+    "server-body": Kind(E, "{request}: the body is {got}, not {wanted}"),
+    "server-header": Kind(E, "{request}: {name} is {got}, not {wanted}"),
+    "server-etag": Kind(E, "{one} and {other} differ and have the same ETag, {etag}"),
+    "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
+    "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
+    "server-unreachable": Kind(E, "{problem}"),
+    # the machine of a server
+    "setup-invalid": Kind(E, "{server} refuses its configuration: {problem}; mend that first"),
+    "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {mend}"),
+    "setup-not-included": Kind(W, "does not include {file}: nothing is adapted; that file says where it belongs"),
+    "setup-outdated": Kind(W, "is not what adaptc would write now: run adaptc emit {server}, then reload the server"),
+    "setup-missing": Kind(E, "does not exist: run adaptc build and adaptc emit, or copy the output here"),
+    "setup-permissions": Kind(
+        E, "{user} cannot pass or read it (mode {mode}), so requests fail with 403: chmod a+{lacks}"
+    ),
+    "setup-file-cache": Kind(
+        W,
+        "open_file_cache remembers for {valid}, so long flag and levels take to change: say open_file_cache_valid 1s, "
+        "or open_file_cache off in the server block",
+    ),
+    "setup-headers": Kind(
+        W,
+        "add_header {name} does not reach what adaptc serves: move the lines to a file, and name it in "
+        "serve.nginx_headers",
+    ),
+    "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {mend}"),
+    "setup-override": Kind(E, "is not obeyed as it is: the server must say {mend} for {docroot}"),
+    "setup-access": Kind(
+        W,
+        "{rule} does not hold for the copies in the trees: write it as <Location {below}>, or name {below} in "
+        "serve.exclude",
+    ),
+    "setup-timestamps": Kind(
+        E,
+        "the file system does not keep times to the second ({wrote} became {read}), so entity tags may be wrong: move "
+        "the output to another",
+    ),
+    # action tables
+    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
+    "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
+    # checking trees
+    "tree-stale": Kind(E, "is stale: {because}"),
+    "tree-missing": Kind(E, "is missing: {because}"),
+    "tree-orphaned": Kind(E, "stands for nothing any more: {because}"),
+    "tree-corrupt": Kind(E, "is corrupt: {because}"),
+    "tree-foreign": Kind(E, "is foreign: {because}"),
+    "tree-recipe": Kind(E, "was built by another recipe: {because}"),
+    "budget-exceeded": Kind(E, "{level}: {what} is {got}, the budget is {limit}"),
+    "budget-growth": Kind(
+        E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"
+    ),
+    # publishing
+    "export-failed": Kind(E, "cannot be exported ({reason})"),
+    "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
+    "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
+}
+
+
+def diagnose(kind: str, location: Location | None = None, /, **fields: Any) -> Diagnostic:
+    """Make a diagnostic of a kind of ``KINDS``; ``fields`` fill its sentence in.
+
+    Raises ``KeyError`` for an unknown kind or a missing field: both are bugs of the caller.
+    """
+    described = KINDS[kind]
+    shown = {name: printable(str(value)) for name, value in fields.items()}
+    return Diagnostic(kind, described.severity, described.message.format(**shown), location)
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` fit for one line of a terminal: control bytes and undecodable ones as ``\n``, ``\xff``."""
+    if text.isprintable():
+        return text
+    return "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as os.fsdecode keeps it (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

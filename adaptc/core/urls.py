@@ -1,0 +1,142 @@
+"""URLs of the site and the files they name (WHATWG URL, by upa-url).
+
+The site has an address: the URL under which its docroot is published. A page's URL is that address plus its path;
+references are resolved against it as a browser does, and mapped back to paths of the docroot.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+from upa_url import URL
+
+from adaptc.core.diagnostics import UsageError
+
+NOWHERE = "http://site.invalid/"  # the address of a site that has none (RFC 2606)
+# Left alone in a path; quotes and parentheses are escaped so that the URL fits HTML, CSS and srcset without more.
+_SAFE = "/~!$&*+;=:@-._"
+_STRIPPED = "".join(map(chr, range(0x21)))  # C0 control or space, which the URL parser strips at both ends
+
+
+class Reach(Enum):
+    """Where a reference leads."""
+
+    LOCAL = "local"  # a path of the docroot, whether or not a file is there
+    OUTSIDE = "outside"  # our own host, above or beside the docroot
+    EXTERNAL = "external"  # another host
+    OTHER = "other"  # data:, javascript:, mailto:, the document itself ("#top", "")
+    BAD = "bad"  # not a URL
+
+    __hash__ = object.__hash__  # as in ``model.Role``
+
+
+class Target(NamedTuple):
+    """A resolved reference.
+
+    ``path`` is decoded and relative to the docroot; it is empty or ends in ``/`` for a directory. ``suffix`` is the
+    query and the fragment with their marks, as the URL standard serialises them.
+    """
+
+    reach: Reach
+    path: str = ""
+    suffix: str = ""
+
+
+_OTHER, _BAD, _EXTERNAL, _OUTSIDE = (Target(r) for r in (Reach.OTHER, Reach.BAD, Reach.EXTERNAL, Reach.OUTSIDE))
+
+
+class SiteAddress:
+    """The URL under which the docroot is published, and the mapping between URLs and paths.
+
+    ``base_url`` may have a path (the deploy prefix); a missing last ``/`` is added. Raises ``UsageError`` when it
+    is not an absolute http or https URL or has a query or fragment.
+    """
+
+    def __init__(self, base_url: str | None = None) -> None:
+        try:
+            parsed = URL(base_url or NOWHERE)
+        except RuntimeError:
+            raise UsageError(f"base URL {base_url!r} is not an absolute URL") from None
+        if parsed.protocol not in ("http:", "https:") or parsed.search or parsed.hash:
+            raise UsageError(f"base URL {base_url!r} must be http or https, without query and fragment")
+        self.is_known = base_url is not None
+        self.prefix: str = parsed.pathname if parsed.pathname.endswith("/") else parsed.pathname + "/"
+        self.host: str = parsed.host
+        self.base: str = parsed.origin + self.prefix
+
+    def url_of(self, path: str) -> str:
+        """Return the absolute URL of a path of the docroot."""
+        return self.base + quote_path(path)
+
+    def resolve(self, base: str, reference: str) -> Target:
+        """Resolve ``reference`` (as written) against the absolute URL ``base``."""
+        trimmed = reference.strip(_STRIPPED)
+        if not trimmed or trimmed[0] == "#":
+            return _OTHER
+        try:
+            url = URL(trimmed, _parsed(base))
+        except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
+            return _BAD
+        if url.protocol not in ("http:", "https:"):
+            return _OTHER
+        if url.host != self.host:
+            return _EXTERNAL
+        return self._local(url.pathname, url.search + url.hash)
+
+    def _local(self, pathname: str, suffix: str) -> Target:
+        if not pathname.startswith(self.prefix):
+            return _OUTSIDE
+        path = unquote_path(pathname[len(self.prefix) :])
+        return _BAD if "\0" in path else Target(Reach.LOCAL, path, suffix)
+
+
+def join(base: str, reference: str) -> str | None:
+    """Return the absolute URL of ``reference`` against the absolute URL ``base``, or ``None`` when it is not a URL."""
+    try:
+        href: str = URL(reference.strip(_STRIPPED), _parsed(base)).href
+    except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
+        return None
+    return href
+
+
+def document_base(url: str, base_href: str | None) -> str:
+    """Return the document base URL (HTML, section 2.4.3) of the page at ``url`` with the first base's ``href``."""
+    joined = join(url, base_href) if base_href is not None else None
+    return joined if joined is not None and joined.startswith(("http:", "https:")) else url
+
+
+@lru_cache(maxsize=64)
+def _parsed(base: str) -> URL:
+    return URL(base)
+
+
+def quote_path(path: str) -> str:
+    """Percent-encode a path, byte by byte, for use in a URL."""
+    return quote(os.fsencode(path), safe=_SAFE)
+
+
+def unquote_path(pathname: str) -> str:
+    """Percent-decode the path of a URL; an encoded slash stays encoded, since servers keep it apart."""
+    if "%" not in pathname:
+        return pathname
+    kept = pathname.replace("%2F", "%252F").replace("%2f", "%252f")
+    return os.fsdecode(unquote_to_bytes(kept))
+
+
+def relative_url(from_path: str, to_path: str) -> str:
+    """Return the shortest relative URL from the page or sheet ``from_path`` to ``to_path``, both in the docroot.
+
+    Relative URLs survive a change of the deploy prefix, which absolute ones do not.
+    """
+    here, there = from_path.split("/")[:-1], to_path.split("/")
+    shared = 0
+    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
+        shared += 1
+    steps = [".."] * (len(here) - shared) + there[shared:]
+    relative = quote_path("/".join(steps))
+    first = relative.split("/", 1)[0]
+    return "./" + relative if ":" in first or not first else relative

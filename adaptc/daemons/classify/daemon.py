@@ -1,0 +1,190 @@
+"""``adaptc classify`` as a daemon: follow the logs, write the tables, remember."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from operator import attrgetter
+from typing import Any
+
+from adaptc.daemons.classify.changes import changes
+from adaptc.daemons.classify.classifier import Classifier, Verdict
+from adaptc.daemons.classify.follow import Follower
+from adaptc.daemons.classify.history import read_history
+from adaptc.daemons.classify.hits import Hit, hits
+from adaptc.daemons.classify.memory import FILE, remembered, restore
+from adaptc.daemons.classify.settings import ClassifySettings
+from adaptc.daemons.classify.tables import WRITERS, Table, ToolMissing, table_of
+from adaptc.daemons.notify import notify
+from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.formats.accesslog.parser import compile_format
+
+BATCH = 8 << 20  # bytes of each log that are read at a time, and
+_SLICE = 200_000  # lines of history: a second's work, after which the watchdog hears from us
+_BATCHES = 30  # in a step: then it is time for a table, even when the log grows faster than it is read
+_BUFFERED = 10.0  # seconds that a server may keep lines to itself
+_TELLING = 100  # lines after which it is told that most are in another format
+
+
+class ClassifyDaemon:
+    """Drives a classifier. Without ``run`` nothing is written and nothing remembered (``--dry-run``)."""
+
+    def __init__(self, settings: ClassifySettings, reporter: Reporter, run: RunDirectory | None) -> None:
+        self._settings, self._reporter, self._run = settings, reporter, run
+        self._classifier = settings.classifier()
+        self._parser = compile_format(settings.log_format)
+        self._unacted = frozenset(settings.unacted)
+        state = run.read_json(FILE) if run else None
+        marks = restore(self._classifier, state)
+        self._is_new = not marks
+        self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
+        self._skipped, self._lines, self._used = [0], 0, 0
+        self._table: Table | None = None  # as the server has it; what is remembered may not be written yet
+        self._known = table_of(self._classifier)
+        self._written = self._saved = float("-inf")
+        self._epoch = self._told = 0.0
+        self._complained: set[str] = set()
+
+    def step(self, clock: float, epoch: float) -> None:
+        """Read what is new, write the tables when they are due, tell."""
+        self._epoch = epoch
+        if self._is_new:
+            self._read_history()
+        self._read_new()
+        self._complain_of_format()
+        self._used += sum(1 for _ in self._classifier.sweep(epoch - _BUFFERED))
+        if clock - self._written >= self._settings.write_every:
+            self._written = clock
+            self._write(epoch)
+        if clock - self._saved >= self._settings.save_every:
+            self._saved = clock
+            self._save()
+        self._report(epoch)
+
+    def stop(self, epoch: float) -> None:
+        """Write tables and state for the last time. The tables stay: they are as true as they were."""
+        self._write(epoch)
+        self._save()
+        for follower in self._followers:
+            follower.close()
+        self._reporter.decision(epoch, "stopped", "the tables stay")
+        self._reporter.last(epoch)
+
+    # ---- reading
+
+    def _read_history(self) -> None:
+        self._is_new = False
+        if self._settings.history:
+            skipped = [0]
+            found = read_history(self._settings.history, self._parser, self._unacted, skipped)
+            while part := list(islice(found, _SLICE)):
+                self._used += sum(1 for _ in self._classifier.feed(part))
+                notify("WATCHDOG=1")
+            if skipped[0]:
+                self._complain("history", f"{skipped[0]:,} lines of the history are not in the format")
+
+    def _read_new(self) -> None:
+        for _ in range(_BATCHES):
+            self._used += sum(1 for _ in self._classifier.feed(self._new_hits()))
+            if not any(one.is_behind for one in self._followers):
+                return
+            notify("WATCHDOG=1")
+
+    def _new_hits(self) -> Iterator[Hit]:
+        new = [hits(self._counted(one), self._parser, self._unacted, self._skipped) for one in self._followers]
+        return new[0] if len(new) == 1 else heapq.merge(*new, key=attrgetter("at"))
+
+    def _counted(self, follower: Follower) -> Iterator[str]:
+        try:
+            for line in follower.lines(BATCH):
+                self._lines += 1
+                yield line
+        except OSError as error:
+            self._complain(str(follower.path), f"{follower.path} cannot be read: {error}")
+            return
+        if follower.mark is None:
+            self._complain(str(follower.path), f"there is no log {follower.path}; it is read when it is there")
+
+    def _complain_of_format(self) -> None:
+        if self._lines >= _TELLING and 2 * self._skipped[0] > self._lines:
+            shares = f"{self._skipped[0]:,} of {self._lines:,} log lines"
+            self._complain("format", f"{shares} are not in the format that log_format names")
+
+    # ---- writing
+
+    def _write(self, epoch: float) -> None:
+        table = table_of(self._classifier)
+        if self._run is None or table == self._table:
+            return
+        for form in self._settings.write:
+            try:
+                WRITERS[form](self._run, table)
+            except (OSError, ToolMissing) as error:
+                self._complain(form, f"table {form} is not written: {error}")
+        self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
+        self._table, self._known, self._told = table, table, epoch
+        self._reporter.record(epoch, "table", **_counts(table))
+
+    def _save(self) -> None:
+        if self._run is None:
+            return
+        marks = {str(one.path): mark for one in self._followers if (mark := one.mark)}
+        try:
+            self._run.write_json(FILE, remembered(self._classifier, marks))
+        except OSError as error:
+            self._complain("state", f"the state is not saved: {error}")
+
+    def _complain(self, about: str, sentence: str) -> None:
+        """Say once what is wrong with something; the others go on."""
+        if about not in self._complained:
+            self._complained.add(about)
+            self._reporter.decision(self._epoch, "remark", sentence)
+
+    def _report(self, epoch: float) -> None:
+        counts = {**_counts(self._table), "table_age": round(epoch - self._told)} if self._table else {}
+        clients = float(len(self._classifier.clients))
+        figures = {
+            "lines_total": (float(self._lines), "Log lines read."),
+            "lines_skipped_total": (float(self._skipped[0]), "Log lines in another format."),
+            "retrievals_total": (float(self._used), "Page retrievals that were used."),
+            "clients": (clients, "Clients that are remembered."),
+            "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
+            **_table_figures(counts),
+        }
+        self._reporter.status(
+            epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
+            retrievals=self._used, clients=int(clients), **counts,
+        )  # fmt: skip
+
+
+def _table_figures(counts: Mapping[str, Any]) -> dict[str, tuple[float | None, str]]:
+    figures: dict[str, tuple[float | None, str]] = {"table_age": (counts.get("table_age"), "Seconds since it changed.")}
+    meanings = {"addresses": "Addresses in the table, by class.", "networks": "Networks in the table, by class."}
+    for name, meaning in meanings.items():
+        for believed, count in counts.get(name, {}).items():
+            figures[f'{name}{{class="{believed}"}}'] = (float(count), meaning)
+    return figures
+
+
+def _counts(table: Table) -> dict[str, Any]:
+    return {
+        "addresses": dict(sorted(Counter(table.clients.values()).items())),
+        "networks": dict(sorted(Counter(table.networks.values()).items())),
+    }
+
+
+def replay(classifier: Classifier, found: Iterable[Hit]) -> dict[str, Counter[str]]:
+    """Feed a complete log; return how often each client was believed to be of each class (Table 3 of the paper)."""
+    shares: dict[str, Counter[str]] = {}
+    for client, _, believed in _verdicts(classifier, found):
+        if believed:
+            shares.setdefault(client, Counter())[believed] += 1
+    return shares
+
+
+def _verdicts(classifier: Classifier, found: Iterable[Hit]) -> Iterator[Verdict]:
+    yield from classifier.feed(found)
+    yield from classifier.finish()

@@ -1,0 +1,117 @@
+"""``[daemons.classify]`` of adaptc.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adaptc.daemons.classify.classifier import Classifier, Limits
+from adaptc.daemons.classify.estimate import Rules
+from adaptc.daemons.classify.prefixes import Prefixes, read_routes
+from adaptc.daemons.classify.tables import WRITERS
+from adaptc.daemons.settings import Check, Unfit, duration, flag, number, path, paths, text, whole
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifySettings:
+    """Logs, tables and rules of the classifier. Times are seconds.
+
+    ``logs`` are followed; ``history`` (gzip or not) is read once, before them, when nothing is remembered.
+    ``log_format`` is as for ``adaptc popular``. ``write`` names the forms of the table (``tables.WRITERS``).
+    ``routes`` is a routing table, ``pages`` a file with a path a line: the pages that are used. ``unacted`` are the
+    levels that leave a page as it is, as ``served=`` of the log names them. ``write_every`` and ``save_every`` are the
+    least times between two tables and two states. The others are of ``estimate.Rules`` and ``classifier.Limits``.
+    """
+
+    logs: tuple[Path, ...] = ()
+    history: tuple[Path, ...] = ()
+    log_format: str = "auto"
+    interval: float = 5.0
+    write: tuple[str, ...] = ("dbm", "markers")
+    write_every: float = 10.0
+    save_every: float = 300.0
+    routes: Path | None = None
+    pages: Path | None = None
+    unacted: tuple[str, ...] = ("-", "full", "lossless")
+    normalise: bool = True
+    alpha: float = 0.7
+    poor_first: float = 3.0
+    poor_last: float = 5.0
+    rich_first: float = 1.0
+    rich_last: float = 2.0
+    poor_rtt: float = 0.6
+    rich_rtt: float = 0.2
+    warm_up: int = 2
+    patience: int = 2
+    silence: float = 30.0
+    expire: float = 86_400.0
+    clients: int = 200_000
+
+    def __post_init__(self) -> None:
+        for name in ("first", "last", "rtt"):
+            rich, poor = getattr(self, f"rich_{name}"), getattr(self, f"poor_{name}")
+            if rich >= poor:
+                raise Unfit(f"rich_{name} ({rich:g}) must be below poor_{name} ({poor:g})")
+
+    def classifier(self) -> Classifier:
+        """Return a classifier with these rules. Raises ``UsageError`` for files that are wrong."""
+        rules = Rules(
+            self.alpha, self.poor_first, self.poor_last, self.rich_first, self.rich_last,
+            self.poor_rtt, self.rich_rtt, self.warm_up, self.patience,
+        )  # fmt: skip
+        routes: Prefixes[None] = read_routes(self.routes) if self.routes else Prefixes()
+        limits = Limits(self.clients, self.expire, self.silence)
+        return Classifier(rules, limits, routes, self.normalise, _pages(self.pages))
+
+
+def _pages(file: Path | None) -> frozenset[str]:
+    from adaptc.core.diagnostics import UsageError
+
+    if file is None:
+        return frozenset()
+    try:
+        lines = file.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from error
+    return frozenset(line.strip() for line in lines if line.strip())
+
+
+def _forms(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not set(value) <= WRITERS.keys():
+        raise Unfit(f"a list of {', '.join(WRITERS)}")
+    return tuple(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(text(one) for one in (value if isinstance(value, list) else [value]))
+
+
+_SECONDS = number(0, 3600)
+
+CHECKS: Mapping[str, Check] = {
+    "logs": paths,
+    "history": paths,
+    "log_format": text,
+    "interval": duration(0.1, 60),
+    "write": _forms,
+    "write_every": duration(0, 3600),
+    "save_every": duration(1, 86400),
+    "routes": path,
+    "pages": path,
+    "unacted": _names,
+    "normalise": flag,
+    "alpha": number(0, 0.999),
+    "poor_first": _SECONDS,
+    "poor_last": _SECONDS,
+    "rich_first": _SECONDS,
+    "rich_last": _SECONDS,
+    "poor_rtt": _SECONDS,
+    "rich_rtt": _SECONDS,
+    "warm_up": whole(1, 1000),
+    "patience": whole(1, 1000),
+    "silence": duration(1, 3600),
+    "expire": duration(60, 365 * 86400),
+    "clients": whole(10, 10_000_000),
+}

@@ -1,0 +1,141 @@
+"""The classes as the server reads them; everything is replaced by rename.
+
+===============  =======================================================================================
+``classes.txt``  ``KEY CLASS`` a line, as ``classkeys`` has it: a RewriteMap of type txt, for hundreds of clients
+``classes.dbm``  the same for type dbm, made by Apache's own ``httxt2dbm`` so that its library reads it
+``classes.geo``  ``PREFIX CLASS;`` a line, for nginx's geo module; it takes a reload
+``classes.mmdb`` networks with ``{"class": CLASS}``, for modules that read MaxMind's format
+``c/CLASS/KEY``  marker files for nginx
+===============  =======================================================================================
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from adaptc.core import fs
+from adaptc.daemons.classify.classifier import Classifier
+from adaptc.daemons.classify.estimate import CLASSES, NORMAL
+from adaptc.daemons.classify.keys import network_keys
+from adaptc.daemons.classify.prefixes import Network, address_of
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.serve.classkeys import indexed
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is believed: classes by address (as logged) and by network."""
+
+    clients: Mapping[str, str]
+    networks: Mapping[Network, str]
+
+    def keys(self) -> dict[str, str]:
+        """Return the classes by the keys of ``keys``; of two networks with one key, the longer."""
+        found: dict[str, str] = {}
+        for network in sorted(self.networks, key=lambda one: one.prefixlen):
+            for key in network_keys(network):
+                found[key] = self.networks[network]
+        return found | dict(self.clients)
+
+    def prefixes(self) -> Iterator[tuple[Network, str]]:
+        """Yield all networks, those of single addresses included, shorter ones first."""
+        found = dict(self.networks)
+        for text, believed in self.clients.items():
+            found[ipaddress.ip_network(text)] = believed
+        yield from sorted(found.items(), key=lambda item: (item[0].version, item[0].prefixlen, item[0]))
+
+
+def table_of(classifier: Classifier) -> Table:
+    """Return what is worth telling: a client whose class is that of its network, or normal in none, says nothing new.
+
+    Host names and addresses with a zone have no place in a table.
+    """
+    networks = {
+        network: estimate.believed for network, (estimate, _) in classifier.clusters.items() if estimate.believed
+    }
+    spelt = {network for network in networks if network_keys(network)}
+    clients = {}
+    for name, client in classifier.clients.items():
+        believed = client.estimate.believed if client.estimate else None
+        of_network = networks[client.cluster] if client.cluster in spelt else NORMAL
+        if believed and believed != of_network and address_of(name) is not None:
+            clients[name] = believed
+    return Table(clients, networks)
+
+
+class ToolMissing(Exception):
+    """A form of the table needs something that is not installed; the text says what."""
+
+
+def _text(table: Table) -> bytes:
+    return "".join(f"{key} {believed}\n" for key, believed in sorted(indexed(table.keys()).items())).encode("ascii")
+
+
+def write_text(run: RunDirectory, table: Table) -> None:
+    """Write ``classes.txt``. Raises ``OSError``."""
+    run.write("classes.txt", _text(table), keep_equal=True)
+
+
+def write_dbm(run: RunDirectory, table: Table) -> None:
+    """Write ``classes.dbm`` by httxt2dbm, in Apache's default format. Raises ``OSError``, ``ToolMissing``."""
+    text, made = run.path / ".classes.txt", run.path / ".classes.dbm"
+    fs.remove(str(made))  # httxt2dbm would add to it
+    text.write_bytes(_text(table))
+    try:
+        subprocess.run(["httxt2dbm", "-i", text, "-o", made], check=True, capture_output=True, timeout=60)
+    except FileNotFoundError:
+        raise ToolMissing("dbm needs httxt2dbm (Debian: package apache2-utils)") from None
+    except subprocess.CalledProcessError as error:
+        raise ToolMissing(f"httxt2dbm failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
+    finally:
+        fs.remove(str(text))
+    made.chmod(0o644)
+    os.replace(made, run.path / "classes.dbm")
+
+
+def write_geo(run: RunDirectory, table: Table) -> None:
+    """Write ``classes.geo``. Raises ``OSError``."""
+    lines = "".join(f"{network} {believed};\n" for network, believed in table.prefixes())
+    run.write("classes.geo", lines.encode("ascii"), keep_equal=True)
+
+
+def write_mmdb(run: RunDirectory, table: Table) -> None:
+    """Write ``classes.mmdb`` by the library mmdb-writer. Raises ``OSError``, ``ToolMissing``."""
+    try:
+        from mmdb_writer import MMDBWriter
+        from netaddr import IPSet
+    except ImportError:
+        raise ToolMissing("mmdb needs the library mmdb-writer: pip install 'adaptc[mmdb]'") from None
+    writer = MMDBWriter(ip_version=6, ipv4_compatible=True, database_type="adaptc-classes")
+    for network, believed in table.prefixes():
+        writer.insert_network(IPSet([str(network)]), {"class": believed})
+    temporary = run.path / ".classes.mmdb"
+    writer.to_db_file(str(temporary))
+    temporary.chmod(0o644)
+    os.replace(temporary, run.path / "classes.mmdb")
+
+
+def write_markers(run: RunDirectory, table: Table) -> None:
+    """Make ``c/CLASS/KEY`` what the table says: new markers first, so that no client is without. Raises ``OSError``."""
+    keys = table.keys()
+    present = {believed: set(os.listdir(run.make(f"c/{believed}"))) for believed in CLASSES}
+    for key, believed in keys.items():
+        if key not in present[believed]:
+            (run.path / "c" / believed / key).touch(0o644)
+    for believed in CLASSES:
+        for key in present[believed]:
+            if keys.get(key) != believed:
+                fs.remove(str(run.path / "c" / believed / key))
+
+
+WRITERS: dict[str, Callable[[RunDirectory, Table], None]] = {
+    "txt": write_text,
+    "dbm": write_dbm,
+    "geo": write_geo,
+    "mmdb": write_mmdb,
+    "markers": write_markers,
+}

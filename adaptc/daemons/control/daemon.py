@@ -1,0 +1,224 @@
+"""``adaptc control`` as a daemon: meters in, m of each site out as bucket maps.
+
+The flag of a site is set while its m is below M: at M everybody gets the original. Without its meters nothing is known
+of the load, and m stays as it is; so it does when the logs say that nobody asks for anything while the server's own
+control group is above the bound, which is a log that is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adaptc.daemons.control.buckets import BUCKETS, bucket_levels, write_buckets
+from adaptc.daemons.control.ladder import REJECT
+from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, step
+from adaptc.daemons.control.meter import LoadUnknown, Meter
+from adaptc.daemons.control.settings import ControlSettings
+from adaptc.daemons.control.trace import Loads
+from adaptc.daemons.exposition import Figures
+from adaptc.daemons.guard import Guard
+from adaptc.daemons.override import ORIGINAL, Override, read_override
+from adaptc.daemons.override import REJECT as FORCED_REJECT
+from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
+from adaptc.daemons.trace import append_record
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a site's load is read and its levels are written; without ``run`` nothing is (``--dry-run``)."""
+
+    meter: Meter
+    run: RunDirectory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the daemon works with. The places are by name of the site; ``record`` is the trace that samples go to."""
+
+    places: Mapping[str, Place]
+    cpu: CpuSource
+    reporter: Reporter
+    guard: Guard | None = None
+    record: Path | None = None
+
+
+class ControlDaemon:
+    """Drives the machine's step."""
+
+    def __init__(self, settings: ControlSettings, machine: Machine, surroundings: Surroundings) -> None:
+        self._settings, self._machine, self._around = settings, machine, surroundings
+        self._state = machine.start()
+        self._shown: dict[str, tuple[str, ...]] = {}  # the levels of the buckets that the servers were told, by site
+        self._clock: float | None = None
+        self._cpu: CpuCount | None = None
+        self._complaint = ""
+
+    def step(self, clock: float, epoch: float) -> None:
+        """Measure, decide, tell the servers."""
+        if self._around.guard:
+            self._around.guard.beat()
+        elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
+        cpu = self._busy(elapsed)
+        loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
+        if not self._shown:
+            self._tell_floor(epoch)
+        forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
+        if loads is not None:
+            self._record(Loads(clock, loads, cpu))
+            self._state = self._stepped(loads, cpu, forced)
+        for site in self._machine.sites:
+            self._show(site, forced[site.name], loads, epoch)
+        self._report(loads, cpu, epoch)
+
+    def _stepped(
+        self, loads: Mapping[str, Load], cpu: float | None, forced: Mapping[str, Override | None]
+    ) -> MachineState:
+        """A site under an override keeps its loop: the load is not the one that its m caused."""
+        after = step(self._machine, self._state, loads, cpu)
+        kept = {name: self._state.loops[name] for name, override in forced.items() if override}
+        return replace(after, loops={**after.loops, **kept})
+
+    def stop(self, epoch: float) -> None:
+        """Leave the flags as the policy for the end says, and dismiss the guard."""
+        for place in self._around.places.values():
+            if place.run and self._settings.expire == "normal":
+                place.run.set_flag(False)
+                place.run.clear_buckets()
+        if self._around.guard:
+            self._around.guard.close()
+        self._around.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
+        self._around.reporter.last(epoch)
+
+    # ---- measuring
+
+    def _busy(self, elapsed: float) -> float | None:
+        before = self._cpu
+        try:
+            self._cpu = self._around.cpu.read()
+        except (OSError, ValueError):  # without it nothing is learnt; control goes on
+            self._cpu = None
+        if before is None or self._cpu is None or elapsed <= 0:
+            return None
+        return busy_share(before, self._cpu, elapsed, self._around.cpu.cpus)
+
+    def _loads(self, elapsed: float, cpu: float | None, epoch: float) -> dict[str, Load] | None:
+        try:
+            loads = {name: self._load(name, place.meter, elapsed) for name, place in self._around.places.items()}
+        except LoadUnknown as error:
+            self._complain(f"{error}; m stays", epoch)
+            return None
+        is_busy = self._settings.cgroup and cpu is not None and cpu > self._settings.bound
+        if is_busy and not any(load.requests for load in loads.values()):
+            self._complain("the server is above the bound and the logs are silent; m stays", epoch)
+            return None
+        self._complain("", epoch)
+        return loads
+
+    def _load(self, name: str, meter: Meter, elapsed: float) -> Load:
+        """A meter that does not see rejections is told their share by that of the clients."""
+        load = meter.read(elapsed)
+        if meter.sees_rejections:
+            return load
+        rejecting = self._shown.get(name, ()).count(REJECT) / BUCKETS
+        return replace(load, rejected=load.requests * rejecting)
+
+    def _record(self, sample: Loads) -> None:
+        if self._around.record:
+            self._around.reporter.attempt(partial(append_record, self._around.record, sample.record()))
+
+    def _complain(self, sentence: str, epoch: float) -> None:
+        if sentence != self._complaint:
+            self._complaint = sentence
+            self._around.reporter.decision(epoch, "remark", sentence or "the load is known again")
+
+    # ---- telling the servers
+
+    def _override(self, site: Site, epoch: float) -> Override | None:
+        run = self._around.places[site.name].run
+        return read_override(run, epoch) if run else None
+
+    def _show(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
+        run = self._around.places[site.name].run
+        names = self._names(site, forced)
+        if names != self._shown.get(site.name):
+            if run:
+                write_buckets(run, names)
+            self._shown[site.name] = names
+            self._tell(site, forced, loads, epoch)
+        if run:
+            is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
+            run.set_flag(not is_full)
+
+    def _names(self, site: Site, forced: Override | None) -> tuple[str, ...]:
+        if forced is not None and forced.level != ORIGINAL:
+            return (REJECT if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
+        return tuple(site.ladder.level(one) for one in bucket_levels(self._state.m(site), site.ladder.most))
+
+    def _tell_floor(self, epoch: float) -> None:
+        for site in self._machine.sites:
+            if site.ladder.least:
+                rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
+                self._around.reporter.decision(epoch, "remark", rule, site=site.name)
+
+    def _tell(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
+        m, load = self._state.m(site), loads[site.name] if loads else None
+        used = (self._state.utilization or {}).get(site.name)
+        rule = f"forced to {forced.level}" if forced else f"m = {m:.3f}"
+        self._around.reporter.decision(
+            epoch,
+            "levels",
+            rule,
+            site=site.name,
+            U=used,
+            R=load.requests if load else None,
+            W=load.kilobytes if load else None,
+        )
+
+    def _report(self, loads: Mapping[str, Load] | None, cpu: float | None, epoch: float) -> None:
+        sites = {site.name: self._site_record(site, loads) for site in self._machine.sites}
+        estimator = self._state.estimator
+        costs = {
+            "request_ms": self._state.cost.request * 1000,
+            "kilobyte_ms": self._state.cost.kilobyte * 1000,
+            "learnt": self._settings.learn and estimator.is_telling,
+            "condition": None if estimator.condition == float("inf") else round(estimator.condition, 1),
+        }
+        if self._settings.audit_all:
+            self._around.reporter.record(epoch, "sample", cpu=cpu, sites=sites, costs=costs)
+        self._around.reporter.status(
+            epoch, self._settings.interval, self._figures(sites, cpu), cpu=cpu, sites=sites, costs=costs
+        )
+
+    def _site_record(self, site: Site, loads: Mapping[str, Load] | None) -> dict[str, Any]:
+        names = self._shown[site.name]
+        shares = {name: round(names.count(name) / BUCKETS, 3) for name in dict.fromkeys(names)}
+        load = loads[site.name] if loads else None
+        return {
+            "m": round(self._state.m(site), 4),
+            "U": round((self._state.utilization or {}).get(site.name, 0.0), 4),
+            "R": round(load.requests, 2) if load else None,
+            "rejected": round(load.rejected, 2) if load else None,
+            "W": round(load.kilobytes, 1) if load else None,
+            "levels": shares,
+        }
+
+    def _figures(self, sites: Mapping[str, Mapping[str, Any]], cpu: float | None) -> Figures:
+        estimator = self._state.estimator
+        figures: dict[str, tuple[float | None, str]] = {
+            "cpu": (cpu, "Busy share of the CPUs."),
+            "request_ms": (self._state.cost.request * 1000, "a: milliseconds a request."),
+            "kilobyte_ms": (self._state.cost.kilobyte * 1000, "b: milliseconds a kB."),
+            "condition": (estimator.condition, "Condition of the samples that a and b come from."),
+        }
+        meanings = {"m": "m, from 0 (reject) to the number of levels.", "U": "Utilization by the model.",
+                    "R": "Requests a second.", "W": "kB a second."}  # fmt: skip
+        for key, meaning in meanings.items():
+            for name, record in sites.items():
+                figures[f'{key.lower()}{{site="{name}"}}'] = (record[key], meaning)
+        return figures

@@ -1,0 +1,173 @@
+"""``[daemons.control]`` of adaptc.toml, and ``[daemons.control.sites.NAME]`` for each virtual server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adaptc.config.toml import TomlSource
+from adaptc.core.diagnostics import UsageError
+from adaptc.daemons.control.ladder import Ladder, ladder_from
+from adaptc.daemons.control.machine import Machine, Site, Tuning
+from adaptc.daemons.settings import (
+    Check,
+    Unfit,
+    duration,
+    flag,
+    http_url,
+    number,
+    one_of,
+    path,
+    paths,
+    read_settings,
+    text,
+    whole,
+)
+from adaptc.serve.capacity.manifest_ladder import ladder_of
+from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSettings:
+    """A virtual server: its output, its access logs or else its status page, and what it is promised.
+
+    ``requests`` a second and ``kilobytes`` a second together are a guarantee; without them the site shares what is
+    left, ``priority`` 1 before 2.
+    """
+
+    output: Path | None = None
+    logs: tuple[Path, ...] = ()
+    status_url: str = ""
+    requests: float | None = None
+    kilobytes: float | None = None
+    priority: int = 1
+
+    def __post_init__(self) -> None:
+        if (self.requests is None) != (self.kilobytes is None):
+            raise Unfit("a guarantee needs both requests and kilobytes")
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The guarantee, if any."""
+        if self.requests is None or self.kilobytes is None:
+            return None
+        return Guarantee(self.requests, self.kilobytes)
+
+
+SITE_CHECKS: Mapping[str, Check] = {
+    "output": path,
+    "logs": paths,
+    "status_url": http_url,
+    "requests": number(0, 1e7),
+    "kilobytes": number(0, 1e9),
+    "priority": whole(1, 100),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSettings:
+    """The controller. ``interval`` is the sampling period T in seconds, ``margin`` the gain margin G.
+
+    ``bound`` is U*; ``throughput_only`` lets guarantees go up to 1, where no response times are promised. The costs
+    are what U is computed from until the estimator (``learn``, with ``forgetting``) knows better; None takes those of
+    ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``; without logs ``status_url``, a page of
+    mod_status, tells the load. ``cgroup`` and ``expire`` are as for ``adaptc switch``. ``audit_all`` writes every
+    sample to the audit.
+    """
+
+    logs: tuple[Path, ...] = ()
+    log_format: str = "auto"
+    status_url: str = ""
+    interval: float = 1.0
+    bound: float = BOUND
+    margin: float = 4.0
+    throughput_only: bool = False
+    learn: bool = True
+    forgetting: float = 0.98
+    request_ms: float | None = None
+    kilobyte_ms: float | None = None
+    rejection_ms: float = 0.55
+    cgroup: str = ""
+    expire: str = "normal"
+    audit_all: bool = False
+
+    def tuning(self) -> Tuning:
+        """Return what the pure step takes."""
+        return Tuning(self.bound, self.margin, self.interval, self.forgetting, self.throughput_only, self.learn)
+
+
+CHECKS: Mapping[str, Check] = {
+    "logs": paths,
+    "log_format": text,
+    "status_url": http_url,
+    "interval": duration(0.1, 5),
+    "bound": number(0.01, 1),
+    "margin": number(1.5, 100),
+    "throughput_only": flag,
+    "learn": flag,
+    "forgetting": number(0.5, 1),
+    "request_ms": number(1e-6, 1e4),
+    "kilobyte_ms": number(1e-9, 1e4),
+    "rejection_ms": number(1e-6, 1e4),
+    "cgroup": text,
+    "expire": one_of("normal", "static"),
+    "audit_all": flag,
+}
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def read_control(source: TomlSource, given: Sequence[str]) -> tuple[ControlSettings, dict[str, SiteSettings]]:
+    """Return the settings and those of each site. Raises ``UsageError``."""
+    sites = source.below("sites")
+    own = TomlSource(source.name, {key: value for key, value in source.values.items() if key != "sites"}, source.lines)
+    settings = read_settings(ControlSettings, CHECKS, own, given)
+    found = {name: _site(sites, name) for name in sites.values}
+    outputs: dict[Path | None, str] = {}
+    for name, site in found.items():
+        if outputs.setdefault(site.output, name) != name:
+            raise UsageError(sites.complaint((name,), f"the sites {outputs[site.output]} and {name} have one output"))
+    return settings, found
+
+
+def _site(sites: TomlSource, name: str) -> SiteSettings:
+    if not _NAME.fullmatch(name):
+        raise UsageError(sites.complaint((name,), f"{name!r} is no name of a site: letters, digits, dots and hyphens"))
+    found = read_settings(SiteSettings, SITE_CHECKS, sites.below(name))
+    if found.output is None or not (found.logs or found.status_url):
+        raise UsageError(sites.complaint((name,), f"the site {name} needs output, and logs or status_url"))
+    return found
+
+
+def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], default: Cost) -> Machine:
+    """Return the machine of the pure step. Raises ``UsageError`` for guarantees that exceed the bound."""
+    cost = replace(default, rejection=settings.rejection_ms / 1000)
+    if settings.request_ms is not None:
+        cost = replace(cost, request=settings.request_ms / 1000)
+    if settings.kilobyte_ms is not None:
+        cost = replace(cost, kilobyte=settings.kilobyte_ms / 1000)
+    found = tuple(
+        Site(name, read_ladder(site.output or Path(), cost), site.guarantee, site.priority)
+        for name, site in sites.items()
+    )
+    machine = Machine(found, cost, settings.tuning())
+    try:
+        machine.check()
+    except CapacityExceeded as error:
+        raise UsageError(f"{error}; promise less, or say throughput_only = true") from None
+    return machine
+
+
+def read_ladder(output: Path, cost: Cost) -> Ladder:
+    """Return the ladder of a build. Raises ``UsageError`` when nothing was built."""
+    try:
+        manifest = json.loads((output / "manifest.json").read_bytes())
+        rungs = ladder_of(manifest)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{output}/manifest.json cannot be read ({error}): build the site first") from None
+    if not rungs:
+        raise UsageError(f"{output}/manifest.json has no pages")
+    return ladder_from(rungs, cost)

@@ -1,0 +1,57 @@
+"""Recorded samples of the controller: the load of each site and the CPU, for ``--record`` and ``--replay``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from adaptc.core.diagnostics import UsageError
+from adaptc.daemons.control.machine import Load, Machine, MachineState, step
+from adaptc.daemons.trace import read_records
+
+LOAD_FIELDS = tuple(field.name for field in fields(Load))
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """A sample: seconds on a clock that only goes forward, loads by site, and the busy share of the CPUs, if known."""
+
+    at: float
+    sites: Mapping[str, Load]
+    cpu: float | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return the sample for JSON."""
+        cpu = {} if self.cpu is None else {"cpu": self.cpu}
+        return {"at": self.at, **cpu, "sites": {name: asdict(load) for name, load in self.sites.items()}}
+
+
+def read_loads(path: Path, names: Collection[str]) -> Iterator[Loads]:
+    """Yield the samples of a trace that has these sites. Raises ``UsageError`` with the line of what is no sample."""
+    for place, found in read_records(path):
+        sites, cpu = found.get("sites"), found.get("cpu")
+        if not isinstance(sites, dict) or set(sites) != set(names):
+            raise UsageError(f"{place}: the sites of a sample must be {', '.join(names)}")
+        if not (cpu is None or _is_number(cpu)):
+            raise UsageError(f"{place}: cpu must be a number")
+        yield Loads(found["at"], {name: _load(one, f"{place}: {name}") for name, one in sites.items()}, cpu)
+
+
+def _load(found: Any, place: str) -> Load:
+    if not isinstance(found, dict) or not all(_is_number(found.get(name)) for name in LOAD_FIELDS):
+        raise UsageError(f"{place}: a load has the numbers {', '.join(LOAD_FIELDS)}")
+    return Load(**{name: float(found[name]) for name in LOAD_FIELDS})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
+def replay(machine: Machine, samples: Iterator[Loads]) -> Iterator[tuple[Loads, MachineState]]:
+    """Yield each sample with the state after it. The loads stay what the m of the recording made them."""
+    state = machine.start()
+    for sample in samples:
+        state = step(machine, state, sample.sites, sample.cpu)
+        yield sample, state

@@ -1,0 +1,84 @@
+"""The guard: a small process that removes the flags when their daemon dies or hangs.
+
+A daemon that is killed cannot clean up after itself, and its flag would keep the site degraded for ever. So the
+daemon starts ``python -m adaptc.daemons.guard SECONDS FLAG...`` and writes a byte to its standard input at each step.
+At the end of the input, or after ``SECONDS`` without a byte, the guard removes the flags. ``FAREWELL`` as the last byte
+means that the daemon has left things as they should be.
+
+Under systemd the whole control group dies at once, guard included; there the unit's ``ExecStopPost`` removes the flag
+(templates/adaptc.service.j2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+BEAT, FAREWELL = b".", b"q"
+SILENCE = 10.0  # seconds without a step after which a daemon is taken for dead
+
+
+def watch(descriptor: int, silence: float, flags: Sequence[str]) -> None:
+    """Remove ``flags`` once ``descriptor`` ends or is silent; return at a farewell or the end."""
+    while True:
+        readable, _, _ = select.select([descriptor], [], [], silence)
+        received = os.read(descriptor, 4096) if readable else BEAT
+        if received.endswith(FAREWELL):
+            return
+        if not readable or not received:
+            for flag in flags:
+                with contextlib.suppress(OSError):
+                    os.unlink(flag)
+        if not received:
+            return
+
+
+def main() -> None:
+    """Guard flags; signals of the terminal are meant for the daemon."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    watch(0, float(sys.argv[1]), sys.argv[2:])
+
+
+class Guard:
+    """The daemon's end: starts the guard and tells it that the daemon lives."""
+
+    def __init__(self, flags: Sequence[Path], silence: float) -> None:
+        paths = [str(flag.absolute()) for flag in flags]
+        self._command = [sys.executable, "-P", "-m", "adaptc.daemons.guard", str(silence), *paths]
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # From "/", since -m puts the working directory on the path; in a session of its own, so that a terminal that
+        # closes does not end it first.
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, bufsize=0, start_new_session=True, cwd="/")
+
+    def beat(self) -> None:
+        """Say that the daemon lives; a guard that died is started again."""
+        if self._process.poll() is not None or not self._say(BEAT):
+            self._process = self._start()
+
+    def close(self) -> None:
+        """Say farewell: the flags are as they should be."""
+        self._say(FAREWELL)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _say(self, byte: bytes) -> bool:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(byte)
+        except BrokenPipeError:
+            return False
+        return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The driver of every daemon: step after step until it is told to stop, and what surrounds that.
+
+A daemon has a ``step`` that reads, decides and acts. The loop keeps the time, catches the signals, tells systemd that
+the daemon lives, and calls ``stop`` at the end, whatever the end is.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Protocol
+
+from adaptc.daemons.notify import notify
+
+
+class Daemon(Protocol):
+    """What the loop drives. Times are seconds: ``clock`` only goes forward, ``epoch`` is the time of day."""
+
+    def step(self, clock: float, epoch: float) -> None:
+        """Read, decide and act once. Raises ``OSError`` when its files cannot be written."""
+
+    def stop(self, epoch: float) -> None:
+        """Leave things as the policy for the end of the daemon says."""
+
+
+def run(daemon: Daemon, interval: float) -> None:
+    """Step every ``interval`` seconds until SIGTERM or SIGINT. A step that takes too long is not made up for."""
+    stopping = threading.Event()
+    before = _catch(stopping)
+    try:
+        notify("READY=1")
+        due = time.monotonic()
+        while not stopping.is_set():
+            daemon.step(time.monotonic(), time.time())
+            notify("WATCHDOG=1")
+            due = max(due + interval, time.monotonic())
+            stopping.wait(due - time.monotonic())
+    finally:
+        notify("STOPPING=1")
+        daemon.stop(time.time())
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _catch(stopping: threading.Event) -> dict[signal.Signals, signal._HANDLER]:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    return {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -1,0 +1,272 @@
+"""Flatten ``@import`` into one sheet with exactly the same cascade (CSS Cascade 5, sections 2 and 6.4).
+
+The text of an imported sheet takes the place of its ``@import``, in blocks that mean its media, supports
+and layer. Two facts shape it: an ``@import`` cannot stand behind a rule, so what precedes an import that
+is kept is kept as well; and a browser ends a cycle by ignoring the import that would close it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.formats.css.balance import at_keywords, ends_between_rules, is_balanced
+from adaptc.formats.css.conditions import Conditions, parse_conditions
+from adaptc.formats.css.imports import Statement, head_statements, import_target
+from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
+
+# A chain deeper, or a result larger (in code points), than any real site's: diamonds of imports double at
+# each step.
+_MAX_DEPTH = 32
+_MAX_SIZE = 16_000_000
+_MAX_IMPORTS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A sheet that an ``@import`` leads to: its path and its decoded text."""
+
+    path: str
+    text: str
+
+
+class Loader(Protocol):
+    """Loads what the sheet at path ``sheet`` imports as ``url``; a ``str`` says why it cannot be loaded."""
+
+    def __call__(self, sheet: str, url: str) -> Imported | str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Flattened:
+    """A sheet with its imports in it, the paths of the sheets that are, and what was found on the way."""
+
+    text: str
+    imported: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def flatten(path: str, text: str, load: Loader, rebase: Callable[[str, str, str], str]) -> Flattened:
+    """Flatten the sheet at ``path``. ``rebase(url, from_sheet, to_sheet)`` rewrites the URLs of imported
+    text.
+
+    ``text`` comes back as it is when nothing can be inlined. ``@charset`` goes when something is: the
+    result is text, and to be stored as UTF-8.
+    """
+    parts = _Sheets(path, load, rebase).parts(path, text, ())
+    joined = "\n".join(filter(None, [*parts.head, *parts.body])) if parts.is_changed else text
+    return Flattened(joined, tuple(dict.fromkeys(parts.imported)), parts.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A flattened sheet: the ``@import`` and ``@layer`` statements that have to come first, then its
+    rules."""
+
+    head: tuple[str, ...]
+    body: tuple[str, ...]
+    imported: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    is_changed: bool
+    keeps_import: bool
+
+    def size(self) -> int:
+        """Return the code points of the flattened sheet."""
+        return sum(map(len, self.head)) + sum(map(len, self.body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A statement of the head and what becomes of it.
+
+    A ``@layer`` statement has no ``url``. An import has ``parts`` where it can be inlined, a ``reason``
+    where it has to be kept, and neither where it closes a cycle.
+    """
+
+    text: str
+    comments: str
+    location: Location
+    url: str | None = None
+    conditions: Conditions = Conditions()  # noqa: RUF009 (frozen)
+    parts: _Parts | None = None
+    reason: str | None = None
+
+    @property
+    def is_cycle(self) -> bool:
+        return self.url is not None and self.parts is None and self.reason is None
+
+    @property
+    def is_inlined(self) -> bool:
+        return self.parts is not None and self.reason is None
+
+
+class _Sheets:
+    """The sheets of one flattening; ``root`` is the path that all URLs are made relative to."""
+
+    def __init__(self, root: str, load: Loader, rebase: Callable[[str, str, str], str]) -> None:
+        self.root = root
+        self.load = load
+        self.rebase = rebase
+        self.count = 0
+
+    def parts(self, path: str, text: str, chain: tuple[str, ...]) -> _Parts:
+        """Flatten one sheet; ``chain`` holds the paths of the sheets that import it."""
+        items, end = [], 0
+        for statement in _head(text):
+            items.append(self._item(path, text, end, statement, (*chain, path)))
+            end = statement.end
+        items = _settled(items, _blocker(text[end:]))
+        own = rewrite_urls(_BEHIND_HEAD + text[end:], lambda reference: self._moved(path, reference))
+        return _joined(items, own.removeprefix(_BEHIND_HEAD).strip())
+
+    def _item(self, path: str, text: str, before: int, statement: Statement, chain: tuple[str, ...]) -> _Item:
+        written = text[statement.start : statement.close].rstrip() + ";"
+        location = _location(path, text, statement.start)
+        comments = text[before : statement.start].strip()
+        if statement.name != "import":
+            return _Item("" if statement.name == "charset" else written, comments, location)
+        reference = css_references(written)[0]
+        moved = rewrite_urls(written, lambda each: self._moved(path, each))
+        item = _Item(moved, comments, location, reference.url)
+        conditions = parse_conditions(written[reference.end : -1])
+        if conditions is None:
+            return replace(item, reason="its conditions are not understood")
+        return self._loaded(replace(item, conditions=conditions), path, chain)
+
+    def _moved(self, path: str, reference: CssReference) -> str | None:
+        """Return the URL as the root has to write it, or ``None`` when that is the same."""
+        if path == self.root or reference.url.startswith("#") or reference.url[:5].lower() == "data:":
+            return None
+        url = self.rebase(reference.url, path, self.root)
+        return None if url == reference.url else url
+
+    def _loaded(self, item: _Item, path: str, chain: tuple[str, ...]) -> _Item:
+        loaded = self.load(path, item.url or "")
+        if isinstance(loaded, str):
+            return replace(item, reason=loaded)
+        if loaded.path in chain:
+            return item
+        self.count += 1
+        reason = _not_inlinable(loaded.text, item.conditions, len(chain))
+        if self.count > _MAX_IMPORTS:
+            reason = f"there are more than {_MAX_IMPORTS} imports"
+        if reason is not None:
+            return replace(item, reason=reason)
+        parts = self.parts(loaded.path, loaded.text, chain)
+        if parts.size() > _MAX_SIZE:
+            return replace(item, reason="the flattened sheet would be too large")
+        return replace(item, parts=replace(parts, imported=(loaded.path, *parts.imported)))
+
+
+# Put before a body so that what stands there is not taken for the head of a sheet.
+_BEHIND_HEAD = "x{}"
+
+
+def _location(path: str, text: str, start: int) -> Location:
+    return Location(path, text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+
+
+def _head(text: str) -> Iterator[Statement]:
+    """Yield the ``@charset``, ``@layer`` and ``@import`` statements at the head of a sheet, up to
+    anything else."""
+    for statement in head_statements(text):
+        is_import = statement.name == "import" and import_target(text, statement) is not None
+        if statement.has_block or not (is_import or statement.name in ("charset", "layer")):
+            return
+        yield statement
+
+
+def _blocker(body: str) -> str | None:
+    """Return why rules cannot be put before ``body``, the part of a sheet behind its imports."""
+    names = at_keywords(body)
+    if "namespace" in names:
+        return "a namespace is declared behind it, which has to precede all rules"
+    if "import" in names:
+        return "another @import stands behind a rule, where browsers ignore it unless that rule is invalid"
+    return None
+
+
+def _not_inlinable(text: str, conditions: Conditions, depth: int) -> str | None:
+    """Return why the text of a sheet cannot stand in the place of its ``@import``, or ``None``."""
+    if depth >= _MAX_DEPTH:
+        return f"it is more than {_MAX_DEPTH} imports deep"
+    if not (is_balanced(text) and ends_between_rules(text)):
+        return "the sheet is malformed: something is open at its end"
+    if "namespace" in at_keywords(text):
+        return "the sheet declares a namespace"
+    if not conditions.is_empty and ("<!--" in text or "-->" in text):
+        return "the sheet holds an HTML comment mark"
+    return None
+
+
+def _settled(items: list[_Item], blocker: str | None) -> list[_Item]:
+    """Keep all imports before the last one that has to be kept, until no more has to be.
+
+    An import that itself keeps imports can be inlined only where these still precede all rules,
+    unconditionally.
+    """
+    if blocker is not None:
+        return [_keep(item, blocker) for item in items]
+    while True:
+        last = max((index for index, item in enumerate(items) if item.reason is not None), default=-1)
+        items = [_keep(item, _ORDER) if index < last else item for index, item in enumerate(items)]
+        nested = _first_unhoistable(items)
+        if nested is None:
+            return items
+        items[nested] = _keep(items[nested], "it imports a sheet that has to stay an import")
+
+
+_ORDER = "an @import behind it is kept, and no rule may precede that"
+
+
+def _keep(item: _Item, reason: str) -> _Item:
+    return replace(item, reason=reason) if item.is_inlined else item
+
+
+def _first_unhoistable(items: list[_Item]) -> int | None:
+    behind_rules = False
+    for index, item in enumerate(items):
+        if item.parts is None or item.reason is not None:
+            continue
+        if item.parts.keeps_import and (behind_rules or not item.conditions.is_empty):
+            return index
+        behind_rules = behind_rules or bool(item.parts.body) or not item.conditions.is_empty
+    return None
+
+
+def _joined(items: list[_Item], own: str) -> _Parts:
+    head: list[str] = []
+    rules: list[str] = []
+    for item in items:
+        (rules if rules else head).append(item.comments)
+        if item.parts is not None and item.reason is None:
+            _inline(item.conditions, item.parts, head, rules)
+        elif not item.is_cycle:
+            (rules if rules else head).append(item.text)
+    inlined = [item.parts for item in items if item.parts is not None and item.reason is None]
+    return _Parts(
+        tuple(filter(None, head)),
+        tuple(filter(None, [*rules, own])),
+        tuple(path for parts in inlined for path in parts.imported),
+        tuple(found for item in items for found in _diagnostics(item)),
+        bool(inlined) or any(item.is_cycle for item in items),
+        any(item.reason is not None for item in items) or any(parts.keeps_import for parts in inlined),
+    )
+
+
+def _inline(conditions: Conditions, parts: _Parts, head: list[str], rules: list[str]) -> None:
+    """Append a sheet to its importer's ``head`` and ``rules``."""
+    if conditions.is_empty:
+        (rules if rules else head).extend(parts.head)
+        rules += parts.body
+    else:  # a sheet without rules still makes its layer known
+        rules.append(conditions.wrap("\n".join([*parts.head, *parts.body])))
+
+
+def _diagnostics(item: _Item) -> tuple[Diagnostic, ...]:
+    if item.is_cycle:
+        return (diagnose("css-import-cycle", item.location, url=item.url),)
+    if item.reason is not None:
+        return (diagnose("css-import-kept", item.location, url=item.url, reason=item.reason),)
+    return item.parts.diagnostics if item.parts is not None else ()

@@ -1,0 +1,195 @@
+"""The fonts of a style sheet, and which of them draw icons instead of text (CSS Fonts 4).
+
+An icon font must stay where text fonts go: without it a page shows boxes instead of arrows and magnifying glasses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+from adaptc.formats.css.imports import header_imports
+from adaptc.formats.css.references import css_references
+from adaptc.formats.css.rules import Item, declaration_items, sheet_items
+from adaptc.formats.css.scanner import unescape
+
+__all__ = [
+    "drop_fetched_fonts",
+    "drop_font_imports",
+    "drop_fonts",
+    "font_family",
+    "icon_families",
+    "is_font_service",
+    "is_icon_service",
+]
+
+# Services whose sheets hold nothing but @font-face rules
+_SERVICES = re.compile(
+    r"(?:fonts\.googleapis\.com|fonts\.bunny\.net|fonts\.cdnfonts\.com|use\.typekit\.net|(?:use|kit)\.fontawesome\.com|"
+    r"cloud\.typography\.com|fast\.fonts\.(?:net|com)|bootstrapcdn\.com/font-awesome|"
+    r"cdnjs\.cloudflare\.com/ajax/libs/font-awesome|(?:jsdelivr\.net|unpkg\.com)/[^?]*(?:icons?|font)[^?]*)",
+    re.IGNORECASE,
+)
+_ICON_SERVICE = re.compile(r"icon|awesome|symbols", re.IGNORECASE)
+
+# Whole words in the names of icon fonts, seen in twelve widespread ones.
+_ICON_NAME = re.compile(
+    r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|[a-z]*awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
+    r"typicons?|themify|weathericons?|linearicons?|lnr|simple-line-icons?|material-?icons?|webdings|wingdings|slick|"
+    r"[a-z]*icons?|[a-z]*glyphs?)(?:$|[^a-z])"
+)
+_PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
+_RANGE = re.compile(r"u\+([0-9a-f?]{1,6})(?:-([0-9a-f]{1,6}))?", re.IGNORECASE)
+_CLASS_WORD = re.compile(r"\.([A-Za-z][\w]*)|\[class[\^*|~]?=[\"']?\s*([A-Za-z][\w]*)")
+_GENERIC = frozenset({"serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "inherit", "initial"})
+
+
+def font_family(body: str) -> str:
+    """Return the family that the declarations of an ``@font-face`` name, in lower case, or ``""``."""
+    value = next((value for name, value in _declarations(body, declaration_items(body)) if name == "font-family"), "")
+    return _family(value)
+
+
+def drop_fonts(text: str, keep: Callable[[str], bool], *, foreign: bool = False) -> str:
+    """Return the sheet without its ``@font-face`` rules, but for icon fonts and families that ``keep`` wants.
+
+    ``keep`` is asked with the family in lower case. With ``foreign`` only those go whose files are all on other hosts.
+    Evidence of other sheets: ``icon_families``.
+    """
+    icons = icon_families((text,))
+
+    def goes(body: str) -> bool:
+        family = font_family(body)
+        return bool(family) and family not in icons and not keep(family) and (not foreign or _is_foreign(body))
+
+    return _without_faces(text, goes)
+
+
+def drop_fetched_fonts(text: str) -> str:
+    """Return the sheet without the ``@font-face`` rules that name a file."""
+    return _without_faces(text, _is_fetched)
+
+
+def _is_foreign(body: str) -> bool:
+    urls = [one.url.lower() for one in css_references(body, declarations=True)]
+    return bool(urls) and all(url.startswith(("http://", "https://", "//")) for url in urls)
+
+
+def _is_fetched(body: str) -> bool:
+    return any(not one.url.lower().startswith("data:") for one in css_references(body, declarations=True))
+
+
+def _without_faces(text: str, goes: Callable[[str], bool]) -> str:
+    """Return the sheet without the ``@font-face`` rules whose declarations ``goes`` names; licences stay."""
+    pieces: list[str] = []
+    position = 0
+    for item in _font_faces(sheet_items(text)):
+        if goes(text[item.body : item.close]):
+            pieces.append(text[position : item.start if "/*!" in text[item.gap : item.start] else item.gap])
+            position = item.end
+    return "".join(pieces) + text[position:]
+
+
+def is_font_service(url: str) -> bool:
+    """Whether a URL leads to a service of fonts, outside of the site."""
+    return "//" in url[:8] and _SERVICES.search(url) is not None
+
+
+def is_icon_service(url: str) -> bool:
+    """Whether the fonts at such a URL draw icons."""
+    return is_font_service(url) and _ICON_SERVICE.search(url) is not None
+
+
+def drop_font_imports(text: str, *, icons_too: bool = True) -> str:
+    """Return the sheet without the ``@import`` rules that lead to services of fonts."""
+    pieces, done = [], 0
+    for statement in header_imports(text):
+        url = next((found.url for found in css_references(text[statement.start : statement.end])), "")
+        if is_font_service(url) and (icons_too or not is_icon_service(url)):
+            pieces.append(text[done : statement.start])
+            done = statement.end
+    return "".join([*pieces, text[done:]])
+
+
+@lru_cache(maxsize=64)
+def icon_families(texts: tuple[str, ...]) -> frozenset[str]:
+    """Return the families of ``@font-face`` rules that draw icons, in lower case.
+
+    Evidence: the name; a ``unicode-range`` within the private use areas; rules whose ``content`` is a character
+    of these areas, and which stand in that family themselves or share the first word of a class with a rule that
+    sets it (``.fa`` and ``.fa-home``).
+    """
+    faces = {family: body for text in texts for family, body in _faces(text)}
+    if not faces:
+        return frozenset()
+    named = {family for family, body in faces.items() if _ICON_NAME.search(family) or _is_private(body)}
+    return frozenset(named | (_drawn(texts) & faces.keys()))
+
+
+def _faces(text: str) -> Iterator[tuple[str, str]]:
+    for item in _font_faces(sheet_items(text)):
+        body = text[item.body : item.close]
+        yield font_family(body), body
+
+
+def _font_faces(items: Sequence[Item]) -> Iterator[Item]:
+    for item in items:
+        if item.name == "@font-face" and item.body >= 0:
+            yield item
+        yield from _font_faces(item.items)
+
+
+def _is_private(body: str) -> bool:
+    """Whether every character that a font is for is a private one."""
+    value = next((value for name, value in _declarations(body, declaration_items(body)) if name == "unicode-range"), "")
+    bounds = [_bounds(match) for match in _RANGE.finditer(value)]
+    return bool(bounds) and all(any(low <= a and b <= high for low, high in _PRIVATE_USE) for a, b in bounds)
+
+
+def _bounds(match: re.Match[str]) -> tuple[int, int]:
+    first, last = match[1], match[2] or match[1]
+    return int(first.replace("?", "0"), 16), int(last.replace("?", "F"), 16)
+
+
+def _drawn(texts: Sequence[str]) -> set[str]:
+    """Return the families that draw private characters, by the rules that use them."""
+    users: dict[str, set[str]] = {}
+    drawing: set[str] = set()
+    found: set[str] = set()
+    for text in texts:
+        for item in _style_rules(sheet_items(text)):
+            declared = dict(_declarations(text, item.items))
+            family = _first_family(declared)
+            words = {(a or b).lower() for a, b in _CLASS_WORD.findall(text[item.start : item.prelude])}
+            if family:
+                users.setdefault(family, set()).update(words)
+            if any("\ue000" <= c <= "\uf8ff" or c >= "\U000f0000" for c in unescape(declared.get("content", ""))):
+                drawing |= words
+                found.add(family)
+    return found | {family for family, words in users.items() if words & drawing}
+
+
+def _style_rules(items: Sequence[Item]) -> Iterator[Item]:
+    for item in items:
+        if item.is_rule:
+            yield item
+        yield from _style_rules([inner for inner in item.items if not inner.is_declaration])
+
+
+def _declarations(text: str, items: Sequence[Item]) -> Iterator[tuple[str, str]]:
+    return ((item.name, text[item.body : item.close]) for item in items if item.is_declaration)
+
+
+_SIZE = re.compile(r"^.*?\d[\w.%]*(?:\s*/\s*[\w.%]+)?\s+", re.DOTALL)
+
+
+def _first_family(declared: dict[str, str]) -> str:
+    """Return the first family that a rule sets, where it is no generic one."""
+    value = declared.get("font-family", "") or _SIZE.sub("", declared.get("font", ""), count=1)
+    family = _family(value.split(",")[0])
+    return "" if family in _GENERIC else family
+
+
+def _family(value: str) -> str:
+    return " ".join(unescape(value.replace("!important", "").strip().strip("\"'")).lower().split())

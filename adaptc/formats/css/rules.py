@@ -1,0 +1,152 @@
+"""The rules of a style sheet with their spans, nested ones too (CSS Syntax 3, section 5.4; CSS Nesting 1).
+
+The bytes between two spans are white space, comments and what no parser understands; nothing is changed, so that a
+sheet can be cut by spans. Found on the tokens of ``scanner``, which takes a tenth of tinycss2's time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adaptc.formats.css.scanner import CLOSERS, DENSE, IDENT, Kind, Token, skip_between, tokens, unescape
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A rule or a declaration. ``text[gap:start]`` is what stands before it, ``text[start:end]`` the item.
+
+    ``name`` is that of an at-rule with its ``@``, of a declaration that of the property (lower case but for custom
+    ones), and ``""`` for a style rule. ``body`` and ``close`` bound the inside of the block, or the value of a
+    declaration; ``body`` is ``-1`` where there is no block. What is not closed at the end of the sheet, and what is
+    no rule, has the name ``"?"``.
+    """
+
+    name: str
+    gap: int
+    start: int
+    prelude: int  # where the prelude ends: before "{", ";" or ":"
+    body: int
+    close: int
+    end: int
+    items: tuple[Item, ...] = ()
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it is a style rule."""
+        return not self.name
+
+    @property
+    def is_at_rule(self) -> bool:
+        """Whether it is an at-rule."""
+        return self.name.startswith("@")
+
+    @property
+    def is_declaration(self) -> bool:
+        """Whether it is a declaration."""
+        return bool(self.name) and self.name[0] not in "@?"
+
+
+# At-rules that hold rules; inside a style rule they hold declarations as well.
+GROUPS = frozenset({"@media", "@supports", "@container", "@layer", "@scope", "@starting-style"})
+_NAME = re.compile(IDENT)
+
+
+def sheet_items(text: str) -> tuple[Item, ...]:
+    """Return the rules of a style sheet."""
+    return tuple(_Reader(text).items(0, len(text), is_nested=False))
+
+
+def declaration_items(text: str) -> tuple[Item, ...]:
+    """Return the declarations of a style attribute."""
+    return tuple(_Reader(text).items(0, len(text), is_nested=True))
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [token for token in tokens(text, 0, DENSE) if token.kind in (Kind.MARK, Kind.FUNCTION)]
+        self.partner = _partners(self.tokens)
+        self.index = 0
+
+    def items(self, position: int, stop: int, *, is_nested: bool) -> Iterator[Item]:
+        """Yield what stands in ``text[position:stop]``; ``index`` is at the first token there."""
+        gap, start = position, skip_between(self.text, position)
+        while start < stop:
+            item = self._next(gap, start, stop, is_nested)
+            yield item
+            gap, start = item.end, skip_between(self.text, item.end)
+        while self.index < len(self.tokens) and self.tokens[self.index].start < stop:
+            self.index += 1
+
+    def _next(self, gap: int, start: int, stop: int, is_nested: bool) -> Item:
+        is_at_rule = self.text[start] == "@"
+        while self.index < len(self.tokens) and self.tokens[self.index].start < stop:
+            token, own = self.tokens[self.index], self.index
+            self.index += 1
+            if token.start < start:
+                continue
+            if token.value == ";" and (is_nested or is_at_rule):
+                return self._statement(gap, start, token.start, token.end)
+            if token.value == "{" and not (is_nested and self._is_custom(start)):
+                return self._block(gap, start, own, is_nested)
+            if self._opens(token):
+                self.index = self._behind(own)
+        return self._statement(gap, start, stop, stop)
+
+    def _opens(self, token: Token) -> bool:
+        return token.kind is Kind.FUNCTION or token.value in CLOSERS
+
+    def _behind(self, own: int) -> int:
+        partner = self.partner.get(own)
+        return len(self.tokens) if partner is None else partner + 1
+
+    def _is_custom(self, start: int) -> bool:
+        return self.text.startswith("--", start) and self._name(start)[0] != "?"
+
+    def _name(self, start: int) -> tuple[str, int]:
+        """Return the name of the declaration that starts here, or ``"?"``, and the place of its colon."""
+        found = _NAME.match(self.text, start)
+        colon = skip_between(self.text, found.end()) if found else start
+        if found is None or self.text[colon : colon + 1] != ":":
+            return "?", start
+        name = unescape(found[0])
+        return (name if name.startswith("--") else name.lower()), colon
+
+    def _at_name(self, start: int) -> str:
+        found = _NAME.match(self.text, start + 1)
+        return "@" + unescape(found[0]).lower() if found else "?"
+
+    def _statement(self, gap: int, start: int, close: int, end: int) -> Item:
+        if self.text[start] == "@":
+            return Item(self._at_name(start), gap, start, close, -1, close, end)
+        name, colon = self._name(start)
+        return Item(name, gap, start, colon, colon + 1, close, end)
+
+    def _block(self, gap: int, start: int, own: int, is_nested: bool) -> Item:
+        opener, partner = self.tokens[own], self.partner.get(own)
+        if partner is None:
+            self.index = len(self.tokens)
+            return Item("?", gap, start, opener.start, opener.end, len(self.text), len(self.text))
+        close, end = self.tokens[partner].start, self.tokens[partner].end
+        name = self._at_name(start) if self.text[start] == "@" else ""
+        inner: tuple[Item, ...] = ()
+        if not name or name in GROUPS:
+            inner = tuple(self.items(opener.end, close, is_nested=is_nested or not name))
+        self.index = partner + 1
+        return Item(name, gap, start, opener.start, opener.end, close, end, inner)
+
+
+def _partners(found: list[Token]) -> dict[int, int]:
+    """Return for each opening mark the index of the mark that closes it; others close nothing."""
+    partner: dict[int, int] = {}
+    stack: list[tuple[int, str]] = []
+    for index, token in enumerate(found):
+        if token.kind is Kind.FUNCTION:
+            stack.append((index, ")"))
+        elif token.value in CLOSERS:
+            stack.append((index, CLOSERS[token.value]))
+        elif stack and token.value == stack[-1][1]:
+            partner[stack.pop()[0]] = index
+    return partner

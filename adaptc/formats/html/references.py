@@ -1,0 +1,329 @@
+"""The URLs written in a page, with their places and roles (adaptc.core.model.Reference).
+
+What is read: the tables below, ``style`` attributes and elements, ``srcset``, meta refresh and social
+metadata, SVG references, the lazy-loading attributes in common use, templates and ``srcdoc``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from turbohtml import Document, DocumentFragment, Element, Node, XPath
+
+from adaptc.core.model import EMBEDDED, Reference, Role
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.refresh import Refresh, parse_refresh
+from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
+
+if TYPE_CHECKING:
+    from adaptc.formats.css.references import CssReference
+
+__all__ = [
+    "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "Candidate", "Refresh", "attribute_references", "base_element",
+    "base_href", "in_template", "link_role", "parse_refresh", "parse_srcset", "references", "referring_elements",
+    "script_role", "serialise_srcset",
+]  # fmt: skip
+
+# References before they are numbered: role, URL, words. Those of one URL are tuples: generators take twice the time.
+_Found = Iterable[tuple[Role, str, str]]
+_Reader = Callable[[Element, str, str], _Found]
+
+# Tag -> role of the URL in an attribute that means the same wherever it stands.
+_SRC = {
+    "img": Role.IMAGE, "input": Role.IMAGE, "iframe": Role.FRAME, "frame": Role.FRAME, "embed": Role.OBJECT,
+    "video": Role.MEDIA, "audio": Role.MEDIA, "track": Role.MEDIA, "bgsound": Role.MEDIA, "portal":
+    Role.FRAME,
+}  # fmt: skip
+_HREF = {"a": Role.LINK, "area": Role.LINK, "mpath": Role.IMAGE, "script": Role.SCRIPT}
+_SVG_HREF = (
+    "use", "image", "feImage", "textPath", "linearGradient", "radialGradient", "pattern", "filter", "tref",
+    "cursor", "animate", "animateMotion", "animateTransform", "set", "discard", "altGlyph", "glyphRef",
+    "color-profile",
+)  # fmt: skip
+_HREF |= dict.fromkeys(_SVG_HREF, Role.IMAGE)
+
+LAZY_SRCSETS = frozenset({
+    "data-srcset", "data-lazy-srcset", "data-bgset", "data-original-set", "data-src-set",
+    "data-flickity-lazyload-srcset", "data-background-image-set", "data-lazysrcset", "data-ll-srcset",
+})  # fmt: skip
+# lazysizes, vanilla-lazyload, lozad, jQuery lazyload, unveil, b-lazy, echo, slick, owl, Swiper, Flickity,
+# WP Rocket, Jetpack, Smush, layzr, parallax.js, vide, Colorlib's templates.
+LAZY_ATTRIBUTES = frozenset({
+    "data-src", "data-original", "data-lazy", "data-lazy-src", "data-lazysrc", "data-lazyload", "data-ll-src",
+    "data-bg", "data-bg-hidpi", "data-bg-multi", "data-background", "data-background-image", "data-bg-image",
+    "data-bg-img", "data-setbg", "data-image", "data-image-src", "data-img", "data-img-src", "data-poster",
+    "data-src-retina", "data-src-small", "data-retina", "data-normal", "data-echo", "data-echo-background",
+    "data-flickity-lazyload", "data-flickity-lazyload-src", "data-flickity-bg-lazyload", "data-iesrc",
+    "data-large", "data-large_image", "data-large-file", "data-medium-file", "data-orig-file",
+    "data-orig-src", "data-full", "data-fullsrc", "data-full-src", "data-thumb", "data-thumbnail",
+    "data-thumb-src", "data-zoom-image", "data-zoom-src", "data-hires", "data-hi-res-src", "data-rocket-src",
+    "data-vide-bg", "data-video", "data-video-src", "data-mp4", "data-webm", "data-parallax-image",
+    "data-cfsrc", "data-pagespeed-lazy-src", "data-rsbigimg", "nitro-lazy-src", "lazy-src", "lazyload-src",
+    "data-lowsrc", "data-lqip",
+})  # fmt: skip
+META_NAMES = frozenset({
+    "og:image", "og:image:url", "og:image:secure_url", "og:video", "og:video:url", "og:video:secure_url",
+    "og:audio", "og:audio:url", "og:audio:secure_url", "og:url", "twitter:image", "twitter:image:src",
+    "twitter:player", "twitter:player:stream", "msapplication-tileimage", "msapplication-config",
+    "msapplication-square70x70logo", "msapplication-square150x150logo", "msapplication-wide310x150logo",
+    "msapplication-square310x310logo", "thumbnail", "image", "url", "thumbnailurl", "logo", "contenturl",
+    "embedurl", "sailthru.image.full", "sailthru.image.thumb",
+})  # fmt: skip
+_ICONS = frozenset({
+    "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
+    "fluid-icon",
+})  # fmt: skip
+_REL_ROLES = (
+    ({"stylesheet"}, Role.STYLESHEET),
+    (_ICONS, Role.ICON),
+    ({"preload", "modulepreload", "prefetch", "prerender"}, Role.PRELOAD),
+    ({"manifest"}, Role.MANIFEST),
+)
+_JAVASCRIPT = frozenset({
+    "", "text/javascript", "application/javascript", "application/ecmascript", "application/x-ecmascript",
+    "application/x-javascript", "text/ecmascript", "text/javascript1.0", "text/javascript1.1",
+    "text/javascript1.2", "text/javascript1.3", "text/javascript1.4", "text/javascript1.5", "text/jscript",
+    "text/livescript", "text/x-ecmascript", "text/x-javascript",
+})  # fmt: skip
+_FLASH_PARAMETERS = frozenset({"movie", "src", "data", "url", "filename"})
+# Presentation attributes of SVG that take url(); most hold a bare fragment, which leads nowhere else.
+_SVG_URLS = (
+    "fill", "stroke", "filter", "clip-path", "mask", "marker", "marker-start", "marker-mid", "marker-end",
+    "cursor",
+)  # fmt: skip
+
+
+def references(tree: Document) -> Iterator[Reference]:
+    """Yield the references of a page in document order, templates and ``srcdoc`` included.
+
+    The place is that of the start tag, and inside a style element that of the reference itself. A tag whose
+    place is unknown (a tree not parsed from text) counts as line 1, column 1.
+    """
+    for element in referring_elements(tree):
+        yield from _of_element(element)
+
+
+# A selector of all attributes of interest takes two to seven times as long as a loop over all elements: it is compiled
+# for each page. Most elements of plain pages have none, and XPath leaves them out in a seventh of the loop's time.
+_WITH_ATTRIBUTES = XPath("//*[@*]|//style")
+
+
+def referring_elements(tree: Document) -> list[Element]:
+    """Return the elements that may hold a reference, in document order."""
+    found = cast("list[Element]", _WITH_ATTRIBUTES(tree))
+    return [one for one in found if not _NAMES.isdisjoint(one.attrs) or one.tag == "style"]
+
+
+def attribute_references(element: Element) -> Iterator[tuple[str, list[tuple[Role, str, str]]]]:
+    """Yield each attribute of an element that refers to something: its name, and role, URL and place of each URL."""
+    for name in element.attrs:
+        reader = _READERS.get(name)
+        found = list(reader(element, element.tag, name)) if reader is not None else []
+        if found:
+            yield name, found
+
+
+def embedded_references(tree: Document) -> Iterator[Reference]:
+    """Yield the references that a browser loads by itself, in document order, without visiting links."""
+    for element in tree.iter_elements(_EMBEDDING):
+        if element.tag == "style" and not _MAY_IMPORT.search(element.text):
+            continue  # its images are no references of the page's markup; to read them all takes longer than the rest
+        yield from (found for found in _of_element(element) if found.role in EMBEDDED)
+
+
+def _of_element(element: Element) -> list[Reference]:
+    tag = element.tag
+    line, column = element.position or (1, 0)
+    found = [
+        Reference(role, url, where, line, column + 1)
+        for name in element.attrs
+        if name in _READERS
+        for role, url, where in _READERS[name](element, tag, name)
+    ]
+    return found if tag != "style" else [*_style_sheet(element), *found]
+
+
+_MAY_IMPORT = re.compile(r"@(?:[iI]|\\)")
+
+
+def base_element(tree: Document) -> Element | None:
+    """Return the first ``<base>`` with an ``href``, which governs every URL of the page, or ``None``."""
+    bases = tree.find_all("base") if tree.find("base") is not None else []
+    return next((base for base in bases if "href" in base.attrs and not in_template(base)), None)
+
+
+def base_href(tree: Document) -> str | None:
+    """Return the value of the first ``<base href>``, or ``None``."""
+    base = base_element(tree)
+    return None if base is None else base.attr("href")
+
+
+def in_template(node: Node) -> bool:
+    """Whether the node stands in the content of a ``<template>``, which is another document."""
+    return any(isinstance(ancestor, DocumentFragment) for ancestor in node.ancestors)
+
+
+def link_role(element: Element) -> Role:
+    """Return what a ``<link>`` is for, by the first of its ``rel`` tokens that makes a browser load it."""
+    tokens = set((element.attr("rel") or "").lower().split())
+    return next((role for names, role in _REL_ROLES if names & tokens), Role.META)
+
+
+def script_role(element: Element) -> Role:
+    """Return SCRIPT, MODULE, or LAZY for a type that browsers do not run."""
+    kind = element.attr("type")
+    if kind is None:
+        kind = f"text/{element.attr('language')}" if element.attr("language") else ""
+    kind = kind.strip("\t\n\f\r ").lower()
+    if kind == "module":
+        return Role.MODULE
+    return Role.SCRIPT if kind in _JAVASCRIPT else Role.LAZY
+
+
+def _one(role: Role, element: Element, tag: str, name: str) -> _Found:
+    return ((role, element.attr(name) or "", f"{tag} {name}"),)
+
+
+def _by_tag(roles: dict[str, Role], element: Element, tag: str, name: str) -> _Found:
+    role = roles.get(tag)
+    return ((role, element.attr(name) or "", f"{tag} {name}"),) if role is not None else ()
+
+
+def _src(element: Element, tag: str, name: str) -> _Found:
+    if tag == "script":
+        return ((script_role(element), element.attr(name) or "", "script src"),)
+    if tag == "source":
+        return ((_source_role(element), element.attr(name) or "", "source src"),)
+    return _by_tag(_SRC, element, tag, name)
+
+
+def _href(element: Element, tag: str, name: str) -> _Found:
+    if tag != "link":
+        return _by_tag(_HREF, element, tag, name)
+    rel = (element.attr("rel") or "").strip().lower()
+    return ((link_role(element), element.attr(name) or "", f"link rel={rel}" if rel else "link"),)
+
+
+def _source_role(element: Element) -> Role:
+    parent = element.parent
+    return Role.IMAGE if isinstance(parent, Element) and parent.tag == "picture" else Role.MEDIA
+
+
+def _srcset(role: Role, element: Element, tag: str, name: str) -> _Found:
+    for candidate in parse_srcset(element.attr(name) or ""):
+        yield role, candidate.url, f"{tag} {name}"
+
+
+def _lazy(element: Element, tag: str, name: str) -> _Found:
+    """Yield what looks like a URL: a bare word or a colour in such an attribute is an option."""
+    value = (element.attr(name) or "").strip()
+    if value[:4].lower() == "url(":
+        yield from ((Role.LAZY, found.url, f"{tag} {name}") for found in _in_css(value))
+    elif ("/" in value or "." in value) and value[0] not in "#{[<" and not any(c in value for c in "\n\t "):
+        yield Role.LAZY, value, f"{tag} {name}"
+
+
+def _style_attribute(element: Element, tag: str, name: str) -> _Found:
+    value = element.attr(name) or ""
+    if _may_refer(value):
+        for found in _in_css(value, declarations=True):
+            yield found.role, found.url, f"{tag} style"
+
+
+def _presentation(element: Element, tag: str, name: str) -> _Found:
+    value = element.attr(name) or ""
+    if "(" in value and _may_refer(value):
+        for found in _in_css(f"{name}:{value}", declarations=True):
+            yield found.role, found.url, f"{tag} {name}"
+
+
+def _content(element: Element, tag: str, name: str) -> _Found:
+    if tag != "meta":
+        return
+    content = element.attr(name) or ""
+    if (element.attr("http-equiv") or "").lower() == "refresh":
+        refresh = parse_refresh(content)
+        if refresh and refresh.url is not None:
+            yield Role.LINK, refresh.url, "meta refresh"
+        return
+    named = element.attr("property") or element.attr("name") or element.attr("itemprop") or ""
+    if named.lower() in META_NAMES:
+        yield Role.META, content, f"meta {named.lower()}"
+
+
+def _flash(element: Element, tag: str, name: str) -> _Found:
+    if tag == "param" and (element.attr("name") or "").lower() in _FLASH_PARAMETERS:
+        yield Role.OBJECT, element.attr(name) or "", "param value"
+
+
+def _srcdoc(element: Element, tag: str, name: str) -> _Found:
+    if tag == "iframe":
+        for inner in references(parse(element.attr(name) or "")):
+            yield inner.role, inner.url, f"iframe srcdoc, {inner.where}"
+
+
+def _in_css(text: str, *, declarations: bool = False) -> list[CssReference]:
+    """Return the references of CSS; its scanner takes 25 ms to import, and many pages have no use for it."""
+    from adaptc.formats.css.references import css_references
+
+    return css_references(text, declarations=declarations)
+
+
+def _style_sheet(element: Element) -> Iterator[Reference]:
+    text = element.text
+    if not _may_refer(text):
+        return
+    line, column = _content_start(element)
+    for found in _in_css(text):
+        at = column + found.column if found.line == 1 else found.column
+        what = "@import" if found.role is Role.IMPORT else "url()"
+        yield Reference(found.role, found.url, f"style {what}", line + found.line - 1, at)
+
+
+def _content_start(element: Element) -> tuple[int, int]:
+    """Return line (from 1) and column (from 0) of an element's content."""
+    location = element.source_location
+    return (1, 0) if location is None else (location.start_tag.end_line, location.start_tag.end_col)
+
+
+def _may_refer(css: str) -> bool:
+    """Whether CSS text can hold a URL at all; an escape may hide one."""
+    lowered = css.lower()
+    return any(mark in lowered for mark in ("url(", "src(", "@import", "image-set(", "\\"))
+
+
+_READERS: dict[str, _Reader] = {
+    "src": _src,
+    "href": _href,
+    "xlink:href": _href,
+    "srcset": partial(_srcset, Role.IMAGE),
+    "imagesrcset": partial(_srcset, Role.PRELOAD),
+    "poster": partial(_by_tag, {"video": Role.IMAGE}),
+    "data": partial(_by_tag, {"object": Role.OBJECT}),
+    "background": partial(
+        _by_tag, dict.fromkeys(("body", "table", "thead", "tbody", "tfoot", "tr", "td", "th"), Role.IMAGE)
+    ),
+    "lowsrc": partial(_by_tag, {"img": Role.IMAGE}),
+    "dynsrc": partial(_by_tag, {"img": Role.IMAGE}),
+    "longdesc": partial(_one, Role.LINK),
+    "cite": partial(_one, Role.LINK),
+    "action": partial(_by_tag, {"form": Role.LINK}),
+    "formaction": partial(_one, Role.LINK),
+    "manifest": partial(_by_tag, {"html": Role.MANIFEST}),
+    "value": _flash,
+    "content": _content,
+    "srcdoc": _srcdoc,
+    "style": _style_attribute,
+    **dict.fromkeys(LAZY_ATTRIBUTES, _lazy),
+    **{name: partial(_srcset, Role.LAZY) for name in LAZY_SRCSETS},
+    **dict.fromkeys(_SVG_URLS, _presentation),
+}  # fmt: skip
+_NAMES = frozenset(_READERS)
+# The elements with a reference of a role in EMBEDDED
+_EMBEDDING = (
+    "link", "script", "style", "img", "image", "iframe", "frame", "embed", "object", "applet", "param", "source",
+    "input", "video", "audio", "track", "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th",
+)  # fmt: skip

@@ -1,0 +1,35 @@
+"""Why an image is left as it is: a value that becomes a diagnostic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an image is not touched: a kind of ``diagnostics.KINDS`` and the fields of its sentence."""
+
+    kind: str
+    fields: tuple[tuple[str, str | int], ...]
+
+    def diagnostic(self, path: str) -> Diagnostic:
+        """Return it as a finding about the file ``path``."""
+        return diagnose(self.kind, Location(path), **dict(self.fields))
+
+    @property
+    def reason(self) -> str:
+        """The sentence without a place."""
+        return diagnose(self.kind, None, **dict(self.fields)).message
+
+
+def broken(media_type: str, problem: object) -> Refusal:
+    """Return the refusal of an image that cannot be read."""
+    first_line = (str(problem).strip() or "no reason given").splitlines()[0]
+    return Refusal("image-broken", (("media_type", media_type), ("problem", first_line)))
+
+
+def left(reason: str) -> Refusal:
+    """Return the refusal of an image that could be read but is better not touched."""
+    return Refusal("image-unchanged", (("reason", reason),))

@@ -1,0 +1,110 @@
+"""Scripts that look at themselves, at other scripts or at the style sheets of their page.
+
+The answer errs on the side of yes. Each row of the table says what to look for in ``code_text``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.formats.script.code_text import code_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SCRIPTS, _SHEETS = "it looks for script elements", "it looks for style sheets"
+_PATH, _ITSELF = "it finds out its public path", "it reads its own text"
+_STACK = "it finds its address in an error's stack"
+
+_MEMBER = r'(?:\.|\[")'
+_TAG_NAME = r'getElementsByTagName(?:NS)?(?:"\])?\((?:"[^"]*",)?'
+_SELECTS = r'(?:querySelector(?:All)?(?:"\])?|\$|jQuery|\.find|\.closest|\.matches)\('
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A sign of introspection: the reason to give, what the code holds, and what it must hold as well."""
+
+    reason: str
+    pattern: str
+    also: str = ""
+
+
+MARKS: tuple[Mark, ...] = (
+    Mark("it asks for document.currentScript", r"\bcurrentScript\b"),
+    Mark("it uses import.meta", r"\bimport\.meta\b"),
+    Mark("it imports modules from where it stands", r"(?<![\w$.])import\("),
+    Mark("it loads scripts from where it stands (importScripts)", r"\bimportScripts\b"),
+    Mark("it starts a worker", r"\b(?:Shared)?Worker\b"),
+    Mark(_SCRIPTS, rf'{_TAG_NAME}"(?i:script)"\)'),
+    Mark(_SCRIPTS, rf'\bdocument\.{_TAG_NAME}"\*"\)'),  # other nodes: libraries testing the browser
+    # Loader snippets pass the name in: (function(d, s) { d.getElementsByTagName(s)[0] })(document, "script")
+    Mark(_SCRIPTS, rf"{_TAG_NAME}[\w$.]+\)(?:\[|\.item\()", r'(?<!createElement\()"script"'),
+    Mark(_SCRIPTS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])script(?![\w-])'),
+    Mark(_SCRIPTS, rf"(?:\bdocument|[^\w$][a-z]){_MEMBER}scripts\b(?!\()"),
+    Mark(_SHEETS, r"\bstyleSheets\b"),
+    Mark(_SHEETS, rf'{_TAG_NAME}"(?:link|style)"\)'),
+    Mark(_SHEETS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-])'),
+    Mark(_SHEETS, r"\[rel[~*^|$]?=\W*(?:alternate )?stylesheet"),
+    Mark(_PATH, r"\b__webpack_public_path__\b|\bpublicPath\b|\b__webpack_require__\.p\b"),
+    Mark(_PATH, r"[\w$]\.p=", r"webpack(?:Jsonp|Chunk)"),
+    Mark("it names its source (sourceURL)", r"\bsourceURL\b"),
+    Mark(_ITSELF, r"\}\)?\.toString\(\)|\bcallee(?:\.toString|\+\")"),
+    Mark(_ITSELF, r"Function\.prototype\.toString\.(?:call|apply)\((?:arguments\.callee|this)"),
+    Mark(_STACK, r"\.stack\)?\.(?:match|split|replace|indexOf|search|substr|slice)"),
+    Mark(_STACK, r"(?:exec|match)\([\w$.]*\.stack\)|\.fileName\b|\bprepareStackTrace\b"),
+)
+
+
+_ALL = frozenset(mark.reason for mark in MARKS)
+
+# A script may look for itself in many ways, and stays in its file then. One that selects scripts by their addresses
+# may mean the others.
+_OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
+
+
+@lru_cache(maxsize=512)
+def selects_other_scripts(text: str) -> bool:
+    """Whether a script may notice that a neighbour has no address any more."""
+    return _OTHERS.search(code_text(text)) is not None
+
+
+# write() without text is how jQuery opens a frame of its own.
+_WRITES = re.compile(rf"(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\))")
+
+
+@lru_cache(maxsize=512)
+def writes_document(text: str) -> bool:
+    """Whether a script may call ``document.write``. That is its own affair: where its neighbours stand is the same."""
+    return _WRITES.search(code_text(text)) is not None
+
+
+def introspects(text: str) -> str | None:
+    """Return why a script may behave differently when its text moves into the page, or ``None``.
+
+    Moving takes its ``src`` away and gives its error messages another address; its neighbours move too.
+    The reason is a clause such as ``it asks for document.currentScript``.
+    """
+    return next(_reasons(code_text(text)), None)
+
+
+def looks_for_style_sheets(text: str) -> bool:
+    """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``."""
+    return _SHEETS in _reasons(code_text(text), frozenset({_SHEETS}))
+
+
+def _reasons(code: str, asked: frozenset[str] = _ALL) -> Iterator[str]:
+    for reason, pattern, also in _compiled():
+        if reason in asked and pattern.search(code) and (also is None or also.search(code)):
+            yield reason
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str] | None], ...]:
+    """Compile the table when it is first needed: a command that reads no script must not pay for it."""
+    return tuple(
+        (mark.reason, re.compile(mark.pattern), re.compile(mark.also) if mark.also else None) for mark in MARKS
+    )

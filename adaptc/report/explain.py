@@ -1,0 +1,94 @@
+"""What the last build did to one file, at each level, and why."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.state import State, as_sources
+from adaptc.compile.engine.traffic import last_traffic
+from adaptc.compile.engine.view import PIN, PLACEMENT
+from adaptc.config.config import Config
+from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.core.media import HTML
+from adaptc.core.urls import Reach, SiteAddress
+from adaptc.site.site import Site, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A file of the last build: its source, the decisions about it, and what each level made of it."""
+
+    path: str
+    media_type: str
+    size: int
+    alias_of: str | None
+    used_by: int
+    decisions: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    levels: tuple[UnitResult, ...]
+
+
+def explain(config: Config, name: str) -> Explanation | None:
+    """Return what is known of ``name``, a path of the docroot or a URL of the site; ``None`` when it was not built.
+
+    Raises ``UsageError`` when there is no build in ``config.output``.
+    """
+    path = Path(config.output) / PRIVATE / "state.sqlite"
+    if not path.exists():
+        raise UsageError(f"there is no build in {config.output}; run adaptc build first, or name it with --output")
+    with contextlib.closing(State(path, read_only=True)) as state:
+        return _explained(state, config, name)
+
+
+def _explained(state: State, config: Config, name: str) -> Explanation | None:
+    sources = as_sources(state.resources().values())
+    path = _found(config, name, sources)
+    if path is None:
+        return None
+    source = sources[path]
+    return Explanation(
+        path,
+        source.media_type,
+        source.size,
+        source.alias_of,
+        sum(any(target == path for _, target in facts.embeds) for _, facts in state.facts()),
+        (*_decisions(state, path), *_popularity(state, path, source.media_type)),
+        next((facts.diagnostics for source, facts in state.facts() if source == path), ()),
+        tuple(state.results(path)),
+    )
+
+
+def _found(config: Config, name: str, sources: dict[str, Source]) -> str | None:
+    if name in sources:
+        return name
+    address = SiteAddress(config.site.base_url)
+    site = Site.of(sources, address, config.site.index)
+    target = address.resolve(address.base, name)
+    return site.find(target.path) if target.reach is Reach.LOCAL else None
+
+
+def _popularity(state: State, path: str, media_type: str) -> Iterator[str]:
+    traffic = last_traffic(state)
+    if traffic is None or media_type != HTML or not traffic.hits:
+        return
+    views = f"{traffic.hits.get(path, 0):,} of {traffic.views:,} page views"
+    if path in traffic.popular:
+        yield f"a popular page: {views}"
+    else:
+        yield f"not a popular page, so that degraded levels leave it out: {views}"
+
+
+def _decisions(state: State, path: str) -> list[str]:
+    known = state.decisions()
+    sentences = []
+    if PLACEMENT + path in known:
+        inline, figures = known[PLACEMENT + path]
+        sentences.append(f"{'inlined where it can be' if inline else 'kept as a file of its own'}: {figures}")
+    if PIN + path in known:
+        sentences.append(f"kept byte for byte: {known[PIN + path][1]}")
+    return sentences

@@ -1,0 +1,181 @@
+"""The figures of a build, as plain values: what the report and the summary show.
+
+The build fills these in; nothing here knows where they come from. Bytes are octets of content without HTTP
+headers, and a kB is 1,000 of them. *Identity* is the content itself, *transfer* is the best content coding or image
+format of each resource (RFC 9110, section 8), the identity where none is smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from adaptc.core.diagnostics import Diagnostic, Severity
+from adaptc.core.model import Action
+
+# The groups of ``TypeFigures``, in the order in which they are shown.
+GROUPS = ("pages", "styles", "scripts", "images", "fonts", "other")
+
+# Abdelzaher, Shin and Bhatti 2002: the two coefficients of U = aR + bW that they measured on their server, in
+# milliseconds of the bottleneck (a CPU) per request and per kB sent.
+REQUEST_MS = 0.83
+KILOBYTE_MS = 0.033
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigures:
+    """One page at one level: the container object and what a browser loads with it.
+
+    ``views`` are those of the page in the access logs, whatever the level.
+    """
+
+    path: str
+    level: str
+    requests: int  # 1 for the page, and 1 for each distinct embedded object
+    identity_bytes: int  # page and embedded objects
+    transfer_bytes: int
+    page_bytes: int  # the page alone
+    page_transfer: int
+    actions: tuple[Action, ...] = ()
+    demoted: tuple[str, ...] = ()  # names of the passes that were dropped for this page
+    views: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """What a page looks like at one or more levels: a WebP picture, its size in pixels.
+
+    ``levels`` are their names with the figures of the page, None where a level does not have it and the original is
+    served. ``difference`` is the share of the picture that visibly differs from the first level.
+    """
+
+    levels: tuple[tuple[str, PageFigures | None], ...]
+    webp: bytes
+    width: int
+    height: int
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageShots:
+    """A page at all levels, the first one first."""
+
+    path: str
+    shots: tuple[Shot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodingFigures:
+    """What a level's tree holds in one content coding or image format: ``id``, ``br``, ``webp`` ..."""
+
+    coding: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFigures:
+    """What a level's tree holds of one group of media types (see ``GROUPS``), against the originals."""
+
+    group: str
+    files: int
+    bytes_before: int
+    bytes_after: int
+    transfer_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFigures:
+    """A level as a whole; ``number`` is None for a level beside the ladder.
+
+    The means are over all pages of the site, or over their views where there are access logs (``SiteFigures.traffic``).
+    A page that the level does not have counts as it is at the first level, with its objects at this one: so a server
+    sends it.
+    """
+
+    level: str
+    number: int | None
+    files: int
+    identity_bytes: int
+    bytes_by_coding: tuple[CodingFigures, ...]
+    bytes_by_type: tuple[TypeFigures, ...]
+    requests_per_page: float
+    identity_per_page: float
+    transfer_per_page: float
+    capacity_factor: float  # see ``capacity_factor``: 1.0 for ``full``
+    pages: int = 0  # that the level has
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficFigures:
+    """What access logs say: page views, pages that were viewed, and the popular ones, which make up ``share``."""
+
+    views: int
+    viewed: int
+    popular: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticFigures:
+    """How often one kind of diagnostic was met, and the first of them: at most ``SAMPLES``."""
+
+    id: str
+    severity: Severity
+    count: int
+    samples: tuple[Diagnostic, ...] = ()
+
+
+SAMPLES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFigures:
+    """A whole build.
+
+    ``levels`` go from the dearest to the cheapest; the first (``full``) is what the others are held against.
+    ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
+    ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with. ``traffic``
+    is None when the means are over pages: there are no access logs, or no page views in them.
+    """
+
+    name: str
+    docroot_files: int
+    docroot_pages: int
+    docroot_bytes: int
+    levels: tuple[LevelFigures, ...]
+    pages: Iterable[PageFigures]
+    diagnostics: tuple[DiagnosticFigures, ...]
+    tool_version: str
+    effort: str
+    request_ms: float = REQUEST_MS
+    kilobyte_ms: float = KILOBYTE_MS
+    traffic: TrafficFigures | None = None
+    screenshots: tuple[PageShots, ...] = ()
+
+
+def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
+    """Return the names of levels that have popular pages only."""
+    if figures.traffic is None:
+        return ()
+    return tuple(level.level for level in figures.levels if level.pages < figures.docroot_pages)
+
+
+def capacity_factor(
+    requests: float,
+    transfer: float,
+    full_requests: float,
+    full_transfer: float,
+    *,
+    request_ms: float = REQUEST_MS,
+    kilobyte_ms: float = KILOBYTE_MS,
+) -> float:
+    """Return how many times as many page views a server bears at a level as at ``full``.
+
+    ``requests`` and ``transfer`` (bytes) are means of one page view. Utilization is U = aR + bW, with R
+    requests and W kB a second (Abdelzaher, Shin and Bhatti 2002, equation 1), so at equal U the views go as
+    the inverse of a * requests + b * kB. Returns 1.0 where either costs nothing (a site without pages).
+    """
+    cost = request_ms * requests + kilobyte_ms * transfer / 1000
+    full = request_ms * full_requests + kilobyte_ms * full_transfer / 1000
+    return full / cost if cost > 0 and full > 0 else 1.0

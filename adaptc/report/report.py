@@ -1,0 +1,233 @@
+"""The report of a build: one HTML file that needs nothing else, to be looked at and passed on.
+
+It is made from plain values, and nothing of the machine or the moment is in it: equal figures give an equal
+file. Names of files come from strangers: what cannot be printed is escaped (``printable``), markup by the
+template engine, and the page's policy (CSP Level 3) allows its own script by hash and no request at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adaptc.core.diagnostics import Severity, printable
+from adaptc.report import quantities
+from adaptc.report.charts import bars_by_type, plot_pages, shade_labels
+from adaptc.report.figures import (
+    DiagnosticFigures,
+    LevelFigures,
+    SiteFigures,
+    TypeFigures,
+    capacity_factor,
+    restricted_levels,
+)
+from adaptc.report.tally import Cost, Costs, Tally, foremost, tally_pages
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATE = "report.html.j2"
+STYLE = "report.css"
+SCRIPT = "report.js"
+FIRST_ROWS = 25  # rows of the table of pages that are there without JavaScript
+CHUNK = 500  # rows of JSON handed to the template at a time
+SEVERITIES = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A page as the static table shows it, at one level and against the first; ``cost`` is None where there is none."""
+
+    path: str
+    views: int
+    cost: Cost | None
+    saving: str
+    capacity: str
+    demoted: tuple[str, ...]
+
+
+def render_report(figures: SiteFigures, templates: Path | None = None) -> str:
+    """Return the report as one text, to be written as UTF-8; see ``stream_report``."""
+    return "".join(stream_report(figures, templates))
+
+
+def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterator[str]:
+    """Yield the report piece by piece.
+
+    A file of the directory ``templates`` stands in for the shipped one of the same name (``report.html.j2``,
+    ``report.css``, ``report.js``). Raises ``jinja2.TemplateError`` for a template that is wrong.
+    """
+    environment = _environment(templates)
+    script = _source(environment, SCRIPT)
+    tally = tally_pages(figures.pages, [level.level for level in figures.levels])
+    shown = min(1, len(figures.levels) - 1)  # the first level that adapts
+    return environment.get_template(TEMPLATE).generate(
+        site=figures,
+        style=_source(environment, STYLE),
+        script=script,
+        script_hash=_csp_hash(script),
+        shown=shown,
+        rows=_first_rows(figures, tally, shown),
+        page_count=len(tally.rows),
+        restricted=restricted_levels(figures),
+        data_uri=_data_uri,
+        bars=bars_by_type(figures.levels),
+        plots=plot_pages(tally),
+        shades=shade_labels(),
+        diagnostics=sorted(figures.diagnostics, key=_diagnostic_order),
+        row_json=_joined(_row(path, costs, tally.views.get(path, 0)) for path, costs in tally.rows.items()),
+        heads_json=_json(_heads(figures, tally, shown)),
+        table_json=_json([tally.words, tally.actions]),
+        list_json=_joined(_json(actions) for actions in tally.lists),
+    )
+
+
+def _environment(templates: Path | None) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+
+    own = [FileSystemLoader(templates)] if templates else []
+    environment = Environment(
+        loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.filters.update(
+        bytes=quantities.written_bytes,
+        count=quantities.written_count,
+        factor=quantities.written_factor,
+        plural=quantities.written_plural,
+    )
+    environment.globals.update(
+        saving=quantities.written_saving,
+        share_of=quantities.written_share,
+        type_totals=type_totals,
+        severity_counts=severity_counts,
+    )
+    return environment
+
+
+def _shipped(name: str) -> str | None:
+    """Return the text of a shipped template, None for an unknown one: what Jinja expects of a loader."""
+    try:
+        return (resources.files("adaptc.templates") / name).read_text("utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _source(environment: Environment, name: str) -> Any:
+    """Return a file that goes into the page as it is: style and script are no templates."""
+    from markupsafe import Markup
+
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, name)[0])
+
+
+def _shown(value: object) -> object:
+    return printable(value) if type(value) is str else value
+
+
+def _csp_hash(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _json(value: object) -> Any:
+    """Return JSON fit for a script element: ``<`` is escaped, so no end tag or comment can begin in it."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _data_uri(webp: bytes) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
+
+
+def _joined(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of a JSON array, each after a comma but the first, some hundred at a time."""
+    from markupsafe import Markup
+
+    chunk: list[str] = []
+    lead = ""
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == CHUNK:
+            yield Markup(lead + ",".join(chunk))
+            chunk, lead = [], ","
+    yield Markup(lead + ",".join(chunk) if chunk else "")
+
+
+def _row(path: str, costs: Costs, views: int) -> Any:
+    return _json([printable(path), *costs, views])
+
+
+def _heads(figures: SiteFigures, tally: Tally, shown: int) -> dict[str, object]:
+    demotions = [[tally.words[word] for word in words] for words in tally.demotions]
+    return {
+        "levels": [printable(level.level) for level in figures.levels],
+        "shown": shown,
+        "demotions": demotions,
+        "cost": [figures.request_ms, figures.kilobyte_ms],
+        "viewed": figures.traffic is not None,
+    }
+
+
+def _first_rows(figures: SiteFigures, tally: Tally, level: int) -> list[Row]:
+    if level < 0:
+        return []
+    return [_static_row(figures, tally, path, costs, level) for path, costs in foremost(tally, level, FIRST_ROWS)]
+
+
+def _static_row(figures: SiteFigures, tally: Tally, path: str, costs: Costs, level: int) -> Row:
+    cost, first = costs[level], costs[0]
+    if cost is None:
+        return Row(path, tally.views.get(path, 0), None, quantities.NONE, quantities.NONE, ())
+    saving = quantities.written_saving(cost.transfer, first.transfer) if first and level else quantities.NONE
+    demoted = tuple(tally.words[word] for word in tally.demotions[cost.demoted])
+    return Row(path, tally.views.get(path, 0), cost, saving, _capacity(figures, cost, first), demoted)
+
+
+def _capacity(figures: SiteFigures, cost: Cost, first: Cost | None) -> str:
+    if first is None:
+        return quantities.NONE
+    factor = capacity_factor(
+        cost.requests,
+        cost.transfer,
+        first.requests,
+        first.transfer,
+        request_ms=figures.request_ms,
+        kilobyte_ms=figures.kilobyte_ms,
+    )
+    return quantities.written_factor(factor)
+
+
+def type_totals(level: LevelFigures) -> TypeFigures:
+    """Return the sum over the groups of media types of a level."""
+    kinds: Sequence[TypeFigures] = level.bytes_by_type
+    return TypeFigures(
+        "all",
+        sum(kind.files for kind in kinds),
+        sum(kind.bytes_before for kind in kinds),
+        sum(kind.bytes_after for kind in kinds),
+        sum(kind.transfer_after for kind in kinds),
+    )
+
+
+def severity_counts(diagnostics: Iterable[DiagnosticFigures]) -> list[tuple[str, int]]:
+    """Return how many diagnostics there are of each severity, the gravest first; zero is left out."""
+    counts = dict.fromkeys(SEVERITIES, 0)
+    for kind in diagnostics:
+        counts[kind.severity] += kind.count
+    return [(severity.value, count) for severity, count in counts.items() if count]
+
+
+def _diagnostic_order(kind: DiagnosticFigures) -> tuple[int, int, str]:
+    return (SEVERITIES.index(kind.severity), -kind.count, kind.id)

@@ -1,0 +1,132 @@
+"""The pages of a build gathered for the report: a row a page, and tables of what rows have in common.
+
+Sites of 32,000 pages at four levels have 128,000 sets of figures and millions of actions, most of them alike,
+since the pages come from a few templates. So pages are read once, numbers are kept as tuples, and passes,
+subjects, reasons, actions and whole lists of actions are interned: each distinct one is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from adaptc.core.diagnostics import printable
+from adaptc.core.model import Action
+from adaptc.report.figures import PageFigures
+
+# What a report holds at most; the rest is counted and said.
+ACTIONS_A_PAGE = 200
+DISTINCT_ACTIONS = 100_000
+LISTED_ACTIONS = 600_000
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Interned(Generic[T]):
+    """A table that gives equal values one number, counted from 0 in the order of arrival."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[T, int] = {}
+
+    def number(self, value: T) -> int:
+        """Return the number of ``value``, a new one where it is new."""
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+class Cost(NamedTuple):
+    """A page at one level. ``demoted`` and ``actions`` are numbers in the tables of the tally."""
+
+    requests: int
+    identity: int
+    transfer: int
+    page: int
+    page_transfer: int
+    demoted: int
+    actions: int
+    unlisted: int  # actions beyond the limits
+
+
+Costs = list[Cost | None]  # one a level, in their order; None where a level lacks the page
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """All pages: ``rows`` by path in code point order, and the tables that their numbers point into.
+
+    ``views`` are those of the pages that were viewed.
+    """
+
+    levels: tuple[str, ...]
+    rows: dict[str, Costs]
+    words: tuple[str, ...]
+    demotions: tuple[tuple[int, ...], ...]  # of words
+    actions: tuple[tuple[int, ...], ...]  # pass, verb, subject, reason (words) and count
+    lists: tuple[tuple[int, ...], ...]  # of actions
+    views: dict[str, int]
+
+
+class _Tables:
+    def __init__(self) -> None:
+        self.words: Interned[str] = Interned()
+        self.demotions: Interned[tuple[int, ...]] = Interned()
+        self.actions: Interned[tuple[int, ...]] = Interned()
+        self.lists: Interned[tuple[int, ...]] = Interned()
+        self.listed = 0
+
+    def word(self, text: str) -> int:
+        return self.words.number(printable(text))
+
+    def cost(self, page: PageFigures) -> Cost:
+        demoted = self.demotions.number(tuple(map(self.word, page.demoted)))
+        listed = page.actions[: self._room()]
+        actions = self._list(tuple(map(self._action, listed)))
+        sizes = (page.requests, page.identity_bytes, page.transfer_bytes, page.page_bytes, page.page_transfer)
+        return Cost(*sizes, demoted, actions, len(page.actions) - len(listed))
+
+    def _room(self) -> int:
+        full = len(self.actions) >= DISTINCT_ACTIONS or self.listed >= LISTED_ACTIONS
+        return 0 if full else ACTIONS_A_PAGE
+
+    def _action(self, action: Action) -> int:
+        words = (action.pass_name, action.verb, action.subject, action.reason)
+        return self.actions.number((*map(self.word, words), action.count))
+
+    def _list(self, actions: tuple[int, ...]) -> int:
+        known = len(self.lists)
+        number = self.lists.number(actions)
+        self.listed += len(actions) if number == known else 0
+        return number
+
+
+def tally_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> Tally:
+    """Read ``pages`` once, in any order. Raises ``KeyError`` for a level that is not one of ``levels``."""
+    place = {level: index for index, level in enumerate(levels)}
+    tables, rows, views = _Tables(), dict[str, Costs](), dict[str, int]()
+    for page in pages:
+        costs = rows.setdefault(page.path, [None] * len(levels))
+        costs[place[page.level]] = tables.cost(page)
+        if page.views:
+            views[page.path] = page.views
+    return Tally(
+        tuple(levels),
+        {path: rows[path] for path in sorted(rows)},
+        tuple(tables.words.numbers),
+        tuple(tables.demotions.numbers),
+        tuple(tables.actions.numbers),
+        tuple(tables.lists.numbers),
+        views,
+    )
+
+
+def foremost(tally: Tally, level: int, count: int) -> list[tuple[str, Costs]]:
+    """Return the ``count`` pages with the most views, and of those the ones that take the most bytes at a level."""
+
+    def order(row: tuple[str, Costs]) -> tuple[int, int, str]:
+        cost = row[1][level]
+        return (-tally.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
+
+    return sorted(tally.rows.items(), key=order)[:count]

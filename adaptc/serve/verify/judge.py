@@ -1,0 +1,318 @@
+"""Answers against what they must be: a fault is a diagnostic."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.model import is_negotiable
+from adaptc.formats.codings import Coding, CodingError, decode
+from adaptc.serve.policy import Policy
+from adaptc.serve.verify.negotiation import ORIGINAL, TOKENS, TYPES, Version
+from adaptc.serve.verify.wire import Request, Response
+
+# What the site itself may say, and must go on saying when a level is sent.
+KEPT_HEADERS = (
+    "content-type",
+    "content-language",
+    "content-security-policy",
+    "strict-transport-security",
+    "x-content-type-options",
+    "x-frame-options",
+    "referrer-policy",
+    "permissions-policy",
+    "link",
+)
+PRIVATE = "private, no-cache"
+NONE = "none"
+UNADAPTED = ("", "-")  # X-Adapt of an original
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """How the server answers for a path without adaptation: its status and its header fields."""
+
+    status: int
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request and what may answer it: one of ``wanted``, the best first.
+
+    ``check`` names the rule of ``CHECKS`` that the answer must pass, ``group`` the column of the table it counts in.
+    ``asked`` is the class or level that the request counts as, None where there are no classes. ``part`` is the first
+    and last byte of a range (RFC 9110, section 14.1.2).
+    """
+
+    group: str
+    check: str
+    path: str
+    request: Request
+    wanted: tuple[Version, ...] = ()
+    asked: str | None = None
+    part: tuple[int, int] = (0, 0)
+
+
+@dataclass(slots=True)
+class Judge:
+    """Compares answers with the policy; remembers the ETags of each URL.
+
+    ``locate`` gives the file of a version. ``ordinary`` holds, by request, digests of what the server sends to hostile
+    clients without adaptation: that is the site's own affair.
+    """
+
+    policy: Policy
+    locate: Callable[[str, Version], Path]
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+    etags: dict[str, dict[str, Version]] = field(default_factory=dict)
+    ordinary: dict[str, str] = field(default_factory=dict)
+
+    def faults(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """Yield what is wrong with an answer."""
+        return CHECKS[case.check](self, case, response)
+
+    def full(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A whole version, or to HEAD its header."""
+        if response.status != 200:
+            yield wrong_status(case, response, 200)
+            return
+        version = self._version(case, response)
+        if version is None:
+            yield fault("server-body", case, got=shown_body(response), wanted=case.wanted[0])
+            return
+        yield from self._headers(case, response, version)
+        yield from self._length(case, response, version)
+        yield from self._etag(case, response, version)
+
+    def part(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """The bytes ``part`` of the first version (RFC 9110, section 15.3.7)."""
+        (first, last), version = case.part, case.wanted[0]
+        if response.status != 206:
+            yield wrong_status(case, response, 206)
+            return
+        said, wanted = response.header("content-range"), f"bytes {first}-{last}/{version.size}"
+        if said != wanted:
+            yield wrong_header(case, "Content-Range", said, wanted)
+        if response.body != self.locate(case.path, version).read_bytes()[first : last + 1]:
+            yield fault("server-body", case, got=shown_body(response), wanted=f"a part of {version}")
+        yield from self._headers(case, response, version)
+
+    def not_modified(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """No body, and no coding of what is not there (RFC 9110, section 15.4.5)."""
+        yield from self._bare(case, response, 304)
+        yield from self._vary(case, response)
+
+    def out_of_range(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A range behind the end."""
+        yield from self._bare(case, response, 416)
+
+    def failed_condition(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A condition that does not hold."""
+        yield from self._bare(case, response, 412)
+
+    def rejected(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """Level 0: come again later."""
+        yield from self._bare(case, response, 503)
+        for name, wanted in (("Retry-After", str(self.policy.serve.retry_after)), ("Cache-Control", "no-store")):
+            if response.header(name) != wanted:
+                yield wrong_header(case, name, response.header(name), wanted)
+
+    def refused(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """What the server refuses without adaptation, it refuses with it."""
+        status = self.baselines[case.path].status
+        if response.status != status:
+            yield fault("server-access", case, before=status, got=response.status)
+
+    def gone(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """What is no more."""
+        if response.status != 404:
+            yield wrong_status(case, response, 404)
+
+    def unadapted(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """Another method: whatever the server says of it, it is not about a level."""
+        if response.status >= 500:
+            yield wrong_status(case, response, "below 500")
+        if response.status == 200 and response.header("x-adapt") not in UNADAPTED:
+            yield wrong_header(case, "X-Adapt", response.header("x-adapt"), NONE)
+
+    def harmless(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A hostile request: an answer, but nothing of it in the header, and no file outside the site."""
+        if response.status >= 500:
+            yield wrong_status(case, response, "below 500")
+        is_known = self.ordinary.get(str(case.request)) == digest(response.body)
+        leaks = response.status == 200 and not is_known and not any(is_body(response, one) for one in case.wanted)
+        if leaks or "x-injected" in response.headers:
+            yield fault("server-leak", case, got=shown_body(response))
+
+    def unbroken(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A request that asks for too much: any answer but a failure."""
+        if response.status >= 500:
+            yield wrong_status(case, response, "below 500")
+
+    def redirected(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A directory without its slash."""
+        if response.status not in (301, 302, 307, 308):
+            yield wrong_status(case, response, 301)
+        elif not response.header("location").endswith(case.request.target + "/"):
+            yield wrong_header(case, "Location", response.header("location"), f"{case.request.target}/")
+
+    def immutable(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A file that only trees have, named by its content: it may be kept for ever."""
+        if response.status != 200:
+            yield wrong_status(case, response, 200)
+        elif not any(is_body(response, one) for one in case.wanted):
+            yield fault("server-body", case, got=shown_body(response), wanted=case.wanted[0])
+        elif "immutable" not in response.header("cache-control"):
+            yield wrong_header(case, "Cache-Control", response.header("cache-control"), "immutable")
+
+    # ---- parts of rules
+
+    def _version(self, case: Case, response: Response) -> Version | None:
+        """Return the version that came; levels may share bytes, then X-Adapt tells. HEAD is known by its coding."""
+        if case.request.method == "HEAD":
+            coding = response.header("content-encoding")
+            return next((one for one in case.wanted if TOKENS.get(one.coding, "") == coding), case.wanted[0])
+        found = [one for one in case.wanted if is_body(response, one)]
+        told = response.header("x-adapt")
+        named = ORIGINAL if told in UNADAPTED else told
+        return next((one for one in found if str(one) == named), found[0] if found else None)
+
+    def _headers(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        coding, wanted = response.header("content-encoding"), TOKENS.get(version.coding, "")
+        if version.level != ORIGINAL and coding != wanted:
+            yield wrong_header(case, "Content-Encoding", coding, wanted or NONE)
+        yield from self._vary(case, response)
+        yield from self._kept(case, response, version)
+        yield from self._caching(case, response, version)
+        yield from self._told(case, response, version)
+
+    def _vary(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        fields = {name.strip().lower() for name in response.header("vary").split(",")}
+        negotiated = {"accept"} if self.policy.formats and is_negotiable(case.path) else set[str]()
+        wanted = {"accept-encoding"} | negotiated
+        is_wider = "accept" in fields - wanted and case.path in self.baselines and not self._varied_before(case.path)
+        if "*" not in fields and (is_wider or not wanted <= fields):
+            yield wrong_header(case, "Vary", response.header("vary"), ", ".join(sorted(wanted, reverse=True)).title())
+
+    def _varied_before(self, path: str) -> bool:
+        """Whether the site's own answer varies by media types."""
+        fields = self.baselines[path].headers.get("vary", "").lower().split(",")
+        return "accept" in (name.strip() for name in fields)
+
+    def _kept(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        before = self.baselines.get(case.path)
+        for name in KEPT_HEADERS if before is not None else ():
+            old, new = before.headers.get(name, ""), response.header(name)  # type: ignore[union-attr]
+            if name == "content-type":
+                old = TYPES.get(version.coding, old)
+            if old != new:
+                yield wrong_header(case, name.title(), new, old or NONE)
+
+    def _caching(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        said, before = response.header("cache-control"), self.baselines.get(case.path)
+        if version.level in self.policy.degraded:
+            wanted = PRIVATE
+        else:
+            wanted = before.headers.get("cache-control", "") if before is not None else said
+        if said != wanted:
+            yield wrong_header(case, "Cache-Control", said, wanted or NONE)
+        if version.level != ORIGINAL and "last-modified" in response.headers:
+            yield wrong_header(case, "Last-Modified", response.header("last-modified"), NONE)
+
+    def _told(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        if not self.policy.serve.expose:
+            return
+        if version.level != ORIGINAL and response.header("x-adapt") != str(version):
+            yield wrong_header(case, "X-Adapt", response.header("x-adapt"), str(version))
+        if case.asked is not None and response.header("x-class") != case.asked:
+            yield wrong_header(case, "X-Class", response.header("x-class"), case.asked)
+
+    def _length(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        said = response.header("content-length")
+        if version.level == ORIGINAL or (case.request.method == "HEAD" and not said):  # RFC 9110, section 8.6
+            return
+        if said != str(version.size):
+            yield wrong_header(case, "Content-Length", said, str(version.size))
+
+    def _etag(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        """Yield a fault where two versions of a URL share a validator: a wrong 304 would follow."""
+        etag = response.header("etag").removeprefix("W/")
+        if etag:
+            other = self.etags.setdefault(case.path, {}).setdefault(etag, version)
+            if other.sha256 != version.sha256:
+                yield diagnose("server-etag", Location(case.path), etag=etag, one=version, other=other)
+        elif version.level != ORIGINAL:
+            yield wrong_header(case, "ETag", "", "one")
+
+    def _bare(self, case: Case, response: Response, status: int) -> Iterator[Diagnostic]:
+        """Yield a fault for another status, or where a client would decode what is no version."""
+        if response.status != status:
+            yield wrong_status(case, response, status)
+        elif response.header("content-encoding") and (response.body or status == 304):
+            yield wrong_header(case, "Content-Encoding", response.header("content-encoding"), NONE)
+
+
+CHECKS: Mapping[str, Callable[[Judge, Case, Response], Iterator[Diagnostic]]] = {
+    "full": Judge.full,
+    "part": Judge.part,
+    "not-modified": Judge.not_modified,
+    "out-of-range": Judge.out_of_range,
+    "failed-condition": Judge.failed_condition,
+    "rejected": Judge.rejected,
+    "refused": Judge.refused,
+    "gone": Judge.gone,
+    "unadapted": Judge.unadapted,
+    "harmless": Judge.harmless,
+    "unbroken": Judge.unbroken,
+    "redirected": Judge.redirected,
+    "immutable": Judge.immutable,
+}
+
+
+def is_body(response: Response, version: Version) -> bool:
+    """Whether the body is that version; an original may have been compressed by the server itself."""
+    if digest(response.body) == version.sha256:
+        return True
+    own = {token: coding for coding, token in TOKENS.items()}.get(response.header("content-encoding"))
+    if version.level != ORIGINAL or own is None:
+        return False
+    return digest(_decoded(response.body, own)) == version.sha256
+
+
+def digest(body: bytes) -> str:
+    """Return the SHA-256 of a body, as the manifest writes it."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def _decoded(body: bytes, coding: str) -> bytes:
+    """Return a body without its coding; empty where it is not in that coding."""
+    codings: dict[str, Coding] = {"gz": "gz", "br": "br", "zst": "zst"}
+    try:
+        return decode(body, codings[coding], None)
+    except CodingError:
+        return b""
+
+
+def shown_body(response: Response) -> str:
+    """Return what an unknown body is called in a message."""
+    told = response.header("x-adapt")
+    return f"{len(response.body):,} other bytes" + (f" (X-Adapt: {told})" if told else "")
+
+
+def fault(kind: str, case: Case, **fields: object) -> Diagnostic:
+    """Return a diagnostic about a case."""
+    return diagnose(kind, Location(case.path), request=case.request, **fields)
+
+
+def wrong_status(case: Case, response: Response, wanted: int | str) -> Diagnostic:
+    """Return the diagnostic of another status than the policy wants."""
+    return fault("server-status", case, got=response.status, wanted=wanted)
+
+
+def wrong_header(case: Case, name: str, got: str, wanted: str) -> Diagnostic:
+    """Return the diagnostic of a header field that has another value than the policy wants."""
+    return fault("server-header", case, name=name, got=got or NONE, wanted=wanted)

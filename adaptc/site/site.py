@@ -1,0 +1,78 @@
+"""The site as passes see it: which files there are, and which file a URL leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adaptc.core.urls import Reach, SiteAddress, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is known of a file of the docroot: digest of its content, size in bytes, media type, link target."""
+
+    digest: str
+    size: int
+    media_type: str
+    alias_of: str | None = None
+
+
+class Found(NamedTuple):
+    """Where a reference leads: ``path`` is the file, or ``None`` when there is none."""
+
+    target: Target
+    path: str | None
+
+
+@dataclass(frozen=True)
+class Site:
+    """Files by path, the site's address, and the names of directory indexes in order."""
+
+    sources: Mapping[str, Source]
+    address: SiteAddress
+    index_names: tuple[str, ...]
+    directories: frozenset[str] = field(default=frozenset())
+
+    @classmethod
+    def of(cls, sources: Mapping[str, Source], address: SiteAddress, index_names: tuple[str, ...]) -> Site:
+        """Make a site; its directories are those that hold a file."""
+        return cls(sources, address, index_names, frozenset(_directories(sources)))
+
+    def candidates(self, path: str) -> tuple[str, ...]:
+        """Return the files that a server would look at for a decoded URL path, in order."""
+        if path.endswith("/") or not path:
+            return tuple(path + name for name in self.index_names)
+        return (path, *(f"{path}/{name}" for name in self.index_names))
+
+    def find(self, path: str) -> str | None:
+        """Return the file that a server sends for a decoded URL path, or ``None``.
+
+        A directory without an index counts as missing only when the docroot has no such directory.
+        """
+        if path in self.sources:
+            return path
+        for candidate in self.candidates(path):
+            if candidate in self.sources:
+                return candidate
+        return None
+
+    def leads_somewhere(self, path: str) -> bool:
+        """Whether a link to ``path`` is answered: by a file, or by the listing of a directory."""
+        return path.rstrip("/") in self.directories or not path or self.find(path) is not None
+
+    def follow(self, base: str, reference: str) -> Found:
+        """Resolve a reference against the absolute URL ``base`` and look for the file."""
+        target = self.address.resolve(base, reference)
+        return Found(target, self.find(target.path) if target.reach is Reach.LOCAL else None)
+
+
+def _directories(paths: Mapping[str, Source]) -> set[str]:
+    found: set[str] = set()
+    for path in paths:
+        parent = path.rpartition("/")[0]
+        while parent and parent not in found:
+            found.add(parent)
+            parent = parent.rpartition("/")[0]
+    return found

@@ -1,6 +1,0 @@
-"""SVG files: their references, and a smaller file that draws the same. lxml is imported lazily."""
-
-from adaptc.svg.clean import CleanedSvg, clean_svg
-from adaptc.svg.references import svg_references
-
-__all__ = ["CleanedSvg", "clean_svg", "svg_references"]

@@ -1,0 +1,158 @@
+"""Check an output: the decisions of a build on paper, and the files of the trees."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adaptc.compile.engine.blueprint import Blueprint
+from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.report import Report
+from adaptc.compile.engine.state import State, Unit, is_damage, system_error
+from adaptc.compile.engine.survey import Look, Survey, look, survey
+from adaptc.compile.engine.trees import Trees
+from adaptc.config.config import Config
+from adaptc.core.diagnostics import UsageError
+from adaptc.report.catalogue import MANIFEST, read_catalogue
+from adaptc.workflow.api import blueprint_of, build, engine_of
+from adaptc.workflow.check.findings import Finding, Status, of_reason
+from adaptc.workflow.check.trees import TreeCheck
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found. ``fresh`` counts by level the units that are as they should be, ``files`` what was looked at.
+
+    ``undetected`` are sources that changed and look as they did: a build has to be told of them.
+    """
+
+    findings: tuple[Finding, ...]
+    fresh: Mapping[str, int] = field(default_factory=dict)
+    files: int = 0
+    undetected: tuple[str, ...] = ()
+
+
+def check(config: Config, *, every_file: bool) -> Verdict:
+    """Compare the output with the docroot and with its manifest; nothing is written.
+
+    With ``every_file`` all contents are compared; else those of files whose size or time changed. Raises
+    ``UsageError`` for a wrong configuration.
+    """
+    blueprint = blueprint_of(config)
+    try:
+        with contextlib.closing(State(blueprint.state_path, read_only=True)) as state:
+            return _checked(Trees(blueprint), state, every_file)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise system_error(error, blueprint.state_path) from None
+        said = "it is damaged; a build throws it away and builds everything anew"
+        return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", said),))
+
+
+def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
+    """Take out of the trees what is not ours or not whole, and build what is needed.
+
+    Raises as ``adaptc.workflow.api.build`` does.
+    """
+    builder = engine_of(config, progress)
+    with builder.lock():
+        for one in verdict.findings:
+            if one.file is not None and one.status in (Status.CORRUPT, Status.FOREIGN) and "/" in one.file:
+                builder.trees.publisher.withdraw(f"{builder.blueprint.output}/{one.file}")
+        path = builder.blueprint.state_path
+        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(path)) as state:
+            state.begin()
+            for source in verdict.undetected:
+                state.doubt_source(source)
+            state.set_meta("build", None)
+            state.commit()
+    build(config, progress)
+
+
+def _checked(trees: Trees, state: State, every_file: bool) -> Verdict:
+    found = look(trees.blueprint, state)
+    glanced = None if every_file else _glanced(trees, state, found)
+    return glanced or _compared(trees, state, found, every_file)
+
+
+def _glanced(trees: Trees, state: State, found: Look) -> Verdict | None:
+    """Return the verdict that names, sizes and times allow: all is fresh. ``None`` where it takes a comparison."""
+    files = None if found.changes else trees.sealed_files(state, found.report)
+    if files is None:
+        return None
+    findings = tuple(_manifest_findings(trees.blueprint, state, False, False))
+    return Verdict(findings, _fresh(trees.blueprint, found.report, findings), files)
+
+
+def _compared(trees: Trees, state: State, found: Look, every_file: bool) -> Verdict:
+    done = survey(trees, state, found, every_source=every_file)
+    gone = dict.fromkeys(done.unwanted)
+    units = _unit_findings(done)
+    check = TreeCheck(trees, every_file)
+    files = list(check.findings(state, done.report.resources, {**done.reasons, **gone}))
+    findings = (*units, *files, *_manifest_findings(trees.blueprint, state, every_file, bool(units)))
+    return Verdict(findings, _fresh(trees.blueprint, done.report, findings), check.files, done.undetected)
+
+
+def _unit_findings(done: Survey) -> list[Finding]:
+    stale = [of_reason(level, path, reason) for (level, path), reason in done.reasons.items()]
+    return [*stale, *(_orphan(unit, done) for unit in done.unwanted)]
+
+
+def _orphan(unit: Unit, done: Survey) -> Finding:
+    level, path = unit
+    if path not in done.report.resources:
+        said = "its source is gone"
+    elif done.report.restriction.forbids(unit):
+        said = "its page is not a popular one any more"
+    else:
+        said = "its level is not built any more"
+    return Finding(Status.ORPHANED, level, path, None, said)
+
+
+def _fresh(blueprint: Blueprint, report: Report, findings: tuple[Finding, ...]) -> dict[str, int]:
+    """Count by level the units that there should be and of which nothing was found."""
+    wanted = {level: len(report.resources) for level in blueprint.recipes}
+    for level in report.restriction.levels & blueprint.recipes.keys():
+        wanted[level] -= len(report.restriction.pages)
+    for unit in {(one.level, one.path) for one in findings if one.path in report.resources}:
+        if unit[0] in wanted:
+            wanted[unit[0]] -= 1
+    return wanted
+
+
+def _manifest_findings(blueprint: Blueprint, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
+    """Yield what is wrong with the manifest; its content is not compared where the next build writes another."""
+    if not state.has_units:
+        return
+    if not (blueprint.output / MANIFEST).is_file():
+        yield Finding(Status.MISSING, None, None, MANIFEST, "it is not there")
+    elif state.meta("build") is None:
+        yield Finding(Status.STALE, None, None, MANIFEST, "it is older than the trees: a build was interrupted")
+    elif every_file and not is_stale:
+        problem = _manifest_problem(blueprint, state)
+        if problem is not None:
+            yield Finding(Status.CORRUPT, None, None, MANIFEST, problem)
+
+
+def _manifest_problem(blueprint: Blueprint, state: State) -> str | None:
+    try:
+        resources = read_catalogue(blueprint.output).resources
+    except UsageError as error:
+        return str(error)
+    listed = {path: one.files for path, one in resources.items()}
+    built: dict[str, dict[str, Any]] = {path: {} for path in listed}
+    for result in state.results(notes=False):
+        built.setdefault(result.path, {})[result.level] = {
+            output.coding: (output.size, output.digest) for output in result.outputs
+        }
+    for path, levels in built.items():
+        if levels != {
+            level: {coding: (file.size, file.sha256) for coding, file in files.items()}
+            for level, files in listed.get(path, {}).items()
+        }:
+            return f"it does not say of {path} what was built"
+    return None

@@ -1,0 +1,225 @@
+"""The server of the preview: answers for the panes, and for the page that shows them."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import shutil
+import socket
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from adaptc.config.config import Config
+from adaptc.core import media
+from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.model import FORMATS
+from adaptc.core.urls import SiteAddress, quote_path, unquote_path
+from adaptc.report.catalogue import Catalogue, read_catalogue
+from adaptc.site.directory import Selection
+from adaptc.workflow.preview.choice import Chosen, Shelf
+from adaptc.workflow.preview.counts import Board, Request, opens_page, record
+from adaptc.workflow.preview.panes import Pane, is_own_host, pane_of
+
+_TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
+_ASSETS = {"/": "preview.html", "/preview.css": "preview.css", "/preview.js": "preview.js"}
+_HEARTBEAT = 15.0  # seconds; a watcher who went is noticed when something is written to him
+_CALM = 0.1  # seconds between two events, so that a page of a thousand images does not send a thousand
+# The panes are other origins, which the page must be allowed to frame.
+_POLICY = "default-src 'self'; img-src data:; frame-src http://*.localhost:*; base-uri 'none'; form-action 'none'"
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """What is shown: an output, its docroot, and where the site is published."""
+
+    config: Config
+    docroot: Path
+    board: Board
+
+    @cached_property
+    def prefix(self) -> str:
+        """The path of the docroot in URLs, with slashes at both ends."""
+        return SiteAddress(self.config.site.base_url).prefix
+
+    @cached_property
+    def _excluded(self) -> Any:
+        return Selection(self.config.site.exclude, self.config.site.include_hidden).matcher()
+
+    def catalogue(self) -> Catalogue:
+        """Return the last build, which may be newer than this server."""
+        return read_catalogue(self.config.output)
+
+    def shelf(self, levels: tuple[str, ...]) -> Shelf:
+        """Return where the files are."""
+        return Shelf(self.config.output, self.docroot, levels, self.is_private)
+
+    def is_private(self, path: str) -> bool:
+        """Whether a path of the docroot is no part of the site: excluded or hidden, or below what is."""
+        parts = path.split("/")
+        return any(self._excluded.fullmatch("/".join(parts[: end + 1])) for end in range(len(parts)))
+
+
+class PreviewServer(http.server.ThreadingHTTPServer):
+    """Serves one output on loopback until it is shut down. Raises ``OSError`` when the port is taken."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, config: Config, port: int) -> None:
+        if config.docroot is None:
+            raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
+        if not config.docroot.is_dir():
+            raise UsageError(f"docroot {config.docroot} is not a directory")
+        self.gallery = Gallery(config, config.docroot, Board())
+        self.levels = self.gallery.catalogue().level_names
+        super().__init__(("127.0.0.1", port), _Answer)
+
+    @property
+    def url(self) -> str:
+        """The address of the page that shows the panes."""
+        return f"http://localhost:{self.server_address[1]}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Let a reader go who closed the connection; anything else is a bug and is shown."""
+        import sys
+
+        if not isinstance(sys.exception(), ConnectionError | socket.timeout):
+            super().handle_error(request, client_address)
+
+
+class _Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: PreviewServer
+
+    def do_GET(self) -> None:
+        host = self.headers.get("Host", "")
+        pane = pane_of(host, self.server.levels)
+        if pane is not None:
+            self._answer_pane(pane)
+        elif is_own_host(host):
+            self._answer_own(urlsplit(self.path).path)
+        else:
+            self._say(421, "no pane of this preview has that name")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+    # ---- the page that shows the panes
+
+    def _answer_own(self, path: str) -> None:
+        if path in _ASSETS:
+            name = _ASSETS[path]
+            content = resources.files("adaptc.templates").joinpath(name).read_bytes()
+            self._send(200, media.by_name(name) or media.BINARY, content)
+        elif path == "/site.json":
+            self._send(200, "application/json", json.dumps(self._site()).encode())
+        elif path == "/events":
+            self._stream()
+        else:
+            self._say(404, "not found")
+
+    def _site(self) -> dict[str, Any]:
+        gallery = self.server.gallery
+        built = gallery.catalogue()
+        self.server.levels = built.level_names
+        pages = [one.path for one in built.resources.values() if one.media_type in (media.HTML, media.XHTML)]
+        return {
+            "name": printable(built.base_url or gallery.docroot.resolve().name),
+            "prefix": gallery.prefix,
+            "levels": [{"name": one.name, "title": one.title} for one in built.levels],
+            "pages": [gallery.prefix + quote_path(path) for path in pages],
+        }
+
+    def _stream(self) -> None:
+        """Send the counts as they change (server-sent events, WHATWG HTML section 9.2)."""
+        self._head(200, "text/event-stream", None)
+        self.close_connection = True
+        version = -1
+        while True:
+            seen, counts = self.server.gallery.board.newer(version, _HEARTBEAT)
+            sides = {side: record(count) for side, count in counts.items()}
+            self.wfile.write(b": still here\n\n" if seen == version else f"data: {json.dumps(sides)}\n\n".encode())
+            self.wfile.flush()
+            version = seen
+            time.sleep(_CALM)
+
+    # ---- panes
+
+    def _answer_pane(self, pane: Pane) -> None:
+        gallery = self.server.gallery
+        shown = urlsplit(self.path).path
+        if opens_page(dict(self.headers)):
+            gallery.board.open_page(pane.side, shown)
+        if not shown.startswith(gallery.prefix):
+            return self._redirect(gallery.prefix)
+        path = unquote_path(shown[len(gallery.prefix) :])
+        shelf = gallery.shelf(self.server.levels)
+        if path and not path.endswith("/") and shelf.is_directory(path):
+            return self._redirect(shown + "/")
+        return self._answer_file(pane, shown, self._found(shelf, pane, path))
+
+    def _found(self, shelf: Shelf, pane: Pane, path: str) -> Chosen | None:
+        accepted = (self.headers.get("Accept-Encoding", ""), self.headers.get("Accept", ""))
+        is_directory = not path or path.endswith("/")
+        names = [path + name for name in self.server.gallery.config.site.index] if is_directory else [path]
+        return next(filter(None, (shelf.choose(pane, name, *accepted) for name in names)), None)
+
+    def _answer_file(self, pane: Pane, shown: str, chosen: Chosen | None) -> None:
+        board = self.server.gallery.board
+        if chosen is None:
+            board.add(pane.side, Request(shown, 404, "", "", 0, 0))
+            return self._say(404, "neither the level nor the docroot has this file")
+        board.add(pane.side, Request(shown, 200, chosen.level, chosen.coding, chosen.size, chosen.plain_size))
+        with chosen.file.open("rb") as file:
+            shown_as = chosen.file if chosen.coding in FORMATS else chosen.plain
+            self._head(200, _media_type(shown_as), chosen.size, _TOKENS.get(chosen.coding))
+            if self.command != "HEAD":
+                shutil.copyfileobj(file, self.wfile)
+        return None
+
+    # ---- answers
+
+    def _redirect(self, target: str) -> None:
+        self.send_response(302)
+        self.send_header("Location", target)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def _say(self, status: int, sentence: str) -> None:
+        self._send(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())
+
+    def _send(self, status: int, media_type: str, content: bytes) -> None:
+        self._head(status, media_type, len(content), policy=_POLICY)
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _head(
+        self, status: int, media_type: str, size: int | None, coding: str | None = None, policy: str | None = None
+    ) -> None:
+        self.send_response(status)
+        optional = {
+            "Content-Length": size,
+            "Content-Encoding": coding,
+            "Content-Security-Policy": policy,
+        }
+        # nothing is cached, so that each view of a page counts all that it takes
+        for name, value in {"Content-Type": media_type, "Cache-Control": "no-store", **optional}.items():
+            if value is not None:
+                self.send_header(name, str(value))
+        self.end_headers()
+
+
+def _media_type(file: Path) -> str:
+    named = media.by_name(file.name)
+    if named is not None:
+        return named
+    with file.open("rb") as content:
+        return media.by_content(content.read(media.SNIFF_BYTES)) or media.BINARY
