@@ -18,8 +18,7 @@ from built_site import LEVELS, BuiltSite, decoded, files_below
 
 import adaptc
 from adaptc.compile.engine.lock import output_lock
-from adaptc.core.diagnostics import Severity, UsageError
-from adaptc.workflow.api import OutputBusy
+from adaptc.core.diagnostics import Busy, Severity, UsageError
 
 PAGE = "<!DOCTYPE html>\n<html>\n<head><title>{title}</title>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
 FILLER = "<p>Enough words for a content coding to be worth its while, again and again and again.</p>\n" * 5
@@ -976,7 +975,7 @@ def busy(site: BuiltSite) -> Iterator[BuiltSite]:
 
 def test_an_output_in_which_another_build_is_at_work(busy: BuiltSite) -> None:
     before = busy.stamps()
-    with pytest.raises(OutputBusy):
+    with pytest.raises(Busy):
         busy.build()
     assert busy.stamps() == before
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from adaptc.cli.crawl_missing import MISSING_FLAGS, MISSING_VALUES
+from adaptc.cli.crawl_options import MISSING_FLAGS, MISSING_VALUES
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
 from adaptc.compile.pipeline import KNOWN_PASSES

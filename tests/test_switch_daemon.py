@@ -18,10 +18,11 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
+from adaptc.core.diagnostics import Busy
 from adaptc.daemons.guard import Guard, watch
 from adaptc.daemons.override import Override, clear_override, read_override, write_override
 from adaptc.daemons.reporter import Reporter
-from adaptc.daemons.run_directory import DaemonBusy, RunDirectory
+from adaptc.daemons.run_directory import RunDirectory
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.panel import Panel
 from adaptc.daemons.status import live
@@ -291,7 +292,7 @@ def test_sigterm_ends_it_well(tmp_path: Path, started: Callable[..., subprocess.
 def test_two_daemons_do_not_share_a_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = RunDirectory.of(tmp_path)
     with directory.locked("mode", "sets the mode"):
-        with pytest.raises(DaemonBusy), directory.locked("mode", "sets the mode"):
+        with pytest.raises(Busy), directory.locked("mode", "sets the mode"):
             raise AssertionError("never")
         assert run(["switch", "-o", str(tmp_path)]) == ExitCode.BUSY
     assert "another daemon sets the mode" in capsys.readouterr().err

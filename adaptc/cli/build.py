@@ -5,16 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.build_source import fetched, is_fetched, with_mirror
-from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary
+from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
-from adaptc.cli.site_options import overrides, site_options
+from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -58,11 +58,32 @@ def build(
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
     asked, shown = overrides(site), _Shown(screenshots or 0, explain)
-    if is_fetched(site["docroot"]):
+    if _is_fetched(site["docroot"]):
         del asked["docroot"]
         return _build_fetched(frame, site["docroot"], asked, shown, dry_run)
     config = with_mirror(frame.load(asked))
     return _dry_run(frame, config) if dry_run else _build(frame, config, shown)
+
+
+def _is_fetched(source: str | None) -> bool:
+    """Whether the site must be fetched before it can be built."""
+    return source is not None and (_is_url(source) or source.endswith((".warc", ".warc.gz")))
+
+
+def _is_url(source: str) -> bool:
+    return source.lower().startswith(("http://", "https://"))
+
+
+def _fetch(frame: Frame, source: str, output: Path) -> CrawlResult:
+    """Crawl a URL, or unpack a WARC file, below the output's private directory."""
+    from adaptc.config.config import MIRRORS
+    from adaptc.crawl.site import crawl_site, mirror_name, unpack_warc
+
+    with stoppable() as is_stopped, watching_crawl(frame) as watch:
+        if _is_url(source):
+            return crawl_site(source, output / MIRRORS / mirror_name(source), is_stopped=is_stopped, watch=watch)
+        mirror = output / MIRRORS / mirror_name(str(Path(source).resolve()))
+        return unpack_warc(Path(source), mirror, is_stopped=is_stopped, watch=watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +96,13 @@ class _Shown:
 
 
 def _build_fetched(frame: Frame, source: str, asked: dict[str, Any], shown: _Shown, dry_run: bool) -> ExitCode:
-    from adaptc.crawl.crawl import CrawlBusy
     from adaptc.workflow.api import refuse_strangers
 
     config = frame.load(asked)
     if dry_run:
         raise UsageError(f"--dry-run writes nothing, so that {source} cannot be crawled: name a directory")
     refuse_strangers(config, config.output)
-    try:
-        crawl = fetched(frame, source, config.output)
-    except CrawlBusy as busy:
-        click.echo(f"adaptc: {busy}", err=True)
-        return ExitCode.BUSY
+    crawl = _fetch(frame, source, config.output)
     if frame.format == "text":
         print_text(crawl_summary(crawl), frame)
     if not crawl.stored:
@@ -98,15 +114,10 @@ def _build_fetched(frame: Frame, source: str, asked: dict[str, Any], shown: _Sho
 
 def _build(frame: Frame, config: Config, shown: _Shown) -> ExitCode:
     from adaptc.cli.progress import watching
-    from adaptc.workflow.api import OutputBusy
     from adaptc.workflow.api import build as run
 
-    try:
-        with watching(frame) as progress:
-            result = run(config, progress, shown.screenshots)
-    except OutputBusy as busy:
-        click.echo(f"adaptc: {busy}", err=True)
-        return ExitCode.BUSY
+    with watching(frame) as progress:
+        result = run(config, progress, shown.screenshots)
     met = shown.crawl.diagnostics if shown.crawl is not None else ()
     if frame.format == "json":
         print_json(_record(result, shown.crawl))

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.build_source import with_mirror
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text, table
-from adaptc.cli.site_options import overrides, site_options
+from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
@@ -57,27 +56,20 @@ def check(frame: Frame, mode: str, fix: bool, baseline: Path | None, **site: Any
     """
     config = with_mirror(frame.load(overrides(site)))
     outcome = _checked(frame, config, mode == "content", fix, baseline)
-    if outcome is None:
-        return ExitCode.BUSY
     _PRINTERS[frame.format](outcome, frame, config)
     return ExitCode.DONE if outcome.is_well else ExitCode.WITH_ERRORS
 
 
-def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome | None:
+def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome:
     from adaptc.cli.progress import watching
-    from adaptc.workflow.api import OutputBusy
     from adaptc.workflow.check.check import check as run
     from adaptc.workflow.check.check import repair
 
     budgets = _budgets(config)
     verdict = run(config, every_file=every_file)
     if fix and verdict.findings:
-        try:
-            with watching(frame) as progress:
-                repair(config, verdict, progress)
-        except OutputBusy as busy:
-            click.echo(f"adaptc: {busy}", err=True)
-            return None
+        with watching(frame) as progress:
+            repair(config, verdict, progress)
         verdict = run(config, every_file=every_file)
     return _weighed(config, verdict, budgets, baseline)
 

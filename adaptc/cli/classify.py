@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.daemon import busy, daemon_options, existing_output, owned, say, serve_metrics, settings_table
+from adaptc.cli.daemon import daemon_options, existing_output, owned, say, serve_metrics, settings_table
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
@@ -60,16 +60,13 @@ def _run(frame: Frame, settings: ClassifySettings, output: Path, metrics: int | 
     from adaptc.daemons.classify.daemon import ClassifyDaemon
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
-    from adaptc.daemons.run_directory import DaemonBusy, RunDirectory
+    from adaptc.daemons.run_directory import RunDirectory
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("classify", [run] if run else [], say(frame))
-    try:
-        with owned(run, "classify", "classifies clients"):
-            serve_metrics(reporter, metrics)
-            drive(ClassifyDaemon(settings, reporter, run), settings.interval)
-    except DaemonBusy as error:
-        return busy(error)
+    with owned(run, "classify", "classifies clients"):
+        serve_metrics(reporter, metrics)
+        drive(ClassifyDaemon(settings, reporter, run), settings.interval)
     return ExitCode.DONE
 
 

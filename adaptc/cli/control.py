@@ -12,7 +12,6 @@ import click
 
 from adaptc.cli.daemon import (
     FILE,
-    busy,
     cpu_source,
     daemon_options,
     existing_output,
@@ -96,20 +95,16 @@ def _run(
     from adaptc.daemons.guard import SILENCE, Guard
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
-    from adaptc.daemons.run_directory import DaemonBusy
 
     places = _places(settings, sites, dry_run)
     runs = [place.run for place in places.values() if place.run]
     reporter = Reporter("control", runs, say(frame))
-    try:
-        with ExitStack() as stack:
-            _own(stack, runs)
-            serve_metrics(reporter, metrics)
-            guard = Guard([run.flag for run in runs], SILENCE) if runs and settings.expire == "normal" else None
-            around = Surroundings(places, cpu_source(settings.cgroup), reporter, guard, record)
-            drive(ControlDaemon(settings, machine, around), settings.interval)
-    except DaemonBusy as error:
-        return busy(error)
+    with ExitStack() as stack:
+        _own(stack, runs)
+        serve_metrics(reporter, metrics)
+        guard = Guard([run.flag for run in runs], SILENCE) if runs and settings.expire == "normal" else None
+        around = Surroundings(places, cpu_source(settings.cgroup), reporter, guard, record)
+        drive(ControlDaemon(settings, machine, around), settings.interval)
     return ExitCode.DONE
 
 

@@ -25,18 +25,13 @@ def crawl(frame: Frame, urls: tuple[str, ...], **given: Any) -> ExitCode:
     """
     if given["explain"] is not None:
         return _explain(frame, given["output"], given["explain"])
-    from adaptc.cli.crawl_given import options_of
-    from adaptc.crawl.crawl import CrawlBusy
+    from adaptc.cli.crawl_arguments import options_of
     from adaptc.crawl.crawl import crawl as run
 
     options = options_of(urls, given)
     collect_seldom()
-    try:
-        with stoppable() as is_stopped, watching_crawl(frame) as watch:
-            result = run(options, is_stopped=is_stopped, watch=watch)
-    except CrawlBusy as busy:
-        click.echo(f"adaptc: {busy}", err=True)
-        return ExitCode.BUSY
+    with stoppable() as is_stopped, watching_crawl(frame) as watch:
+        result = run(options, is_stopped=is_stopped, watch=watch)
     if frame.format == "json":
         print_json(crawl_record(result) | {"diagnostics": [diagnostic_record(one) for one in result.diagnostics]})
     else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame
 from adaptc.core.diagnostics import UsageError, printable
 
@@ -90,7 +89,7 @@ def serve_metrics(reporter: Reporter, port: int | None) -> None:
 
 
 def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextManager[None]:
-    """Hold the lock of a daemon's work, if it writes at all; entering raises ``DaemonBusy``."""
+    """Hold the lock of a daemon's work, if it writes at all; entering raises ``Busy``."""
     return run.locked(lock, work) if run else nullcontext()
 
 
@@ -104,9 +103,3 @@ def cpu_source(group: str) -> CpuSource:
         return open_group(group, os.cpu_count() or 1)
     except FileNotFoundError as error:
         raise UsageError(f"cgroup {group}: {error.strerror}: {error.filename}") from None
-
-
-def busy(sentence: object) -> ExitCode:
-    """Say that another daemon does the work."""
-    click.echo(f"adaptc: {sentence}", err=True)
-    return ExitCode.BUSY

@@ -36,16 +36,11 @@ def export(frame: Frame, level: str, dest: Path, docroot: Path | None, output: P
     export made, files are replaced one by one, and what is gone from the site is removed. Other files are left alone.
     """
     from adaptc.cli.progress import watching
-    from adaptc.compile.engine.lock import OutputBusy
     from adaptc.workflow.export.site import export_site
 
     config = frame.load({"docroot": docroot, "output": output})
-    try:
-        with watching(frame) as progress:
-            done = export_site(config, level, dest, encodings, progress)
-    except OutputBusy as busy:
-        click.echo(f"adaptc: {busy}", err=True)
-        return ExitCode.BUSY
+    with watching(frame) as progress:
+        done = export_site(config, level, dest, encodings, progress)
     if frame.format == "json":
         print_json(_record(done, level))
     else:

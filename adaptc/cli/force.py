@@ -1,4 +1,4 @@
-"""``adaptc force``: asks the daemons for a level, for some time."""
+"""``adaptc force`` asks the daemons for a level, for some time; ``adaptc auto`` ends it."""
 
 from __future__ import annotations
 
@@ -60,3 +60,14 @@ def _refuse_silence(run: RunDirectory) -> None:
 
     if not is_obeyed(live(run, time.time())):
         raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")
+
+
+@command("auto")
+@output_option
+def auto(frame: Frame, output: Path | None) -> None:
+    """Let the daemons decide again, after adaptc force."""
+    from adaptc.daemons.override import clear_override
+    from adaptc.daemons.run_directory import RunDirectory
+
+    run = RunDirectory.of(existing_output(frame.load({"output": output})))
+    print_text("automatic again" if clear_override(run) else "nothing was forced", frame)

@@ -18,7 +18,7 @@ import click
 
 from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
 from adaptc.cli.frame import FrameBox, frame_options
-from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import Busy, UsageError, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ COMMANDS: dict[str, Entry] = {
     "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
     "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound, by content."),
     "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
-    "auto": Entry("adaptc.cli.auto:auto", "Let the daemons decide again, after adaptc force."),
+    "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
     "status": Entry("adaptc.cli.status:status", "Say what the daemons do."),
     "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
@@ -128,6 +128,8 @@ def _run_expecting_mistakes(arguments: Sequence[str], box: FrameBox) -> ExitCode
         return ExitCode.USAGE
     except UsageError as error:
         return _complain(str(error), ExitCode.USAGE)
+    except Busy as error:
+        return _complain(str(error), ExitCode.BUSY)
 
 
 def system_sentence(error: OSError) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from adaptc.config.config import Config
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -48,3 +52,18 @@ def overrides(given: dict[str, Any]) -> dict[str, Any]:
     """Return what the parameters of ``site_options`` override, for ``Frame.load``."""
     asked = {_SETTINGS[name]: value or None for name, value in given.items()}
     return {**asked, "docroot": Path(given["docroot"]) if given["docroot"] else None}
+
+
+def with_mirror(config: Config) -> Config:
+    """Return the configuration with what a crawl knows of its docroot, where the user did not set it."""
+    from adaptc.site.mirror import mirrored
+
+    mirror = mirrored(config.docroot) if config.docroot is not None else None
+    if mirror is None:
+        return config
+    site = replace(
+        config.site,
+        base_url=config.site.base_url or mirror.base_url,
+        csp=config.site.csp if config.site.csp is not None else mirror.csp,
+    )
+    return replace(config, docroot=mirror.docroot, site=site)

@@ -9,7 +9,6 @@ import click
 
 from adaptc.cli.daemon import (
     FILE,
-    busy,
     cpu_source,
     daemon_options,
     existing_output,
@@ -64,21 +63,18 @@ def _run(
 ) -> ExitCode:
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
-    from adaptc.daemons.run_directory import DaemonBusy, RunDirectory
+    from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.switch.daemon import Surroundings, SwitchDaemon, start_guard
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("switch", [run] if run else [], say(frame))
     panel = _panel(settings)
-    try:
-        with owned(run, "mode", "sets the mode"):
-            serve_metrics(reporter, metrics)
-            if run:
-                run.clear_buckets()
-            guard = start_guard(run, settings) if run else None
-            drive(SwitchDaemon(settings, Surroundings(panel, reporter, run, guard, record)), settings.interval)
-    except DaemonBusy as error:
-        return busy(error)
+    with owned(run, "mode", "sets the mode"):
+        serve_metrics(reporter, metrics)
+        if run:
+            run.clear_buckets()
+        guard = start_guard(run, settings) if run else None
+        drive(SwitchDaemon(settings, Surroundings(panel, reporter, run, guard, record)), settings.interval)
     return ExitCode.DONE
 
 

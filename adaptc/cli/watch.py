@@ -5,18 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
-from adaptc.cli.build_source import with_mirror
 from adaptc.cli.daemon import say
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.frame import Frame, command
-from adaptc.cli.site_options import overrides, site_options
-
-if TYPE_CHECKING:
-    pass
+from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 
 @command("watch")
@@ -47,7 +43,6 @@ def watch(frame: Frame, poll: float | None, reconcile: float, idle: float, log: 
     when nothing changes for a while, the best ones replace them.
     """
     from adaptc.compile.engine.progress import Silent
-    from adaptc.workflow.api import OutputBusy
     from adaptc.workflow.watch.driver import Surroundings, Watcher
     from adaptc.workflow.watch.journal import Journal
     from adaptc.workflow.watch.machine import Timing
@@ -59,11 +54,7 @@ def watch(frame: Frame, poll: float | None, reconcile: float, idle: float, log: 
         around = Surroundings(
             lambda: with_mirror(frame.load(overrides(site))), timing, journal, Silent(), observes=poll is None
         )
-        try:
-            Watcher(around).run()
-        except OutputBusy as busy:
-            click.echo(f"adaptc: {busy}", err=True)
-            return ExitCode.BUSY
+        Watcher(around).run()
     return ExitCode.DONE
 
 

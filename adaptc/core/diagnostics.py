@@ -18,6 +18,10 @@ class UsageError(Exception):
     """A mistake of the user that stops the run before work starts: wrong option, path or configuration."""
 
 
+class Busy(Exception):
+    """Another process works in the same output, mirror or run directory; the text names it."""
+
+
 class Severity(Enum):
     """How much a diagnostic matters. An error means that something could not be done at all."""
 

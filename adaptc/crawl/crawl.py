@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.core.diagnostics import Busy, Diagnostic, UsageError
 from adaptc.core.fs import lock_file
 from adaptc.crawl.claims import Claims
 from adaptc.crawl.engine import Engine
@@ -32,10 +32,6 @@ _WATCHED = 0.5
 _LAST_BREATH = (
     1.0  # seconds: the reader beside a crawl that was killed finishes its file, and holds the lock until then
 )
-
-
-class CrawlBusy(Exception):
-    """Another crawl writes to the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ def crawl(
 ) -> CrawlResult:
     """Mirror the site behind ``options.urls`` into ``options.output``.
 
-    Raises ``UsageError``, ``CrawlBusy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
+    Raises ``UsageError``, ``Busy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
     ``is_stopped`` says so; a crawl that ended early is gone on with by the next. ``watch`` is called now and then with
     how far it is.
     """
@@ -89,7 +85,7 @@ def crawl(
     began = time.monotonic()
     mirror = Mirror(options.output)
     with ExitStack() as stack:
-        busy = CrawlBusy(f"another crawl is writing to {options.output}")
+        busy = Busy(f"another crawl is writing to {options.output}")
         stack.enter_context(lock_file(mirror.state / "lock", busy, patience=_LAST_BREATH))
         reader = _reader(options, mirror, is_networked=fetcher is None)
         stack.callback(reader.close)

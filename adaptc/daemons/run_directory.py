@@ -23,14 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core import fs
+from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file
 
 FLAG = "opt.do"
 _READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644
-
-
-class DaemonBusy(Exception):
-    """Another daemon does this work for this output already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +92,6 @@ class RunDirectory:
             return None
 
     def locked(self, name: str, work: str) -> AbstractContextManager[None]:
-        """Hold ``NAME.lock``. Raises ``DaemonBusy``."""
-        busy = DaemonBusy(f"another daemon {work} in {self.path}")
+        """Hold ``NAME.lock``. Raises ``Busy``."""
+        busy = Busy(f"another daemon {work} in {self.path}")
         return lock_file(self.path / f"{name}.lock", busy, _READABLE_FILE)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.blueprint import Blueprint
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.lock import OutputBusy
 from adaptc.compile.engine.progress import Progress, Silent
 from adaptc.compile.engine.reasons import Reason
 from adaptc.compile.engine.state import State, Unit, discard, is_damage, system_error
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.report import Report
     from adaptc.report.figures import SiteFigures
 
-__all__ = ["BuildResult", "OutputBusy", "Plan", "build", "configured_levels", "plan", "refuse_strangers"]
+__all__ = ["BuildResult", "Plan", "build", "configured_levels", "plan", "refuse_strangers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def build(config: Config, progress: Progress | None = None, screenshots: int = 0
 
     ``screenshots`` is of how many pages the report shows screenshots, if there is a Chromium to take them with.
 
-    Raises ``UsageError`` for a wrong configuration, ``OutputBusy`` when another build is at work in the output, and
+    Raises ``UsageError`` for a wrong configuration, ``Busy`` when another build is at work in the output, and
     ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
     """
     engine = engine_of(config, progress or Silent())

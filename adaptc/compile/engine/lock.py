@@ -7,11 +7,8 @@ import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file
-
-
-class OutputBusy(Exception):
-    """Another build holds the output directory."""
 
 
 def wait_for_workers(path: Path) -> None:
@@ -29,5 +26,5 @@ def hold_as_worker(path: str) -> None:
 
 
 def output_lock(path: Path) -> AbstractContextManager[None]:
-    """Hold the lock file ``path`` of an output directory. Raises ``OutputBusy``."""
-    return lock_file(path, OutputBusy(f"another build is writing to {path.parent.parent}"))
+    """Hold the lock file ``path`` of an output directory. Raises ``Busy``."""
+    return lock_file(path, Busy(f"another build is writing to {path.parent.parent}"))

@@ -33,7 +33,7 @@ class Exported:
 def export_site(config: Config, level: str, destination: Path, encodings: str, progress: Progress) -> Exported:
     """Make ``destination`` hold the whole site at ``level``.
 
-    ``encodings`` is a key of ``LAYOUTS``. Raises ``UsageError``, ``OutputBusy`` while a build runs, and ``OSError``
+    ``encodings`` is a key of ``LAYOUTS``. Raises ``UsageError``, ``Busy`` while a build runs, and ``OSError``
     when the destination cannot be written.
     """
     catalogue = read_catalogue(config.output)

@@ -39,7 +39,7 @@ class Work:
 class Keeper:
     """Keeps the output of ``config`` fresh; ``told`` is called by ``notice`` (``adaptc.workflow.watch.notice``).
 
-    Holds the output's lock until it is closed. Raises ``UsageError`` and ``OutputBusy`` when it is made.
+    Holds the output's lock until it is closed. Raises ``UsageError`` and ``Busy`` when it is made.
     """
 
     def __init__(self, config: Config, told: Callable[[Sequence[str], bool], None], progress: Progress) -> None:
