@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from adaptc.formats.accesslog.apache import NICKNAMES
+from adaptc.formats.accesslog.log_format import NICKNAMES
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.formats.accesslog.reader import LogTally, read_log
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptc.formats.css.decode import Sheet, decode_sheet
+from adaptc.formats.css.sheet_text import Sheet, decode_sheet
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptc.formats.css.inline import for_style_element, is_balanced
+from adaptc.formats.css.sheet_text import for_style_element, is_balanced
 
 
 @pytest.mark.parametrize(

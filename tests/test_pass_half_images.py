@@ -18,7 +18,7 @@ from adaptc.compile.passes.copies import Copy
 from adaptc.compile.passes.half_sheets import half_css
 from adaptc.compile.passes.half_srcset import halve_srcset, slot_width
 from adaptc.compile.passes.view import DerivedFile, Settings
-from adaptc.formats.css.image_declarations import image_declarations
+from adaptc.formats.css.images import image_declarations
 from adaptc.formats.html.srcset import parse_srcset
 
 

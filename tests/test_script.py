@@ -19,9 +19,9 @@ from adaptc.formats.script import (
     touches_sources,
     writes_document,
 )
-from adaptc.formats.script.essence import essence
-from adaptc.formats.script.images import awaits_address, changes_images, loads_lazily
-from adaptc.formats.script.spelling import unescaped
+from adaptc.formats.script.addresses import awaits_address, changes_images, loads_lazily
+from adaptc.formats.script.code_text import unescaped
+from adaptc.formats.script.minify import essence
 from adaptc.formats.script.tokens import Kind, tokenize
 
 

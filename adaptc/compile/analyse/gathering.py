@@ -13,8 +13,8 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.core.urls import Reach, Target, document_base
-from adaptc.formats.css.decode import decode_sheet
 from adaptc.formats.css.references import css_references
+from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html import document, references
 from adaptc.formats.svg import svg_references
 from adaptc.site.site import Site

@@ -30,8 +30,8 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import IDENTITY, Action, Role
 from adaptc.core.urls import SiteAddress
-from adaptc.formats.css.decode import decode_sheet
 from adaptc.formats.css.references import css_references
+from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.site.site import Site, Source
 
 # Pages at a level that may soon be asked for by the level below: a batch has all levels of a page one after the other

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import tinycss2
 
 from adaptc.compile.analyse.decorations import ImageEvidence
-from adaptc.formats.css.blocks import Blocks, Declared
-from adaptc.formats.css.colours import Colour, as_hex, colour_of, contrast, has_colour, luminance
-from adaptc.formats.css.image_declarations import ImageDeclaration, image_declarations
+from adaptc.formats.css.images import Blocks, Declared, ImageDeclaration, image_declarations
+from adaptc.formats.css.values import Colour, as_hex, colour_of, contrast, has_colour, luminance
 
 _PROPERTIES = frozenset({"background", "background-image"})
 _OPAQUE = 0.9  # share of pixels that hide what is behind, from which an image covers

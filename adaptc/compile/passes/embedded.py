@@ -9,8 +9,8 @@ from adaptc.compile.passes.minified import is_minified
 from adaptc.compile.passes.page import PageContext, Report, stands_apart
 from adaptc.compile.passes.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.css.inline import for_style_element
 from adaptc.formats.css.minify import minify_sheet
+from adaptc.formats.css.sheet_text import for_style_element
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.script import (
     for_script_element,

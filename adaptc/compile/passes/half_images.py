@@ -17,7 +17,7 @@ from adaptc.compile.passes.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.srcset import parse_srcset
-from adaptc.formats.script.images import awaits_address
+from adaptc.formats.script.addresses import awaits_address
 
 if TYPE_CHECKING:
     from turbohtml import Element

@@ -14,7 +14,7 @@ from adaptc.compile.passes.page import KEPT
 from adaptc.compile.passes.sheets import sheet_in_utf8
 from adaptc.compile.passes.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
-from adaptc.formats.css.image_declarations import ImageDeclaration, image_declarations
+from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
 from adaptc.formats.image.size import slack
 

@@ -14,7 +14,7 @@ from adaptc.compile.passes.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.script.images import awaits_address
+from adaptc.formats.script.addresses import awaits_address
 
 if TYPE_CHECKING:
     from turbohtml import Element

@@ -17,8 +17,8 @@ from adaptc.compile.passes.styles import declares_encoding, rebase
 from adaptc.compile.passes.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
-from adaptc.formats.css.inline import for_style_element, is_balanced
 from adaptc.formats.css.references import css_references, rewrite_urls
+from adaptc.formats.css.sheet_text import for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:

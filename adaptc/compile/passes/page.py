@@ -23,7 +23,7 @@ from adaptc.formats.script import (
     selects_other_scripts,
     touches_sources,
 )
-from adaptc.formats.script.images import changes_images, loads_lazily
+from adaptc.formats.script.addresses import changes_images, loads_lazily
 from adaptc.formats.script.introspection import looks_for_style_sheets
 
 if TYPE_CHECKING:

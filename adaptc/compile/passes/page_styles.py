@@ -20,9 +20,9 @@ from adaptc.compile.passes.styles import Rebase, SheetLoader
 from adaptc.compile.passes.view import Asset, View
 from adaptc.core import media
 from adaptc.core.urls import Reach
-from adaptc.formats.css.balance import at_keywords, ends_between_rules, is_balanced
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.fonts import drop_font_imports, is_font_service
+from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:

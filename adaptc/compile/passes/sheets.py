@@ -12,8 +12,8 @@ from adaptc.compile.passes.view import View
 from adaptc.core import media
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach
-from adaptc.formats.css.decode import decode_sheet
 from adaptc.formats.css.references import css_references
+from adaptc.formats.css.sheet_text import decode_sheet
 
 if TYPE_CHECKING:
     from turbohtml import Document

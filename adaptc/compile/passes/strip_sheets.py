@@ -30,8 +30,7 @@ from adaptc.compile.passes.strip_styles import UNREADABLE
 from adaptc.compile.passes.styles import declares_encoding
 from adaptc.compile.passes.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
-from adaptc.formats.css.decode import decode_sheet
-from adaptc.formats.css.inline import is_balanced
+from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 
 NAME = "strip-sheets"
 # The image hangs on what can be pressed or shows a state, or inside of it

@@ -11,7 +11,7 @@ from adaptc.compile.passes.image_labels import LabelledImage
 from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
 from adaptc.compile.passes.view import View
 from adaptc.core.model import Action
-from adaptc.formats.css.inline import is_balanced
+from adaptc.formats.css.sheet_text import is_balanced
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:

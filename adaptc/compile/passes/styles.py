@@ -12,10 +12,9 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach, relative_url
-from adaptc.formats.css.decode import decode_sheet
 from adaptc.formats.css.flatten import Imported, flatten
-from adaptc.formats.css.inline import is_balanced
 from adaptc.formats.css.minify import minify_sheet
+from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 
 
 def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:

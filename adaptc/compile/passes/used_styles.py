@@ -13,9 +13,9 @@ from adaptc.compile.passes.page import KEPT, PageContext, Report
 from adaptc.compile.passes.page_styles import PageStyle, page_styles, runs
 from adaptc.compile.passes.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.css.inline import for_style_element
-from adaptc.formats.css.lighten import lighten
+from adaptc.formats.css.images import lighten
 from adaptc.formats.css.minify import ascii_sheet
+from adaptc.formats.css.sheet_text import for_style_element
 from adaptc.formats.css.used import used_sheets
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.matching import PageMatches, inline_declarations

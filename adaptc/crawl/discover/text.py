@@ -59,11 +59,11 @@ def decode_page(content: bytes, transport: str | None) -> Decoded:
 
 def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decoded:
     """Decode a style sheet: mark, transport, ``@charset``, the ``encoding`` of who refers to it (CSS Syntax, 3.2)."""
-    from adaptc.formats.css import decode
+    from adaptc.formats.css import sheet_text
 
     bom = byte_order_mark(content)
     named = _BY_MARK.get(bom) or (canonical(transport) if transport else None)
-    return _decoded(content[len(bom) :], named or decode.decode_sheet(content[:1024], encoding).encoding, bom)
+    return _decoded(content[len(bom) :], named or sheet_text.decode_sheet(content[:1024], encoding).encoding, bom)
 
 
 def _decoded(body: bytes, name: str, bom: bytes) -> Decoded:

@@ -8,12 +8,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.formats.accesslog.apache import NICKNAMES, apache_pieces
-from adaptc.formats.accesslog.clocks import clock
-from adaptc.formats.accesslog.nginx import VARIABLE, nginx_pieces
-from adaptc.formats.accesslog.pattern import GROUPS, PatternWriter
-from adaptc.formats.accesslog.pieces import Piece
-from adaptc.formats.accesslog.targets import served_path, unescaped
+from adaptc.formats.accesslog.field_values import clock, served_path, unescaped
+from adaptc.formats.accesslog.log_format import (
+    GROUPS,
+    NICKNAMES,
+    VARIABLE,
+    PatternWriter,
+    Piece,
+    apache_pieces,
+    nginx_pieces,
+)
 
 # Common or combined, line by line, and whatever stands behind them.
 AUTO = "auto"

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.formats.css.balance import at_keywords, ends_between_rules, is_balanced
-from adaptc.formats.css.conditions import Conditions, parse_conditions
-from adaptc.formats.css.imports import Statement, head_statements, import_target
+from adaptc.formats.css.imports import Conditions, Statement, head_statements, import_target, parse_conditions
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
+from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 
 # A chain deeper, or a result larger (in code points), than any real site's: diamonds of imports double at
 # each step.

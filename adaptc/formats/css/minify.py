@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable
 from itertools import groupby
 
-from adaptc.formats.css.balance import at_keywords, cut_rules
 from adaptc.formats.css.outline import Entry, Outlines, declarations_outline
 from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, tokens
+from adaptc.formats.css.sheet_text import at_keywords, cut_rules
 from adaptc.formats.css.values import INDEPENDENT
 
 _LICENCE = re.compile(r"@licen[cs]e|@preserve|@cc_on", re.IGNORECASE)

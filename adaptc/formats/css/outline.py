@@ -15,7 +15,7 @@ from typing import Any
 
 import tinycss2
 
-from adaptc.formats.css.balance import cut_rules
+from adaptc.formats.css.sheet_text import cut_rules
 from adaptc.formats.css.values import canonical_declaration, canonical_tokens
 
 # Context (the at-rules and selectors around), property or "@", value, whether it is important.

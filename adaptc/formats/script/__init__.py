@@ -6,12 +6,10 @@ Nothing here runs a script or changes a name in it. Where a construct is not und
 
 from __future__ import annotations
 
-from adaptc.formats.script.element import for_script_element
+from adaptc.formats.script.addresses import touches_sources
+from adaptc.formats.script.element import for_script_element, is_javascript_type, is_module_type
 from adaptc.formats.script.introspection import introspects, selects_other_scripts, writes_document
-from adaptc.formats.script.javascript_type import is_javascript_type, is_module_type
-from adaptc.formats.script.json_text import minify_json
-from adaptc.formats.script.minify import is_module, minify_script
-from adaptc.formats.script.sources import touches_sources
+from adaptc.formats.script.minify import is_module, minify_json, minify_script
 
 __all__ = [
     "for_script_element",

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from adaptc.formats.script.code_text import code_text
-from adaptc.formats.script.spelling import unescaped
+from adaptc.formats.script.code_text import code_text, unescaped
 from adaptc.formats.script.tokens import Kind, Token, tokenize
 
 __all__ = ["NamesOfScripts", "brings_markup", "loads_more"]

@@ -14,7 +14,7 @@ from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.sheets import SheetImages, sheet_images
 from adaptc.core import media
 from adaptc.core.fs import Tree
-from adaptc.formats.css.decode import decode_sheet
+from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.site.site import Found, Site
 

@@ -1,8 +1,10 @@
-"""Whether a style sheet ends with nothing open: a condition of putting text behind it or around it."""
+"""Style sheets as text: decoded from bytes, cut between rules, put after other rules or into a ``<style>`` element."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from adaptc.formats.css.scanner import CLOSERS, DENSE, SPARSE, Kind, Token, skip_between, tokens
 
@@ -65,3 +67,62 @@ def ends_between_rules(text: str) -> bool:
 def at_keywords(text: str) -> set[str]:
     """Return the names of all at-keywords of a sheet, in lower case."""
     return {token.value for token in tokens(text, 0, SPARSE) if token.kind is Kind.AT_KEYWORD}
+
+
+_NEWLINES = re.compile(r"\r\n|[\r\f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A decoded style sheet. ``encoding`` is the WHATWG name of what it was decoded from."""
+
+    text: str
+    encoding: str
+
+
+def decode_sheet(content: bytes, environment: str) -> Sheet:
+    """Decode a style sheet: byte order mark, ``@charset``, ``environment`` (the encoding of the page), UTF-8.
+
+    Bytes that are not of the encoding become U+FFFD, as browsers show them; an unknown ``environment``
+    counts as none. Newlines are LF and NUL is U+FFFD.
+    """
+    from tinycss2.bytes import decode_stylesheet_bytes
+
+    try:
+        text, encoding = decode_stylesheet_bytes(content, environment_encoding=environment or None)
+    except LookupError:
+        text, encoding = decode_stylesheet_bytes(content)
+    return Sheet(preprocess(text), encoding.name)
+
+
+def preprocess(text: str) -> str:
+    """Filter code points (section 3.3): CRLF, CR and FF become LF, NUL becomes U+FFFD."""
+    if "\r" in text or "\f" in text:
+        text = _NEWLINES.sub("\n", text)
+    return text.replace("\0", "\ufffd")
+
+
+_END_TAG = re.compile(r"</(?=style)", re.IGNORECASE | re.ASCII)
+_HARMLESS = {Kind.STRING: r"<\\/", Kind.URL: r"<\\/", Kind.COMMENT: "< /"}
+
+
+def for_style_element(text: str) -> str | None:
+    r"""Return ``text`` so that it can stand in a ``<style>`` element and means the same, or ``None``.
+
+    ``</style`` becomes ``<\/style`` in strings and URLs and ``< /style`` in comments; elsewhere it is
+    malformed and cannot be written. ``<!--`` needs nothing: raw text knows no comments, and the CSS
+    parser ignores the mark as it does in a file. What is open at the end is closed by the end of the
+    element, as by the end of a file.
+    """
+    if not _END_TAG.search(text):
+        return text
+    pieces, done = [], 0
+    for token in tokens(text, 0, SPARSE):
+        if token.kind in _HARMLESS and _END_TAG.search(text, token.start, token.end + 5):
+            pieces += [
+                text[done : token.start],
+                _END_TAG.sub(_HARMLESS[token.kind], text[token.start : token.end]),
+            ]
+            done = token.end
+    escaped = "".join([*pieces, text[done:]])
+    return None if _END_TAG.search(escaped) else escaped
