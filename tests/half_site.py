@@ -8,10 +8,10 @@ from typing import Any
 
 from small_site import SmallSite
 
+from adaptc.compile.page.context import page_context
 from adaptc.compile.passes.half_images import half_images
 from adaptc.compile.passes.half_sheets import half_sheet_file
-from adaptc.compile.passes.page import page_context
-from adaptc.compile.passes.view import Asset
+from adaptc.compile.view import Asset
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.document import read_page

@@ -11,9 +11,9 @@ from adaptc.compile.analyse.gathering import gather
 from adaptc.compile.analyse.placement import Placement
 from adaptc.compile.engine.derive import derived_file
 from adaptc.compile.engine.view import Decisions, RecordingView
-from adaptc.compile.passes.view import Asset, DerivedFile, Options, Outcome, Settings
 from adaptc.compile.pipeline import KNOWN_PASSES, Plan, Step, plan_level
 from adaptc.compile.rewrite import Rewritten, rewrite_page
+from adaptc.compile.view import Asset, DerivedFile, Options, Outcome, Settings
 from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import TomlSource
 from adaptc.core import media

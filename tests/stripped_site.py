@@ -11,7 +11,7 @@ from small_site import SmallSite
 
 from adaptc.compile.analyse.decorations import Standing, image_evidence, load_decoration_rules
 from adaptc.compile.engine.view import Decisions, Labelling, RecordingView
-from adaptc.compile.passes.page import page_context
+from adaptc.compile.page.context import page_context
 from adaptc.compile.pipeline import BY_NAME
 from adaptc.config.toml import parse_toml
 from adaptc.core.model import Action
@@ -79,7 +79,7 @@ class StrippedSite(SmallSite):
 
     def asset_of(self, name: str, path: str, options: dict[str, Any]) -> Any:
         """Run an asset pass."""
-        from adaptc.compile.passes.view import Asset
+        from adaptc.compile.view import Asset
 
         defaults = {key: option.default for key, option in BY_NAME[name].options.items()}
         run = BY_NAME[name].asset

@@ -6,7 +6,7 @@ import pytest
 from stripped_site import IMAGES, StrippedSite, body, picture
 
 from adaptc.compile.analyse.decorations import ImageEvidence
-from adaptc.compile.passes.backgrounds import Going, clear_backgrounds
+from adaptc.compile.page.backgrounds import Going, clear_backgrounds
 from adaptc.formats.css.values import as_hex, contrast
 
 NAVY, IVORY = (0, 0, 128), (255, 255, 240)

@@ -12,8 +12,8 @@ from PIL import Image
 from small_site import SmallSite
 
 from adaptc.compile.passes.inline_scripts import script_uri
-from adaptc.compile.passes.view import Settings
 from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.compile.view import Settings
 from adaptc.formats.html.document import parse
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from small_site import SmallSite
 
-from adaptc.compile.passes.view import Settings
+from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 COMMENT = "<!-- a comment that goes, which pays for what comes -->"

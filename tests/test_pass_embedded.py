@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.view import Settings
+from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 

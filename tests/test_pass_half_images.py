@@ -14,10 +14,10 @@ from browser import Browser, serving
 from half_site import HalfSite
 from PIL import Image
 
-from adaptc.compile.passes.copies import Copy
+from adaptc.compile.page.copies import Copy
 from adaptc.compile.passes.half_sheets import half_css
 from adaptc.compile.passes.half_srcset import halve_srcset, slot_width
-from adaptc.compile.passes.view import DerivedFile, Settings
+from adaptc.compile.view import DerivedFile, Settings
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.html.srcset import parse_srcset
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.view import Settings
+from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 GIF = base64.b64decode("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==")

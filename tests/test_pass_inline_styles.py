@@ -8,7 +8,7 @@ import hashlib
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.view import Settings
+from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 LONG = "a{color:red}b{margin:0 1px 2px 3px}i{padding:4px 5px 6px 7px}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.view import Settings
 from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 FILES = {"a.png": b"\x89PNG\r\n\x1a\n" + b"a" * 40, "b.png": b"\x89PNG\r\n\x1a\n" + b"b" * 900, "f.ico": b"\0\0\1\0"}

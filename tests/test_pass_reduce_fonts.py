@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.reduce_fonts import reduce_sheet_fonts
-from adaptc.compile.passes.view import Asset, Settings
+from adaptc.compile.passes.fonts import reduce_sheet_fonts
 from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.compile.view import Asset, Settings
 
 TEXT = "@font-face{font-family:Lato;src:url(lato.woff2)}"
 ICONS = "@font-face{font-family:FontAwesome;src:url(fa.woff2)}"

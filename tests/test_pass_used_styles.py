@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.view import Settings
 from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
+from adaptc.compile.view import Settings
 from adaptc.config.rulebook import load_levels
 from adaptc.core import media
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from small_site import SmallSite, steps_named
 
-from adaptc.compile.passes.page import Report
+from adaptc.compile.page.context import Report
 from adaptc.compile.pipeline import Pass, Step
 from adaptc.core import media
 from adaptc.core.model import Action

@@ -21,8 +21,8 @@ from adaptc.formats.image.targets import MODERATE, TEXT_SCALE
 if TYPE_CHECKING:
     from turbohtml import Document
 
-    from adaptc.compile.passes.page import PageContext, PagePass, WholePass
-    from adaptc.compile.passes.view import Alternates, Asset, Beside, DerivingView, Options, Outcome, View
+    from adaptc.compile.page.context import PageContext, PagePass, WholePass
+    from adaptc.compile.view import Alternates, Asset, Beside, DerivingView, Options, Outcome, View
     from adaptc.formats.html.markup import Minified
 
 make_alternates = Deferred("alternates", "make_alternates")
@@ -41,8 +41,8 @@ inline_styles = Deferred("inline_styles", "inline_styles")
 shorten_markup = Deferred("markup", "shorten_markup")
 reduce_icons = Deferred("page_icons", "reduce_icons")
 read_only = Deferred("reading", "read_only")
-reduce_page_fonts = Deferred("reduce_fonts", "reduce_page_fonts")
-reduce_sheet_fonts = Deferred("reduce_fonts", "reduce_sheet_fonts")
+reduce_page_fonts = Deferred("fonts", "reduce_page_fonts")
+reduce_sheet_fonts = Deferred("fonts", "reduce_sheet_fonts")
 remove_scripts = Deferred("remove_scripts", "remove_scripts")
 show_noscript = Deferred("remove_scripts", "show_noscript")
 rewrite_json = Deferred("scripts", "rewrite_json")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import deflate
 
-from adaptc.compile.passes.dead_references import new_dead_references
-from adaptc.compile.passes.page import PageContext, Report, page_context
-from adaptc.compile.passes.view import DerivingView
+from adaptc.compile.page.context import PageContext, Report, page_context
 from adaptc.compile.pipeline import Step
+from adaptc.compile.verify import new_dead_references
+from adaptc.compile.view import DerivingView
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action

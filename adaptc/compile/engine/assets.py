@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.view import RecordingView
-from adaptc.compile.passes.view import Alternate, Alternates, Asset, DerivedFile, Outcome
 from adaptc.compile.pipeline import Plan, Step
+from adaptc.compile.view import Alternate, Alternates, Asset, DerivedFile, Outcome
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import Action, is_negotiable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from adaptc.compile.analyse.placement import DeliveryCost
 from adaptc.compile.engine.ladder import levels_above
 from adaptc.compile.engine.publish import PRIVATE
-from adaptc.compile.passes.view import Effort, Settings
 from adaptc.compile.pipeline import Plan, plan_level
+from adaptc.compile.view import Effort, Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts

@@ -8,7 +8,7 @@ from typing import Any
 
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.store import Store
-from adaptc.compile.passes.view import DerivedFile, Options, Settings
+from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import OWN_DIRECTORY
 from adaptc.formats.image.derive import KINDS, VERSION

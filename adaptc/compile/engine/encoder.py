@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adaptc.compile.engine.results import Output
 from adaptc.compile.engine.store import Store
-from adaptc.compile.passes.view import Effort
+from adaptc.compile.view import Effort
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import IDENTITY

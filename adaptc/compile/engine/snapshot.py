@@ -13,7 +13,7 @@ from adaptc.core.fs import write_atomic
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations import DecorationRules
     from adaptc.compile.engine.view import Decisions
-    from adaptc.compile.passes.view import Settings
+    from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
     from adaptc.formats.codings import Coding
     from adaptc.site.site import Source

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.placement import Placement
-from adaptc.compile.passes.view import DerivedFile, Options, Settings
+from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Tree
 from adaptc.core.urls import Reach
@@ -59,7 +59,7 @@ Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
 
 
 class RecordingView:
-    """A ``passes.view.DerivingView``.
+    """A ``adaptc.compile.view.DerivingView``.
 
     ``build`` makes the level's version of an asset, given a view to record in.
     """

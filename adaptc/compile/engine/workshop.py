@@ -22,9 +22,9 @@ from adaptc.compile.engine.results import Extra, Output, UnitResult
 from adaptc.compile.engine.snapshot import Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.view import Labelling, RecordingView
-from adaptc.compile.passes.view import Alternates, DerivedFile
 from adaptc.compile.pipeline import Plan, plan_level
 from adaptc.compile.rewrite import embedded_files, rewrite_page
+from adaptc.compile.view import Alternates, DerivedFile
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.fs import ChangedWhileRead, DiskTree

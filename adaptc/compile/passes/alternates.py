@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptc.compile.passes.view import Alternate, Alternates, Asset, Options, View
+from adaptc.compile.view import Alternate, Alternates, Asset, Options, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import FORMATS, Action
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.passes.media_links import link_media
-from adaptc.compile.passes.page import PageContext, Report
 from adaptc.compile.passes.unloaded import unload
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.html.document import parse

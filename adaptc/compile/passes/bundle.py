@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.delivery import ALL
+from adaptc.compile.page.context import INLINED, KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import ALL
 from adaptc.compile.passes.inline_images import data_uri, inline_images
 from adaptc.compile.passes.inline_scripts import inline_scripts
 from adaptc.compile.passes.inline_styles import inline_styles
-from adaptc.compile.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
 from adaptc.compile.passes.page_files import page_files
-from adaptc.compile.passes.view import Beside, Options, View
+from adaptc.compile.view import Beside, Options, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action, Role

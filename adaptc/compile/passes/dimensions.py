@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.page import PageContext, Report, stands_apart
-from adaptc.compile.passes.sheets import page_sheets
+from adaptc.compile.page.context import PageContext, Report, stands_apart
+from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.sizing import SizingOf
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

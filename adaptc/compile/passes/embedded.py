@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from adaptc.compile.page.context import PageContext, Report, stands_apart
 from adaptc.compile.passes.minified import is_minified
-from adaptc.compile.passes.page import PageContext, Report, stands_apart
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.sheet_text import for_style_element

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.page import PageContext
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.view import View
 from adaptc.formats.html.document import parse
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.copies import Copies, Copy
+from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.copies import Copies, Copy
+from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.half_sheets import half_css
 from adaptc.compile.passes.half_srcset import SourceSet, halve_srcset, only
 from adaptc.compile.passes.inline_images import data_uri
-from adaptc.compile.passes.page import ANY, KEPT, PageContext, Report, stands_apart
-from adaptc.compile.passes.sheets import page_sheets
-from adaptc.compile.passes.view import DerivingView, Options
+from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.srcset import parse_srcset

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.boxes import Boxes
-from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.placeholders import Boxes
+from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
 from adaptc.core.urls import join
 from adaptc.formats.html.edit import Editor

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adaptc.compile.passes.copies import Copies, Copy
-from adaptc.compile.passes.page import KEPT
-from adaptc.compile.passes.sheets import sheet_in_utf8
-from adaptc.compile.passes.view import Asset, DerivingView, Options, Outcome
+from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.copies import Copies, Copy
+from adaptc.compile.page.sheets import sheet_in_utf8
+from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url

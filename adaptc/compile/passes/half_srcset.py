@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adaptc.compile.passes.copies import Copy
+from adaptc.compile.page.copies import Copy
 from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
 
 # The screen whose choice is halved: larger candidates are for wider or denser screens.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core import media
 from adaptc.core.model import Action
 

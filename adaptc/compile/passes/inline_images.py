@@ -7,10 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from adaptc.compile.passes.delivery import ALL, CROWD, moves_in, transfer_size
-from adaptc.compile.passes.page import INLINED, KEPT, OWN, PageContext, Report, stands_apart
-from adaptc.compile.passes.sheets import page_sheets, selects_by_source
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.page.context import INLINED, KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import ALL, CROWD, moves_in, transfer_size
+from adaptc.compile.page.sheets import page_sheets, selects_by_source
+from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.delivery import CROWD, moves_in
+from adaptc.compile.page.context import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import CROWD, moves_in
 from adaptc.compile.passes.frame_files import FRAMED, framed_files
 from adaptc.compile.passes.integrity import meets_integrity
-from adaptc.compile.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.delivery import CROWD, moves_in
+from adaptc.compile.page.context import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import CROWD, moves_in
+from adaptc.compile.page.sheets import has_roaming_urls, page_sheets, sheet_text
 from adaptc.compile.passes.frame_files import FRAMED, framed_files
 from adaptc.compile.passes.integrity import meets_integrity
-from adaptc.compile.passes.page import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
-from adaptc.compile.passes.sheets import has_roaming_urls, page_sheets, sheet_text
 from adaptc.compile.passes.styles import declares_encoding, rebase
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
 from adaptc.formats.css.references import css_references, rewrite_urls

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.page import PageContext
-from adaptc.compile.passes.view import Options
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.view import Options
 from adaptc.formats.html.markup import Minified, minify_markup
 from adaptc.formats.html.templating import has_template_attribute
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.sheets import sheet_text
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.sheets import sheet_text
+from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.model import EMBEDDED, Role
 from adaptc.formats.css.references import css_references

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.delivery import transfer_size
+from adaptc.compile.page.context import INLINED, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.passes.inline_images import data_uri
-from adaptc.compile.passes.page import INLINED, PageContext, Report, stands_apart
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adaptc.compile.passes.page import PageContext, Report
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.view import Options, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable
 
+from adaptc.compile.page.context import KEPT
 from adaptc.compile.passes.minified import is_minified
-from adaptc.compile.passes.page import KEPT
-from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.script import minify_json, minify_script
 

@@ -23,12 +23,12 @@ from adaptc.compile.analyse.decorations import (
 from adaptc.compile.analyse.decorations.sheets import ImageRule
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.compile.analyse.decorations.surroundings import words
-from adaptc.compile.passes.backgrounds import Going, clear_backgrounds
-from adaptc.compile.passes.image_labels import LOGO_STORY, is_said
-from adaptc.compile.passes.page import KEPT
-from adaptc.compile.passes.strip_styles import UNREADABLE
+from adaptc.compile.page.backgrounds import Going, clear_backgrounds
+from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.image_labels import LOGO_STORY, is_said
+from adaptc.compile.passes.strip.images import UNREADABLE
 from adaptc.compile.passes.styles import declares_encoding
-from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.sheets import has_roaming_urls, sheet_text
 from adaptc.compile.passes.minified import is_minified
-from adaptc.compile.passes.page import KEPT
-from adaptc.compile.passes.sheets import has_roaming_urls, sheet_text
-from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action

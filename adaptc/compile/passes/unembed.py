@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.passes.frame_text import quiet_document
-from adaptc.compile.passes.page import PageContext, Report
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.labels import folded, is_followed, media_target

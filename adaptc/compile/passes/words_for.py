@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.image_labels import LabelledImage
+from adaptc.compile.page.image_labels import LabelledImage
 from adaptc.formats.html.quoting import attribute_markup, text_markup
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from adaptc.compile.passes.page import PageContext, Report
-from adaptc.compile.passes.scriptless.code import remove_code
-from adaptc.compile.passes.scriptless.controls import settle_controls
-from adaptc.compile.passes.scriptless.covers import uncover
-from adaptc.compile.passes.scriptless.hidden import show_hidden
-from adaptc.compile.passes.scriptless.lazy import load_lazy_images
-from adaptc.compile.passes.sheets import page_sheets
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.passes.remove_scripts.code import remove_code
+from adaptc.compile.passes.remove_scripts.controls import settle_controls
+from adaptc.compile.passes.remove_scripts.covers import uncover
+from adaptc.compile.passes.remove_scripts.hidden import show_hidden
+from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
+from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.noscript import show_noscript

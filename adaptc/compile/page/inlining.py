@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import deflate
 
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.view import Options, View
 from adaptc.core import media
 
 # Values of the option "readers"; ALL is of passes that ask others to move everything, whatever it costs

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
-from adaptc.compile.passes.page import PageContext
-from adaptc.compile.passes.stand_in import stand_in, svg_stand_in
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.page.stand_in import stand_in, svg_stand_in
+from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, parse_srcset

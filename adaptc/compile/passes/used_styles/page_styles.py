@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from adaptc.compile.page.context import PageContext, stands_apart
+from adaptc.compile.page.sheets import sheet_text
 from adaptc.compile.passes.frame_files import FRAMED, framed_files
 from adaptc.compile.passes.integrity import meets_integrity
-from adaptc.compile.passes.page import PageContext, stands_apart
-from adaptc.compile.passes.sheets import sheet_text
 from adaptc.compile.passes.styles import Rebase, SheetLoader
-from adaptc.compile.passes.view import Asset, View
+from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.urls import Reach
 from adaptc.formats.css.flatten import flatten

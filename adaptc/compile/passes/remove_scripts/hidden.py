@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.scriptless.menus import Menus
-from adaptc.compile.passes.scriptless.targets import script_targets
+from adaptc.compile.passes.remove_scripts.menus import Menus
+from adaptc.compile.passes.remove_scripts.targets import script_targets
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.landmarks import in_content

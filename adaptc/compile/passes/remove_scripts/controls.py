@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.scriptless.targets import pointed_at, script_controls
+from adaptc.compile.passes.remove_scripts.targets import pointed_at, script_controls
 from adaptc.formats.html.controls import find_forms
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.landmarks import in_content

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.view import DerivingView, Options, View
+from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action

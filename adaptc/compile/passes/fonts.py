@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.passes.sheets import page_sheets
-from adaptc.compile.passes.view import Asset, Options, Outcome, View
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.css.fonts import drop_font_imports, drop_fonts, is_font_service, is_icon_service
 from adaptc.formats.html.edit import Editor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.page import PageContext
-from adaptc.compile.passes.view import DerivingView
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.view import DerivingView
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.references import base_href, references
 

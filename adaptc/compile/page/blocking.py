@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from adaptc.compile.analyse.decorations.filters import Request
-from adaptc.compile.passes.page import PageContext
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.view import View
 from adaptc.core.urls import Reach, join
 
 

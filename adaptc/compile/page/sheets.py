@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.view import View
+from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach

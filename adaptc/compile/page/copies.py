@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adaptc.compile.passes.page import KEPT
-from adaptc.compile.passes.view import DerivedFile, DerivingView, Options
+from adaptc.compile.page.context import KEPT
+from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.core.urls import relative_url

@@ -16,9 +16,9 @@ from adaptc.compile.analyse.decorations import (
     label_page,
     page_uses,
 )
-from adaptc.compile.passes.blocking import Blocking
-from adaptc.compile.passes.page import PageContext
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.blocking import Blocking
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.view import View
 
 if TYPE_CHECKING:
     from turbohtml import Document

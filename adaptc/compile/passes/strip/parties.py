@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.rules import Ads
-from adaptc.compile.passes.blocking import Blocking
-from adaptc.compile.passes.boxes import Boxes
-from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.blocking import Blocking
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.placeholders import Boxes
+from adaptc.compile.view import View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.backgrounds import Cleared, Going, clear_backgrounds
-from adaptc.compile.passes.image_labels import LabelledImage
-from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.passes.view import View
+from adaptc.compile.page.backgrounds import Cleared, Going, clear_backgrounds
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.image_labels import LabelledImage
+from adaptc.compile.view import View
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import is_balanced
 from adaptc.formats.html.edit import Editor

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.passes.icon_words import hide_icons
 from adaptc.compile.passes.inline_styles import rebased
-from adaptc.compile.passes.page import KEPT, PageContext, Report
-from adaptc.compile.passes.page_styles import PageStyle, page_styles, runs
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.passes.used_styles.page_styles import PageStyle, page_styles, runs
+from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.images import lighten
 from adaptc.formats.css.minify import ascii_sheet

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.boxes import Boxes, names_image, picture_of, sources_of
-from adaptc.compile.passes.image_labels import LOGO_STORY, LabelledImage, labelled_images, logo_and_story
-from adaptc.compile.passes.page import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.passes.sheets import page_sheets, selects_by_source
-from adaptc.compile.passes.strip_parties import hide_listed, strip_parties
-from adaptc.compile.passes.strip_styles import strip_styles
-from adaptc.compile.passes.view import Options, View
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, labelled_images, logo_and_story
+from adaptc.compile.page.placeholders import Boxes, names_image, picture_of, sources_of
+from adaptc.compile.page.sheets import page_sheets, selects_by_source
+from adaptc.compile.passes.strip.images import strip_styles
+from adaptc.compile.passes.strip.parties import hide_listed, strip_parties
 from adaptc.compile.passes.words_for import words_for
+from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 
