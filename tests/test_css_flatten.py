@@ -4,15 +4,15 @@ import posixpath
 
 import pytest
 
-from adaptc.formats.css.flatten import Flattened, Imported, flatten
+from adaptc.formats.css.flatten import FlattenedSheet, ImportedSheet, flatten
 
 
-def flat(files, root="a.css") -> Flattened:
+def flat(files, root="a.css") -> FlattenedSheet:
     def load(sheet, url):
         if "//" in url:
             return "it is external"
         path = posixpath.normpath(posixpath.join(posixpath.dirname(sheet), url))
-        return Imported(path, files[path]) if path in files else "there is no such file"
+        return ImportedSheet(path, files[path]) if path in files else "there is no such file"
 
     def rebase(url, from_sheet, to_sheet):
         if "//" in url:
@@ -31,7 +31,7 @@ def test_conditions_become_blocks():
     importer = '@charset "koi8-r";@import "b.css" layer(x.y) supports(display:grid) print, (min-width:1px);a{}'
     result = flat({"a.css": importer, "b.css": "b{}"})
     expected = "@media print, (min-width:1px){@supports (display:grid){@layer x.y{b{}}}}\na{}"
-    assert result == Flattened(expected, ("b.css",), ())
+    assert result == FlattenedSheet(expected, ("b.css",), ())
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_imported_urls_are_rebased():
 
 def test_same_sheet_twice_counts_twice():
     files = {"a.css": "@import 'b.css';@import 'c.css';@import 'b.css';", "b.css": "b{}", "c.css": "c{}"}
-    assert flat(files) == Flattened("b{}\nc{}\nb{}", ("b.css", "c.css"), ())
+    assert flat(files) == FlattenedSheet("b{}\nc{}\nb{}", ("b.css", "c.css"), ())
 
 
 def test_cycle_ends_as_in_browsers():
@@ -138,4 +138,4 @@ def test_deep_and_doubling_imports_end():
 
 def test_sheet_without_imports_is_returned_as_it_is():
     text = '@charset "utf-8";\r\n@layer a;b{c:d'
-    assert flat({"a.css": text}) == Flattened(text, (), ())
+    assert flat({"a.css": text}) == FlattenedSheet(text, (), ())

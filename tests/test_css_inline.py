@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptc.formats.css.sheet_text import for_style_element, is_balanced
+from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from adaptc.formats.css.sheet_text import for_style_element, is_balanced
     ],
 )
 def test_end_tag_cannot_appear(text, expected):
-    assert for_style_element(text) == expected
+    assert escape_for_style_element(text) == expected
 
 
 @pytest.mark.parametrize(

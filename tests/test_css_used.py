@@ -8,7 +8,7 @@ import pytest
 from browser import Browser, serving
 
 from adaptc.formats.css.fonts import drop_fonts, icon_families
-from adaptc.formats.css.selectors import asked_selectors, required_names
+from adaptc.formats.css.selectors import required_names, static_selectors
 from adaptc.formats.css.used import used_rules, used_sheets
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.matching import PageMatches, inline_declarations
@@ -151,11 +151,11 @@ def test_inline_declarations() -> None:
 
 
 def test_asked_selectors() -> None:
-    assert asked_selectors("a:hover, .b::before > c") == ("a", ".b > c")
-    assert asked_selectors(":hover") == ("*",)
-    assert asked_selectors("a:not(:hover) b:is(:focus, .c)") == ("a b:is(*,.c)",)
-    assert asked_selectors("&.x", (".p", "q")) == (":is(.p,q).x",)
-    assert asked_selectors("a >") == ()
+    assert static_selectors("a:hover, .b::before > c") == ("a", ".b > c")
+    assert static_selectors(":hover") == ("*",)
+    assert static_selectors("a:not(:hover) b:is(:focus, .c)") == ("a b:is(*,.c)",)
+    assert static_selectors("&.x", (".p", "q")) == (":is(.p,q).x",)
+    assert static_selectors("a >") == ()
     assert required_names("ul.a#b [c]:is(.d) *|E") == {"ul", ".a", "#b", "[c", "e"}
 
 

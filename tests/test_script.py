@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptc.formats.script import (
-    for_script_element,
-    introspects,
+    escape_for_script_element,
+    introspection_reason,
     is_javascript_type,
     is_module,
     is_module_type,
     minify_json,
     minify_script,
-    touches_sources,
+    touches_addresses,
     writes_document,
 )
-from adaptc.formats.script.addresses import awaits_address, changes_images, loads_lazily
-from adaptc.formats.script.code_text import unescaped
-from adaptc.formats.script.minify import essence
+from adaptc.formats.script.addresses import changes_images, has_lazy_address, lazy_loads_images
+from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.minify import significant_tokens
 from adaptc.formats.script.tokens import Kind, tokenize
 
 
@@ -97,7 +97,7 @@ def test_tokens_cover_the_text(text):
 
 def test_escapes():
     assert (
-        unescaped(
+        unescape(
             r"\x41\u0042\u{43}\n\/\
 \101"
         )
@@ -167,7 +167,7 @@ def test_licence_comments_stay(comment):
     ],
 )
 def test_essence_tells_apart(one, other):
-    assert essence(one, tokenize(one)) != essence(other, tokenize(other))
+    assert significant_tokens(one, tokenize(one)) != significant_tokens(other, tokenize(other))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_essence_tells_apart(one, other):
     ],
 )
 def test_essence_is_the_same(one, other):
-    assert essence(one, tokenize(one)) == essence(other, tokenize(other))
+    assert significant_tokens(one, tokenize(one)) == significant_tokens(other, tokenize(other))
 
 
 def test_names_stay():
@@ -238,7 +238,7 @@ def test_is_module(text, module):
     ],
 )
 def test_for_script_element(text, safe):
-    assert for_script_element(text) == safe
+    assert escape_for_script_element(text) == safe
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_for_script_element(text, safe):
     ],
 )
 def test_not_exact_in_a_script_element(text):
-    assert for_script_element(text) is None
+    assert escape_for_script_element(text) is None
 
 
 PIECES = [*"a '\"`/*\n<!->;${}", "</script", "<!--"]
@@ -261,7 +261,7 @@ PIECES = [*"a '\"`/*\n<!->;${}", "</script", "<!--"]
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 @settings(max_examples=400, deadline=None)
 def test_result_never_ends_the_element(text):
-    safe = for_script_element(text)
+    safe = escape_for_script_element(text)
     if safe is not None:
         assert "<!--" not in safe
         assert "</script" not in safe.lower()
@@ -301,12 +301,12 @@ def test_result_never_ends_the_element(text):
     ],
 )
 def test_introspects(text, reason):
-    assert reason in introspects(text)
+    assert reason in introspection_reason(text)
 
 
 @pytest.mark.parametrize("text", ["document . write ('x')", "document['writeln']('x')", "d?.write(x)"])
 def test_writes_document(text):
-    assert writes_document(text) and introspects(text) is None
+    assert writes_document(text) and introspection_reason(text) is None
 
 
 @pytest.mark.parametrize("text", ["/* document.write('x') */ f()", "rewrite(a); overwrite = 2", "frame.write()"])
@@ -331,7 +331,7 @@ def test_does_not_write_the_document(text):
     ],
 )
 def test_does_not_introspect(text):
-    assert introspects(text) is None
+    assert introspection_reason(text) is None
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_changes_images(text):
 )
 def test_does_not_change_images(text):
     assert not changes_images(text)
-    assert not loads_lazily(text)
+    assert not lazy_loads_images(text)
 
 
 @pytest.mark.parametrize(
@@ -376,13 +376,13 @@ def test_does_not_change_images(text):
     ],
 )
 def test_loads_lazily(text):
-    assert loads_lazily(text)
+    assert lazy_loads_images(text)
     assert not changes_images(text)
 
 
 def test_an_image_awaits_an_address_in_its_data():
-    assert awaits_address({"src": "a.gif", "data-src": "b.jpg"})
-    assert not awaits_address({"src": "a.gif", "data-index": "3", "data-open": None})
+    assert has_lazy_address({"src": "a.gif", "data-src": "b.jpg"})
+    assert not has_lazy_address({"src": "a.gif", "data-index": "3", "data-open": None})
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_an_image_awaits_an_address_in_its_data():
     ],
 )
 def test_touches_sources(text):
-    assert touches_sources(text)
+    assert touches_addresses(text)
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_touches_sources(text):
     ],
 )
 def test_does_not_touch_sources(text):
-    assert not touches_sources(text)
+    assert not touches_addresses(text)
 
 
 # Types

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import tinycss2
 
 from adaptc.compile.analyse.decorations import ImageEvidence
-from adaptc.formats.css.images import Blocks, Declared, ImageDeclaration, image_declarations
-from adaptc.formats.css.values import Colour, as_hex, colour_of, contrast, has_colour, luminance
+from adaptc.formats.css.images import DeclarationBlocks, Declarations, ImageDeclaration, image_declarations
+from adaptc.formats.css.values import Colour, as_hex, contrast, has_colour, luminance, opaque_colour
 
 _PROPERTIES = frozenset({"background", "background-image"})
 _OPAQUE = 0.9  # share of pixels that hide what is behind, from which an image covers
@@ -56,14 +56,14 @@ class Cleared:
 
 def clear_backgrounds(text: str, verdict: Verdict, *, declarations: bool = False) -> Cleared:
     """Return a style sheet, or a style attribute's ``declarations``, without the backgrounds that go."""
-    blocks: Blocks | None = None
+    blocks: DeclarationBlocks | None = None
     pieces, done = list[str](), 0
     gone, unreadable = list[str](), list[str]()
     for declaration in image_declarations(text, declarations=declarations):
         going = {one.url: found for one in declaration.urls if (found := verdict(one.url)) is not None}
         if not going or _name(text, declaration) not in _PROPERTIES:
             continue
-        blocks = blocks or Blocks(text, declarations=declarations)
+        blocks = blocks or DeclarationBlocks(text, declarations=declarations)
         made = _cleared(text, declaration, going, blocks.around(declaration.start))
         (unreadable if made is None else gone).extend(going)
         if made is not None:
@@ -76,7 +76,7 @@ def _name(text: str, declaration: ImageDeclaration) -> str:
     return text[declaration.start : declaration.end].partition(":")[0].strip().lower()
 
 
-def _cleared(text: str, declaration: ImageDeclaration, going: dict[str, Going], block: Declared) -> str | None:
+def _cleared(text: str, declaration: ImageDeclaration, going: dict[str, Going], block: Declarations) -> str | None:
     """Return the declaration without its images, ``None`` where text would not be readable."""
     pieces, done = list[str](), declaration.start
     for reference in declaration.urls:
@@ -91,7 +91,7 @@ def _cleared(text: str, declaration: ImageDeclaration, going: dict[str, Going], 
     return written if colour is None or _has_own(block) else _with_colour(written, colour, block)
 
 
-def _colour_behind(one: Going | None, block: Declared) -> Colour | None:
+def _colour_behind(one: Going | None, block: Declarations) -> Colour | None:
     """Return the colour of an image that covers its element, or hides what text of another element may stand on."""
     seen = one.evidence if one is not None else None
     if one is None or seen is None or seen.colour is None or (seen.opaque or 0) < _OPAQUE:
@@ -100,7 +100,7 @@ def _colour_behind(one: Going | None, block: Declared) -> Colour | None:
     return seen.colour if is_ground or _covers(seen, block) else None
 
 
-def _covers(seen: ImageEvidence, block: Declared) -> bool:
+def _covers(seen: ImageEvidence, block: Declarations) -> bool:
     if _COVER.search(_text(block, "background-size") + _text(block, "background").partition("/")[2]):
         return True
     if not _REPEAT.search(_text(block, "background-repeat") or _text(block, "background")):
@@ -109,11 +109,11 @@ def _covers(seen: ImageEvidence, block: Declared) -> bool:
     return bool(width and height and seen.width and seen.height and width <= seen.width and height <= seen.height)
 
 
-def _is_readable(one: Going | None, colour: Colour | None, block: Declared) -> bool:
+def _is_readable(one: Going | None, colour: Colour | None, block: Declarations) -> bool:
     """Whether text can be read without the image, as far as the rule and the image say it."""
     if one is None or (one.is_bare and one.evidence is not None and not one.evidence.is_vector):
         return True  # text of another element may stand before it: for that its colour stays
-    ink, own = colour_of(block.get("color", [])), _own_colour(block)
+    ink, own = opaque_colour(block.get("color", [])), _own_colour(block)
     behind = own or (None if _has_own(block) else colour)
     if ink is not None and behind is not None:
         return contrast(ink, behind) >= _READABLE
@@ -130,17 +130,17 @@ def _leaves_text_alone(seen: ImageEvidence | None, ink: Colour | None) -> bool:
     return is_tiny or (is_dark_text and (is_light or (seen.transparent or 0) >= _SEE_THROUGH))
 
 
-def _own_colour(block: Declared) -> Colour | None:
-    shorthand = (colour_of([token]) for token in block.get("background", []))
-    return colour_of(block.get("background-color", [])) or next((one for one in shorthand if one), None)
+def _own_colour(block: Declarations) -> Colour | None:
+    shorthand = (opaque_colour([token]) for token in block.get("background", []))
+    return opaque_colour(block.get("background-color", [])) or next((one for one in shorthand if one), None)
 
 
-def _has_own(block: Declared) -> bool:
+def _has_own(block: Declarations) -> bool:
     """Whether the author gave a colour for a browser that does not get the image."""
     return "background-color" in block or has_colour(block.get("background", []))
 
 
-def _with_colour(written: str, colour: Colour, block: Declared) -> str:
+def _with_colour(written: str, colour: Colour, block: Declarations) -> str:
     """Add a colour: to the last layer of a shorthand, or behind a longhand.
 
     A longhand without another image becomes the shorthand, which is shorter than the address was: what else it resets
@@ -156,10 +156,10 @@ def _with_colour(written: str, colour: Colour, block: Declared) -> str:
     return f"{written};background-color:{as_hex(colour)}{written[end:].strip()}"
 
 
-def _text(block: Declared, name: str) -> str:
+def _text(block: Declarations, name: str) -> str:
     return tinycss2.serialize(block[name]) if name in block else ""
 
 
-def _pixels(block: Declared, name: str) -> float | None:
+def _pixels(block: Declarations, name: str) -> float | None:
     found = _PIXELS.fullmatch(_text(block, name))
     return float(found[1]) if found else None

@@ -17,13 +17,13 @@ from adaptc.formats.html.document import Page
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import base_element
 from adaptc.formats.script import (
-    introspects,
+    introspection_reason,
     is_javascript_type,
     is_module_type,
     selects_other_scripts,
-    touches_sources,
+    touches_addresses,
 )
-from adaptc.formats.script.addresses import changes_images, loads_lazily
+from adaptc.formats.script.addresses import changes_images, lazy_loads_images
 from adaptc.formats.script.introspection import looks_for_style_sheets
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class PageContext:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
         return any(map(_looks_for_sheets, self.scripts))
 
-    def touches_sources(self) -> bool:
+    def touches_addresses(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
         return bool(self.unseen_scripts) or any(map(_touches_sources, self.scripts))
 
@@ -100,7 +100,7 @@ class PageContext:
         """Whether a script of the site may change the addresses of the page's images, or take them apart."""
         return any(map(_changes_images, self.scripts))
 
-    def loads_lazily(self) -> bool:
+    def lazy_loads_images(self) -> bool:
         """Whether a script of the site gives images the addresses that stand in their ``data-`` attributes."""
         return any(map(_loads_lazily, self.scripts))
 
@@ -133,7 +133,7 @@ WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None
 # of a batch, so finding them here costs no comparison.
 @lru_cache(maxsize=512)
 def _introspects(script: str | bytes) -> str | None:
-    return introspects(_script_text(script))
+    return introspection_reason(_script_text(script))
 
 
 @lru_cache(maxsize=512)
@@ -148,12 +148,12 @@ def _changes_images(script: str | bytes) -> bool:
 
 @lru_cache(maxsize=512)
 def _loads_lazily(script: str | bytes) -> bool:
-    return loads_lazily(_script_text(script))
+    return lazy_loads_images(_script_text(script))
 
 
 @lru_cache(maxsize=512)
 def _touches_sources(script: str | bytes) -> bool:
-    return touches_sources(_script_text(script))
+    return touches_addresses(_script_text(script))
 
 
 def _script_text(script: str | bytes) -> str:

@@ -10,11 +10,11 @@ from adaptc.compile.passes.minified import is_minified
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.minify import minify_sheet
-from adaptc.formats.css.sheet_text import for_style_element
+from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.script import (
-    for_script_element,
-    introspects,
+    escape_for_script_element,
+    introspection_reason,
     is_javascript_type,
     minify_json,
     minify_script,
@@ -62,12 +62,12 @@ def _is_css(element: Element) -> bool:
 @lru_cache(maxsize=256)
 def _minified_style(text: str) -> str | None:
     shorter = None if is_minified(text) else minify_sheet(text)
-    return None if shorter is None else for_style_element(shorter)
+    return None if shorter is None else escape_for_style_element(shorter)
 
 
 @lru_cache(maxsize=256)
 def _minified_script(text: str) -> str | None:
-    if is_minified(text) or introspects(text) is not None or writes_document(text) or "<!--" in text:
+    if is_minified(text) or introspection_reason(text) is not None or writes_document(text) or "<!--" in text:
         return None
     shorter = minify_script(text)
-    return None if shorter is None else for_script_element(shorter)
+    return None if shorter is None else escape_for_script_element(shorter)

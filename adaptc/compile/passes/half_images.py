@@ -17,7 +17,7 @@ from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.srcset import parse_srcset
-from adaptc.formats.script.addresses import awaits_address
+from adaptc.formats.script.addresses import has_lazy_address
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -74,7 +74,7 @@ class _Halving:
 
     def _is_touched(self) -> bool:
         if self.options.get("scripts", ANY) == ANY:
-            return self.page.touches_sources()
+            return self.page.touches_addresses()
         return self.page.changes_images()
 
     def run(self) -> None:
@@ -95,7 +95,7 @@ class _Halving:
     def _is_lazy(self, element: Element) -> bool:
         """Whether a script may give an image, or the picture that it stands in, an address of its own."""
         of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
-        return any(awaits_address(one.attrs) for one in (element, *of_picture)) and self.page.loads_lazily()
+        return any(has_lazy_address(one.attrs) for one in (element, *of_picture)) and self.page.lazy_loads_images()
 
     def _without_choices(self, elements: list[Element]) -> list[Element]:
         """Remove the sources of pictures whose image has a copy, which is small enough for every screen."""

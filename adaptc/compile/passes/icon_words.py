@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from adaptc.formats.css.images import holds_private_use
+from adaptc.formats.css.images import has_private_use
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.labels import is_followed, link_label
 from adaptc.formats.html.landmarks import in_content
@@ -44,10 +44,10 @@ def _is_icon(element: Element) -> bool:
     if not text:
         return False
     is_ligature = _LIGATURES.search(element.attr("class") or "") is not None
-    return is_ligature or (element.tag != "a" and all(holds_private_use(c) or c.isspace() for c in text))
+    return is_ligature or (element.tag != "a" and all(has_private_use(c) or c.isspace() for c in text))
 
 
 def _is_empty(link: Element) -> bool:
     """Whether nothing of a link is seen once its icons are gone."""
     shown = "".join(text.data for text in in_content(link)).strip()
-    return not any(not holds_private_use(c) for c in shown) and link.select_one(_PICTURES) is None
+    return not any(not has_private_use(c) for c in shown) and link.select_one(_PICTURES) is None

@@ -14,7 +14,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.script.addresses import awaits_address
+from adaptc.formats.script.addresses import has_lazy_address
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -29,8 +29,8 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     """Give small images that a page uses once as data URIs, cheapest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
-    if page.loads_lazily():
-        images = [image for image in images if not awaits_address(image.attrs)]
+    if page.lazy_loads_images():
+        images = [image for image in images if not has_lazy_address(image.attrs)]
     if not images or page.has_policy or _is_touched(page, options):
         return report
     candidates = _candidates(images, editor.text, page, view, options)
@@ -50,7 +50,7 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
 
 
 def _is_touched(page: PageContext, options: Options) -> bool:
-    return page.changes_images() if options["scripts"] == OWN else page.touches_sources()
+    return page.changes_images() if options["scripts"] == OWN else page.touches_addresses()
 
 
 def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:

@@ -19,7 +19,7 @@ from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.quoting import attribute_markup
-from adaptc.formats.script import for_script_element, introspects, is_javascript_type, writes_document
+from adaptc.formats.script import escape_for_script_element, introspection_reason, is_javascript_type, writes_document
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -86,7 +86,7 @@ def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Itera
     """Yield why scripts may notice. For a crowd, what looks for itself is taken to look for nothing else."""
     if options["readers"] != CROWD and (reason := page.introspection()):
         yield reason
-    if options["readers"] == CROWD and (reason := introspects(text)):
+    if options["readers"] == CROWD and (reason := introspection_reason(text)):
         yield reason
     if options["readers"] == CROWD and page.selects_other_scripts():
         yield "a script of the page may look for scripts by their addresses"
@@ -110,5 +110,5 @@ def _text(path: str, page: PageContext, view: View) -> str | None:
         return None
     if not text.isascii() and page.page.encoding.lower() != "utf-8":
         return None  # without a charset the browser reads the file in the page's encoding
-    safe = for_script_element(text)
+    safe = escape_for_script_element(text)
     return safe if safe is not None and page.can_hold(safe) else None

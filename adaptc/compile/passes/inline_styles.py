@@ -18,7 +18,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
 from adaptc.formats.css.references import css_references, rewrite_urls
-from adaptc.formats.css.sheet_text import for_style_element, is_balanced
+from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
 _CHARSET = re.compile(r'\A@charset "[^"]*";')
 
 # The same sheets go into every page of a site.
-_for_style_element = lru_cache(maxsize=64)(for_style_element)
+_for_style_element = lru_cache(maxsize=64)(escape_for_style_element)
 _references = lru_cache(maxsize=64)(css_references)
 
 

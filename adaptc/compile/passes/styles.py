@@ -12,7 +12,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach, relative_url
-from adaptc.formats.css.flatten import Imported, flatten
+from adaptc.formats.css.flatten import ImportedSheet, flatten
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 
@@ -107,7 +107,7 @@ class SheetLoader:
         self.root = root
         self.declared = None if root.content.isascii() else declares_encoding(root.content)
 
-    def __call__(self, sheet: str, url: str) -> Imported | str:
+    def __call__(self, sheet: str, url: str) -> ImportedSheet | str:
         found = self.view.follow(self.view.url_of(sheet), url)
         if found.target.reach is not Reach.LOCAL:
             return "it is not a file of this site"
@@ -116,7 +116,7 @@ class SheetLoader:
         if self.view.media_type(found.path) != media.CSS:
             return "it is not a style sheet"
         content = self.view.read(found.path)
-        return self._problem(found.path, content) or Imported(found.path, decode_sheet(content, "utf-8").text)
+        return self._problem(found.path, content) or ImportedSheet(found.path, decode_sheet(content, "utf-8").text)
 
     def _problem(self, path: str, content: bytes) -> str | None:
         if path.rpartition("/")[0] != self.root.path.rpartition("/")[0] and self._roams(content):

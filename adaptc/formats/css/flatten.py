@@ -24,7 +24,7 @@ _MAX_IMPORTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedSheet:
     """A sheet that an ``@import`` leads to: its path and its decoded text."""
 
     path: str
@@ -34,11 +34,11 @@ class Imported:
 class Loader(Protocol):
     """Loads what the sheet at path ``sheet`` imports as ``url``; a ``str`` says why it cannot be loaded."""
 
-    def __call__(self, sheet: str, url: str) -> Imported | str: ...
+    def __call__(self, sheet: str, url: str) -> ImportedSheet | str: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Flattened:
+class FlattenedSheet:
     """A sheet with its imports in it, the paths of the sheets that are, and what was found on the way."""
 
     text: str
@@ -46,7 +46,7 @@ class Flattened:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def flatten(path: str, text: str, load: Loader, rebase: Callable[[str, str, str], str]) -> Flattened:
+def flatten(path: str, text: str, load: Loader, rebase: Callable[[str, str, str], str]) -> FlattenedSheet:
     """Flatten the sheet at ``path``. ``rebase(url, from_sheet, to_sheet)`` rewrites the URLs of imported
     text.
 
@@ -55,7 +55,7 @@ def flatten(path: str, text: str, load: Loader, rebase: Callable[[str, str, str]
     """
     parts = _Sheets(path, load, rebase).parts(path, text, ())
     joined = "\n".join(filter(None, [*parts.head, *parts.body])) if parts.is_changed else text
-    return Flattened(joined, tuple(dict.fromkeys(parts.imported)), parts.diagnostics)
+    return FlattenedSheet(joined, tuple(dict.fromkeys(parts.imported)), parts.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,10 +89,10 @@ def _step(token: Token) -> int:
 
 
 # Values by property; of several declarations of a property the last one, as in the cascade of one rule
-Declared = Mapping[str, list[Any]]
+Declarations = Mapping[str, list[Any]]
 
 
-class Blocks:
+class DeclarationBlocks:
     """The blocks of a style sheet, or of a style attribute's ``declarations``, which are one block."""
 
     def __init__(self, text: str, *, declarations: bool = False) -> None:
@@ -101,7 +101,7 @@ class Blocks:
             token.start for token in tokens(text, 0, DENSE) if token.kind is Kind.MARK and token.value in "{}"
         ]  # fmt: skip
 
-    def around(self, position: int) -> Declared:
+    def around(self, position: int) -> Declarations:
         """Return the declarations around a position, as far as the next brace on each side."""
         at = bisect_left(self._marks, position)
         start = self._marks[at - 1] + 1 if at else 0
@@ -109,7 +109,7 @@ class Blocks:
         return declared(self.text[start:end])
 
 
-def declared(text: str) -> Declared:
+def declared(text: str) -> Declarations:
     """Return the values of declarations by property."""
     from tinycss2 import parse_blocks_contents
 
@@ -131,7 +131,7 @@ _NOTHING = "none"
 _Splice = tuple[int, int, str]
 
 
-def lighten(text: str, *, keep_images: bool = False, declarations: bool = False) -> str:
+def drop_fonts_and_images(text: str, *, keep_images: bool = False, declarations: bool = False) -> str:
     """Return a sheet, or the ``declarations`` of a style attribute, without fonts and, but for small ones, images."""
     items = declaration_items(text) if declarations else sheet_items(text)
     pieces, done = [], 0
@@ -141,7 +141,7 @@ def lighten(text: str, *, keep_images: bool = False, declarations: bool = False)
     return "".join([*pieces, text[done:]])
 
 
-def holds_private_use(text: str) -> bool:
+def has_private_use(text: str) -> bool:
     """Whether a text holds characters that only a font of icons has a picture for."""
     return _PRIVATE_USE.search(text) is not None
 
@@ -158,7 +158,7 @@ def _splices(text: str, items: Sequence[Item], keep_images: bool) -> Iterator[_S
 
 def _of_declaration(text: str, item: Item, keep_images: bool) -> Iterator[_Splice]:
     value = text[item.body : item.close]
-    if item.name == "content" and holds_private_use(unescape(value)):
+    if item.name == "content" and has_private_use(unescape(value)):
         yield item.body, item.close, '""'
     elif not keep_images and "(" in value:
         yield from _without_images(text, item)

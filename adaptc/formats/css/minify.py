@@ -16,7 +16,7 @@ from itertools import groupby
 
 from adaptc.formats.css.outline import Entry, Outlines, declarations_outline
 from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, tokens
-from adaptc.formats.css.sheet_text import at_keywords, cut_rules
+from adaptc.formats.css.sheet_text import at_keywords, split_rules
 from adaptc.formats.css.values import INDEPENDENT
 
 _LICENCE = re.compile(r"@licen[cs]e|@preserve|@cc_on", re.IGNORECASE)
@@ -38,10 +38,10 @@ def minify_sheet(text: str) -> str | None:
 
 def _like(text: str, shorter: str) -> str:
     """Keep a sheet that is ASCII so: the minifier writes escapes out, and without a charset nobody knows which."""
-    return ascii_sheet(shorter) if text.isascii() and not shorter.isascii() else shorter
+    return escape_non_ascii(shorter) if text.isascii() and not shorter.isascii() else shorter
 
 
-def ascii_sheet(text: str) -> str:
+def escape_non_ascii(text: str) -> str:
     """Return the sheet with escapes for what is not ASCII; a string, a name or a comment holds such characters."""
     return _BEYOND_ASCII.sub(_escape, text)
 
@@ -65,7 +65,7 @@ def _minified(text: str, minify_css: Callable[[str], str]) -> str:
     if _is_faithful(text, shorter, outlines):
         return shorter
     # The proof of the parts is one of the whole: their order is kept.
-    return "".join(_minified_rule(rule, minify_css, outlines) for rule in cut_rules(text))
+    return "".join(_minified_rule(rule, minify_css, outlines) for rule in split_rules(text))
 
 
 def _is_faithful(text: str, shorter: str, outlines: Outlines) -> bool:
@@ -90,7 +90,7 @@ def _has_late_import(text: str) -> bool:
     first_rule = text.find("}")
     if first_rule < 0 or not _LATE.search(text, first_rule):
         return False
-    rules = cut_rules(text)
+    rules = split_rules(text)
     next(rules)
     return any({"import", "namespace"} & at_keywords(rule) for rule in rules)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import tinycss2
 
-from adaptc.formats.css.sheet_text import cut_rules
+from adaptc.formats.css.sheet_text import split_rules
 from adaptc.formats.css.values import canonical_declaration, canonical_tokens
 
 # Context (the at-rules and selectors around), property or "@", value, whether it is important.
@@ -50,7 +50,7 @@ class Outlines:
     def of(self, text: str) -> list[Entry]:
         """Return the outline of a style sheet."""
         walk = _Walk()
-        return [entry for rule in cut_rules(text) for entry in self._entries(rule, walk)]
+        return [entry for rule in split_rules(text) for entry in self._entries(rule, walk)]
 
     def _entries(self, rule: str, walk: _Walk) -> list[Entry]:
         if (known := self._known.get(rule)) is not None:

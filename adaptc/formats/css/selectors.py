@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from adaptc.formats.css.scanner import NAME, SPACE, unescape
 
-__all__ = ["asked_selectors", "escaped_name", "required_names"]
+__all__ = ["name_selector", "required_names", "static_selectors"]
 
 # Pseudo-classes that a page answers by its structure alone.
 _STRUCTURAL = frozenset({
@@ -58,7 +58,7 @@ class Unreadable(Exception):
 
 
 @lru_cache(maxsize=1 << 14)
-def asked_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, ...]:
+def static_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return what to ask the page for each selector of a rule; ``()`` when that is not known: keep the rule.
 
     ``parents`` are those of the rule around a nested one (CSS Nesting 1), which ``&`` stands for.
@@ -72,7 +72,7 @@ def asked_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, .
 
 @lru_cache(maxsize=1 << 16)
 def required_names(selector: str) -> frozenset[str]:
-    """Return what a page must have for one selector of ``asked_selectors`` to match.
+    """Return what a page must have for one selector of ``static_selectors`` to match.
 
     ``.class``, ``#id``, ``[attribute`` and ``type`` in lower case, without escapes; names inside of ``:is()``
     and its kin are alternatives and do not count.
@@ -83,7 +83,7 @@ def required_names(selector: str) -> frozenset[str]:
         return frozenset()
 
 
-def escaped_name(name: str) -> str:
+def name_selector(name: str) -> str:
     """Write one of ``required_names`` as a selector (CSSOM, "serialize an identifier")."""
     mark = name[0] if name[0] in ".#[" else ""
     body = name[len(mark) :]

@@ -14,12 +14,12 @@ def is_balanced(text: str) -> bool:
     mark matches."""
     stack: list[str] = []
     for token in tokens(text, 0, DENSE):
-        if not token.is_closed or not follow(stack, token):
+        if not token.is_closed or not track_nesting(stack, token):
             return False
     return not stack and not _ends_in_escape(text)
 
 
-def follow(stack: list[str], token: Token) -> bool:
+def track_nesting(stack: list[str], token: Token) -> bool:
     """Push or pop for one token; ``False`` when it closes what is not open."""
     if token.kind is Kind.FUNCTION:
         stack.append(")")
@@ -30,7 +30,7 @@ def follow(stack: list[str], token: Token) -> bool:
     return True
 
 
-def cut_rules(text: str) -> Iterator[str]:
+def split_rules(text: str) -> Iterator[str]:
     """Cut a sheet behind each of its rules; the parts joined are the sheet.
 
     Each ends with nothing open, so it is read alone as it is read in its place. From a closing mark that matches
@@ -39,7 +39,7 @@ def cut_rules(text: str) -> Iterator[str]:
     stack: list[str] = []
     start = 0
     for token in tokens(text, 0, DENSE):
-        if not follow(stack, token):
+        if not track_nesting(stack, token):
             break
         if not stack and token.kind is Kind.MARK and token.value == "}":
             yield text[start : token.end]
@@ -58,7 +58,7 @@ def ends_between_rules(text: str) -> bool:
     for token in tokens(text, 0, DENSE):
         if not stack and token.kind is Kind.AT_KEYWORD and skip_between(text, end) == token.start:
             is_at_rule = True
-        follow(stack, token)
+        track_nesting(stack, token)
         if not stack and token.kind is Kind.MARK and (token.value == "}" or (token.value == ";" and is_at_rule)):
             is_at_rule, end = False, token.end
     return skip_between(text, end) == len(text)
@@ -106,7 +106,7 @@ _END_TAG = re.compile(r"</(?=style)", re.IGNORECASE | re.ASCII)
 _HARMLESS = {Kind.STRING: r"<\\/", Kind.URL: r"<\\/", Kind.COMMENT: "< /"}
 
 
-def for_style_element(text: str) -> str | None:
+def escape_for_style_element(text: str) -> str | None:
     r"""Return ``text`` so that it can stand in a ``<style>`` element and means the same, or ``None``.
 
     ``</style`` becomes ``<\/style`` in strings and URLs and ``< /style`` in comments; elsewhere it is

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from adaptc.formats.css.fonts import font_family
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import unescape
-from adaptc.formats.css.selectors import asked_selectors, escaped_name, required_names
+from adaptc.formats.css.selectors import name_selector, required_names, static_selectors
 
 __all__ = ["ALL_MEDIA", "used_rules", "used_sheets"]
 
@@ -74,7 +74,7 @@ def _by_names(matches: Matches, keep_names: Container[str]) -> Matches:
 
     @cache
     def has(name: str) -> bool:
-        return name.lstrip(".#[") in keep_names or matches(escaped_name(name))
+        return name.lstrip(".#[") in keep_names or matches(name_selector(name))
 
     return lambda selector: all(map(has, required_names(selector)))
 
@@ -136,7 +136,7 @@ def _nodes(text: str, items: Sequence[Item], parents: tuple[str, ...]) -> Iterat
 
 
 def _style_rule(text: str, item: Item, parents: tuple[str, ...]) -> _Node:
-    asked = asked_selectors(text[item.start : item.prelude], parents)
+    asked = static_selectors(text[item.start : item.prelude], parents)
     inner, own = _parted(text, item, asked)
     return _Node(item, asked, _joined(own), nodes=inner, has_own=bool(own))
 

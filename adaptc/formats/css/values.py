@@ -245,7 +245,7 @@ def has_colour(value: list[Any]) -> bool:
     )
 
 
-def colour_of(value: list[Any]) -> Colour | None:
+def opaque_colour(value: list[Any]) -> Colour | None:
     """Return the opaque colour that a value is, ``None`` for anything else."""
     parts = [token for token in value if token.type not in ("whitespace", "comment")]
     found = parse_color(parts[0]) if len(parts) == 1 else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
-from adaptc.formats.css.selectors import asked_selectors
+from adaptc.formats.css.selectors import static_selectors
 
 # Ranges of CSS pixels, both ends included. A tuple without ranges never holds.
 Widths = tuple[tuple[float, float], ...]
@@ -75,7 +75,7 @@ _INLINE = 1 << 30  # a style attribute beats every selector
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class VisibilityRule:
     """What one selector says: its values by property, with ``!important``, at some widths.
 
     ``selector`` can be asked of a page; ``is_state`` tells that it only holds in a state like ``:hover``.
@@ -89,17 +89,17 @@ class Said:
 
 
 @lru_cache(maxsize=128)
-def said_by(text: str) -> tuple[Said, ...]:
+def visibility_rules(text: str) -> tuple[VisibilityRule, ...]:
     """Return what a sheet says of ``PROPERTIES``, in order; nested rules and layers are not told apart."""
     return tuple(_said(text, sheet_items(text), EVERY))
 
 
-def said_inline(style: str) -> Said:
+def inline_visibility_rule(style: str) -> VisibilityRule:
     """Return what a style attribute says."""
-    return Said("", False, _INLINE, EVERY, _values(style, declaration_items(style)))
+    return VisibilityRule("", False, _INLINE, EVERY, _values(style, declaration_items(style)))
 
 
-def _said(text: str, items: Sequence[Item], widths: Widths) -> Iterator[Said]:
+def _said(text: str, items: Sequence[Item], widths: Widths) -> Iterator[VisibilityRule]:
     for item in items:
         if item.is_rule:
             values = _values(text, item.items)
@@ -112,12 +112,12 @@ def _said(text: str, items: Sequence[Item], widths: Widths) -> Iterator[Said]:
             yield from _said(text, item.items, widths)
 
 
-def _selected(prelude: str, widths: Widths, values: tuple[tuple[str, str, bool], ...]) -> Iterator[Said]:
+def _selected(prelude: str, widths: Widths, values: tuple[tuple[str, str, bool], ...]) -> Iterator[VisibilityRule]:
     for selector in _split(prelude):
         bare = _STRINGS.sub("[]", selector)
-        asked = () if _PSEUDO_ELEMENT.search(bare) else asked_selectors(selector)
+        asked = () if _PSEUDO_ELEMENT.search(bare) else static_selectors(selector)
         for each in asked:
-            yield Said(each, _STATE.search(selector) is not None, _specificity(bare), widths, values)
+            yield VisibilityRule(each, _STATE.search(selector) is not None, _specificity(bare), widths, values)
 
 
 def _values(text: str, items: Sequence[Item]) -> tuple[tuple[str, str, bool], ...]:

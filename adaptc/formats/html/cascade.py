@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from turbohtml import Document, Element, SelectorSyntaxError
 
 from adaptc.formats.css.selectors import required_names
-from adaptc.formats.css.visibility import Said, said_by, said_inline
+from adaptc.formats.css.visibility import VisibilityRule, inline_visibility_rule, visibility_rules
 
 __all__ = ["HIDING", "Cascade", "is_hiding"]
 
@@ -34,8 +34,8 @@ class Cascade:
 
     def __init__(self, tree: Document, texts: Sequence[str]) -> None:
         self.tree = tree
-        self.rules = [said for text in texts for said in said_by(text)]
-        self._matched: dict[Element, list[Said]] = {}
+        self.rules = [said for text in texts for said in visibility_rules(text)]
+        self._matched: dict[Element, list[VisibilityRule]] = {}
 
     def value(self, element: Element, name: str, width: float) -> str:
         """Return the value that a property has at some width of the window, ``""`` where nothing is said of it."""
@@ -73,22 +73,22 @@ class Cascade:
         except SelectorSyntaxError:
             return []
 
-    def _of(self, element: Element) -> list[Said]:
+    def _of(self, element: Element) -> list[VisibilityRule]:
         found = self._matched.get(element)
         if found is None:
             names = _names(element)
             found = [said for said in self.rules if _subject_fits(said.selector, names) and _matches(element, said)]
             if element.attr("style"):
-                found.append(said_inline(element.attr("style") or ""))
+                found.append(inline_visibility_rule(element.attr("style") or ""))
             self._matched[element] = found
         return found
 
 
-def _hides(said: Said, names: Sequence[str]) -> bool:
+def _hides(said: VisibilityRule, names: Sequence[str]) -> bool:
     return any(name in names and is_hiding(name, value) for name, value, _ in said.values)
 
 
-def _matches(element: Element, said: Said) -> bool:
+def _matches(element: Element, said: VisibilityRule) -> bool:
     try:
         return element.matches(said.selector)
     except SelectorSyntaxError:

@@ -43,7 +43,7 @@ _LAZY = re.compile(
 def changes_images(text: str) -> bool:
     """Whether a script may write or take apart addresses of images that it did not make; it errs on the side of yes.
 
-    Images for which ``awaits_address`` holds are not meant: these may change all the same.
+    Images for which ``has_lazy_address`` holds are not meant: these may change all the same.
     """
     code = code_text(text)
     for harmless in (_MADE_HERE, _NEW_SCRIPT, _PRELOADED, _LAZY):
@@ -64,12 +64,12 @@ def _without(code: str, name: str) -> str:
     return code if parameter or given != made else re.sub(rf"{mine}\.{_SOURCE}\b", " ", code)
 
 
-def loads_lazily(text: str) -> bool:
+def lazy_loads_images(text: str) -> bool:
     """Whether a script gives images the addresses that stand in their ``data-`` attributes."""
     return _LAZY.search(code_text(text)) is not None
 
 
-def awaits_address(attributes: Mapping[str, Any]) -> bool:
+def has_lazy_address(attributes: Mapping[str, Any]) -> bool:
     """Whether an image has a ``data-`` attribute with what may be an address for a script to put in place."""
     given = (str(value) for name, value in attributes.items() if name.startswith("data-") and value)
     return any("/" in value or "." in value for value in given)
@@ -97,7 +97,7 @@ _TOUCHES = re.compile(
 _HARMLESS = re.compile(r'\blocation(?:\.href\b|\["href"\])')
 
 
-def touches_sources(text: str) -> bool:
+def touches_addresses(text: str) -> bool:
     """Whether a script may read or write addresses of images or style sheets that it did not make itself.
 
     It errs on the side of yes: a library such as jQuery does what its callers say, and counts as touching.

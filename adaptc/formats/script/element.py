@@ -27,7 +27,7 @@ _SPELLINGS = {
 _VALUE_ENDS = frozenset([")", "]", "}"])
 
 
-def for_script_element(text: str) -> str | None:
+def escape_for_script_element(text: str) -> str | None:
     """Return a classic script's text as it may stand in a script element, or ``None`` if that is not exact.
 
     A byte order mark goes: it is no part of the script. Refused are a text that does not lex, one with NUL

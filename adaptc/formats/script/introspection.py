@@ -82,7 +82,7 @@ def writes_document(text: str) -> bool:
     return _WRITES.search(code_text(text)) is not None
 
 
-def introspects(text: str) -> str | None:
+def introspection_reason(text: str) -> str | None:
     """Return why a script may behave differently when its text moves into the page, or ``None``.
 
     Moving takes its ``src`` away and gives its error messages another address; its neighbours move too.

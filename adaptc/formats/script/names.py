@@ -14,7 +14,7 @@ from functools import lru_cache
 from adaptc.formats.script.code_text import code_text, unescaped
 from adaptc.formats.script.tokens import Kind, Token, tokenize
 
-__all__ = ["NamesOfScripts", "brings_markup", "loads_more"]
+__all__ = ["ScriptNames", "loadable_scripts", "may_fetch_markup"]
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _BEGINNING = re.compile(r"([A-Za-z][\w-]*[-_])(?=[\"'`$\\ ])")
@@ -29,7 +29,7 @@ _SCRIPT_FILE = re.compile(r"[^<>\s]+\.m?js(?![\w.])[^<>\s]*|https?://[^<>\s]+|//
 _MAKES_SCRIPT = re.compile(r'createElement\("script"\)|\bimportScripts\b|\b(?:require|define)\(\[|\bgetScript\(')
 
 
-class NamesOfScripts:
+class ScriptNames:
     """The names that scripts may bring in: ``name in names``."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -61,13 +61,13 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
 
 
 @lru_cache(maxsize=512)
-def brings_markup(text: str) -> bool:
+def may_fetch_markup(text: str) -> bool:
     """Whether a script may fetch pieces of pages, whose names are not in it."""
     return any(map(_MARKUP_FILE.fullmatch, _strings(text))) and _FETCHES.search(code_text(text)) is not None
 
 
 @lru_cache(maxsize=512)
-def loads_more(text: str) -> tuple[str, ...]:
+def loadable_scripts(text: str) -> tuple[str, ...]:
     """Return the addresses of scripts that a script may load, ``""`` for modules and what cannot be told."""
     tokens = tokenize(text)
     if tokens is None or _imports(tokens):

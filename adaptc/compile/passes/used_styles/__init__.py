@@ -13,14 +13,14 @@ from adaptc.compile.passes.inline_styles import rebased
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, page_styles, runs
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.css.images import lighten
-from adaptc.formats.css.minify import ascii_sheet
-from adaptc.formats.css.sheet_text import for_style_element
+from adaptc.formats.css.images import drop_fonts_and_images
+from adaptc.formats.css.minify import escape_non_ascii
+from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.css.used import used_sheets
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.matching import PageMatches, inline_declarations
 from adaptc.formats.html.quoting import attribute_markup
-from adaptc.formats.script.names import NamesOfScripts, brings_markup, loads_more
+from adaptc.formats.script.names import ScriptNames, loadable_scripts, may_fetch_markup
 
 __all__ = ["used_styles"]
 
@@ -55,10 +55,10 @@ def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
     if options["scripts"] == "none":
         yield "the page has scripts, which may set any class"
         return
-    strangers = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loads_more(text))]
+    strangers = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loadable_scripts(text))]
     if any(not _is_on(url, options["apart"]) for url in strangers):
         yield "a script may load others, which may set any class"
-    if any(map(brings_markup, page.script_texts())):
+    if any(map(may_fetch_markup, page.script_texts())):
         yield "a script may fetch parts of pages"
     if page.looks_for_sheets():
         yield "a script of the page looks for style sheets"
@@ -97,17 +97,17 @@ class _Using:
             keep_names=_names_of_scripts(self.page) if self.page.has_scripts else None,
             inline=inline_declarations(self.editor.tree),
         )
-        return used if self.keep_fonts else [lighten(text, keep_images=self.keep_images) for text in used]
+        return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet as it can stand in the page, ``None`` where it cannot."""
         if style.text is None:
             return None
         moved = text if style.path is None else rebased(style.path, text, self.page, self.view)
-        safe = None if moved is None else for_style_element(moved.strip())
+        safe = None if moved is None else escape_for_style_element(moved.strip())
         if safe is None or self.page.can_hold(safe):
             return safe
-        return ascii_sheet(safe)
+        return escape_non_ascii(safe)
 
     def _write(self, run: list[PageStyle], texts: list[str], report: Report) -> None:
         """Put the sheets of a run in the place of the first."""
@@ -133,20 +133,20 @@ class _Using:
         """Take the images out of style attributes, and those that attributes put behind text."""
         for element in self.editor.tree.select('[style*="("]'):
             style = element.attr("style") or ""
-            lightened = lighten(style, declarations=True)
+            lightened = drop_fonts_and_images(style, declarations=True)
             if lightened != style:
                 self.editor.set_attribute(element, "style", lightened)
         for element in self.editor.tree.select("[background]"):
             self.editor.remove_attribute(element, "background")
 
 
-def _names_of_scripts(page: PageContext) -> NamesOfScripts:
+def _names_of_scripts(page: PageContext) -> ScriptNames:
     """Return what scripts may bring in: their own words, and those that the page holds ready for them."""
     return _names_of((*page.script_texts(), *_READY.findall(page.page.text)))
 
 
 # The same scripts stand in all pages of a batch
-_names_of = lru_cache(maxsize=16)(NamesOfScripts)
+_names_of = lru_cache(maxsize=16)(ScriptNames)
 # What scripts read: the values of their attributes, data, and markup that waits
 _READY = re.compile(
     r"""\sdata-[^\s=>]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|<(?:script|template|noscript)\b[\s\S]*?</(?:script|template|noscript)""",
