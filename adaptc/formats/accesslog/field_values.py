@@ -1,4 +1,4 @@
-"""The text of log fields as values: times, paths of request targets, unescaped strings."""
+"""The text of log fields as values: times, paths of request targets, unescape strings."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ _ABSOLUTE = re.compile(r"[a-z]+://[^/?#]*", re.IGNORECASE)
 @lru_cache(maxsize=1 << 16)
 def served_path(target: str) -> str:
     """Return the decoded path of a request target (RFC 9112, section 3.2) as logged; empty when it has none."""
-    plain = unescaped(target) if "\\" in target else target
+    plain = unescape(target) if "\\" in target else target
     if not plain.startswith("/"):
         absolute = _ABSOLUTE.match(plain)
         if absolute is None:
@@ -106,7 +106,7 @@ def served_path(target: str) -> str:
     return unquote_path(path) if "%" in path else path
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return logged text without the server's escapes."""
     if "\\" not in text:
         return text

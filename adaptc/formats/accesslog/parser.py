@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.formats.accesslog.field_values import clock, served_path, unescaped
+from adaptc.formats.accesslog.field_values import clock, served_path, unescape
 from adaptc.formats.accesslog.log_format import (
     GROUPS,
     NICKNAMES,
@@ -107,7 +107,7 @@ def _number(text: str) -> int:
 def _value(text: str | None) -> str:
     if text is None or text == "-":
         return ""
-    return unescaped(text) if "\\" in text else text
+    return unescape(text) if "\\" in text else text
 
 
 @lru_cache(maxsize=16)
@@ -136,4 +136,4 @@ def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) 
         pattern += f"(?:{writer.pattern(optional)})?(?: .*+)?"
     missing = writer.missing()
     pattern += "".join(f"(?P<{name}>)" for name in missing)
-    return LineParser(text, pattern, missing, writer.clock, unescaped if writer.decoded else served_path)
+    return LineParser(text, pattern, missing, writer.clock, unescape if writer.decoded else served_path)

@@ -15,7 +15,7 @@ _SINGLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v"}
 _CONTINUED = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return ``text`` with its escape sequences resolved; surrogates so written stay two code points."""
     return _ESCAPE.sub(_character, text) if "\\" in text else text
 
@@ -41,7 +41,7 @@ def code_text(text: str) -> str:
     """
     tokens = tokenize(text)
     if tokens is None:
-        return unescaped(text).replace("'", '"')
+        return unescape(text).replace("'", '"')
     pieces: list[str] = []
     before = None
     for token in tokens:
@@ -56,5 +56,5 @@ def code_text(text: str) -> str:
 
 def _said(token: Token) -> str:
     if token.kind is Kind.STRING or (token.kind is Kind.TEMPLATE and token.text[0] == token.text[-1] == "`"):
-        return f'"{unescaped(token.text[1:-1])}"'
-    return unescaped(token.text) if token.kind in (Kind.WORD, Kind.TEMPLATE) else token.text
+        return f'"{unescape(token.text[1:-1])}"'
+    return unescape(token.text) if token.kind in (Kind.WORD, Kind.TEMPLATE) else token.text

@@ -12,7 +12,7 @@ import json
 import re
 from itertools import pairwise, zip_longest
 
-from adaptc.formats.script.code_text import unescaped
+from adaptc.formats.script.code_text import unescape
 from adaptc.formats.script.tokens import OPERATOR_WORDS, Kind, Token, tokenize
 
 _MODULE_WORDS = frozenset(["import", "export"])
@@ -84,7 +84,7 @@ def _turbohtml(text: str) -> str | None:
 
 def _same_meaning(text: str, tokens: list[Token], smaller: str) -> bool:
     result = tokenize(smaller)
-    return result is not None and essence(text, tokens) == essence(smaller, result)
+    return result is not None and significant_tokens(text, tokens) == significant_tokens(smaller, result)
 
 
 def _with_licences(tokens: list[Token], body: str) -> str:
@@ -111,10 +111,10 @@ _RESTRICTED_WORDS = frozenset(["return", "break", "continue", "throw", "yield"])
 _RESTRICTED_OPERATORS = frozenset(["++", "--"])
 
 
-def essence(text: str, tokens: list[Token]) -> list[object]:
+def significant_tokens(text: str, tokens: list[Token]) -> list[object]:
     """Return all but comments and grouping punctuation, names and values whatever their spelling.
 
-    Two scripts with the same essence may differ in brackets and semicolons only. ``tokens`` are the text's.
+    Two scripts with the same significant_tokens may differ in brackets and semicolons only. ``tokens`` are the text's.
     """
     code = [token for token in tokens if token.kind is not Kind.COMMENT]
     return [
@@ -146,11 +146,11 @@ def _is_operand(token: Token) -> bool:
 
 def _value(token: Token) -> object:
     if token.kind is Kind.STRING:
-        said = unescaped(token.text[1:-1])
+        said = unescape(token.text[1:-1])
         return said if _NAME.fullmatch(said) else _number(said)
     if token.kind is Kind.NUMBER:
         return _number(token.text)
-    return unescaped(token.text) if token.kind is Kind.WORD else token.text
+    return unescape(token.text) if token.kind is Kind.WORD else token.text
 
 
 def _number(digits: str) -> float | str:

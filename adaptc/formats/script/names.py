@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from adaptc.formats.script.code_text import code_text, unescaped
+from adaptc.formats.script.code_text import code_text, unescape
 from adaptc.formats.script.tokens import Kind, Token, tokenize
 
 __all__ = ["ScriptNames", "loadable_scripts", "may_fetch_markup"]
@@ -81,7 +81,7 @@ def _strings(text: str) -> tuple[str, ...]:
     tokens = tokenize(text)
     if tokens is None:
         return (text,)
-    return tuple(unescaped(token.text[1:-1]) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE))
+    return tuple(unescape(token.text[1:-1]) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE))
 
 
 def _imports(tokens: Sequence[Token]) -> bool:
