@@ -12,7 +12,8 @@ from typing import Any
 
 import adaptc
 from adaptc.config.config import Config, load_config
-from adaptc.formats.codings import Coding, decode
+from adaptc.core.model import CODINGS
+from adaptc.formats.codings import decode
 from adaptc.workflow.api import BuildResult
 
 LEVELS = ("full", "lossless")
@@ -109,5 +110,4 @@ def _content(file: Path) -> bytes:
 def decoded(path: str, content: bytes) -> bytes:
     """Return what a file of the trees stands for; ``path`` is LEVEL/CODING/..."""
     coding = path.split("/")[1]
-    codings: dict[str, Coding] = {"gz": "gz", "br": "br", "zst": "zst"}
-    return decode(content, codings[coding], None) if coding in codings else content
+    return decode(content, coding, None) if coding in CODINGS else content

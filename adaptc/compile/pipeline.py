@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.passes.deferred import Deferred
@@ -15,6 +16,7 @@ from adaptc.compile.passes.images import MEDIA_TYPES as IMAGES
 from adaptc.config.rulebook import Level, Option
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
+from adaptc.core.model import FORMATS, NEGOTIABLE
 from adaptc.core.version import VERSION
 from adaptc.formats.image.targets import MODERATE, TEXT_SCALE
 
@@ -64,7 +66,7 @@ TextPass = Callable[["str", "Document | None", "PageContext", "Options"], "Minif
 
 _JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
 _PAGES = frozenset({media.HTML})
-_CONVERTIBLE = frozenset({media.JPEG, media.PNG, media.GIF})
+_CONVERTIBLE = frozenset(media.BY_EXTENSION[extension] for extension in NEGOTIABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 # How near to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
 _TARGET = Option("exact", "exact", float)
 # Formats in which images are made as well, in any order
-_FORMATS = Option([], [], ["avif"], ["webp"], ["avif", "webp"], ["webp", "avif"])
+_FORMATS = Option([], *(list(names) for count in range(len(FORMATS) + 1) for names in permutations(FORMATS, count)))
 
 # What a smaller copy of an image is like: see ``adaptc.formats.image.halve.halve``
 _COPIES = {

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from adaptc.core import media
 
 
 class Role(Enum):
@@ -82,19 +84,44 @@ class Action:
     count: int = 1
 
 
-# Content codings in the order a server prefers them, and the directory each has in a level's tree. "id" is the
-# identity coding: the bytes themselves.
+# The directory of a level's tree for the identity coding: the bytes themselves.
 IDENTITY = "id"
 
 # The directory of a tree for files that the docroot does not have, named by their content: never stale, so that
 # servers may send them in every mode and for ever.
 OWN_DIRECTORY = "_adaptc/"
-CODINGS = ("br", "zst", "gz")
 
-# Image formats that clients get who accept them (RFC 9110, section 12.5.1), in the order a server prefers them, and the
-# directory each has in a level's tree. Names in it end in the format, by which servers know the media type.
-FORMATS = ("avif", "webp")
-# Extensions of the files that may have such alternates: for these URLs, and no others, answers vary by Accept.
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """A content coding (RFC 9110, section 8.4) or an image format in which clients that accept it get a file.
+
+    ``name`` is its directory in a level's tree, and the extension that its files have in exports; files of an image
+    format have it in the tree as well, since servers know media types by extensions. ``token`` is how clients name it:
+    a token of Accept-Encoding (section 12.5.3), or a media type of Accept (section 12.5.1).
+    """
+
+    name: str
+    kind: Literal["coding", "format"]
+    token: str
+
+
+# Every representation but the identity, in the order in which a server prefers them. A new format takes a row here and
+# an encoder in ``adaptc.formats.image.alternates``, a new coding a row and codecs in ``adaptc.formats.codings``.
+REPRESENTATIONS = (
+    Representation("avif", "format", media.AVIF),
+    Representation("webp", "format", media.WEBP),
+    Representation("br", "coding", "br"),
+    Representation("zst", "coding", "zstd"),
+    Representation("gz", "coding", "gzip"),
+)
+
+# The tokens of codings and the media types of image formats by name, and the names, each in the order of preference
+TOKENS = {row.name: row.token for row in REPRESENTATIONS if row.kind == "coding"}
+MEDIA_TYPES = {row.name: row.token for row in REPRESENTATIONS if row.kind == "format"}
+CODINGS, FORMATS = tuple(TOKENS), tuple(MEDIA_TYPES)
+
+# Extensions of the files that may have alternates in other formats: answers for these URLs alone vary by Accept
 NEGOTIABLE = ("png", "jpg", "jpeg", "gif")
 
 

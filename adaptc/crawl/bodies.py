@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
+from adaptc.core.model import TOKENS
 from adaptc.crawl.head import Head
 from adaptc.formats import codings
 from adaptc.formats.codings import CodingError
@@ -98,8 +99,8 @@ def _inflate(body: bytes) -> bytes:
     return content
 
 
-def _by(coding: codings.Coding) -> Callable[[bytes], bytes]:
+def _by(coding: str) -> Callable[[bytes], bytes]:
     return lambda body: codings.decode(body, coding, LARGEST)
 
 
-_DECODERS = {"gzip": _by("gz"), "br": _by("br"), "zstd": _by("zst"), "deflate": _inflate}
+_DECODERS = {**{token: _by(coding) for coding, token in TOKENS.items()}, "deflate": _inflate}

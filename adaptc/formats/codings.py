@@ -1,6 +1,6 @@
 """HTTP content codings (RFC 9110 section 8.4): gzip (RFC 1952), br (RFC 7932), zstd (RFC 8878).
 
-A coding is named here by the directory and file extension it is published under: ``gz``, ``br``, ``zst``. The
+A coding has the name of ``model.REPRESENTATIONS``: ``gz``, ``br``, ``zst``. The
 same content, coding and effort give the same bytes on every machine and at any hour: no time stamp, no file
 name, and "unknown" as gzip's operating system.
 
@@ -40,14 +40,7 @@ if TYPE_CHECKING:
 
     import zstandard
 
-Coding = Literal["gz", "br", "zst"]
 Effort = Literal["fast", "default", "max"]
-
-CODINGS: tuple[Coding, ...] = ("br", "zst", "gz")
-"""Every coding, in the order of ``model.CODINGS`` (typed here)."""
-
-TOKENS: dict[Coding, str] = {"gz": "gzip", "br": "br", "zst": "zstd"}
-"""The token of each coding in ``Accept-Encoding`` and ``Content-Encoding`` (IANA registry)."""
 
 RECIPE = "codings/1"
 """The version of the settings in this file; raise it whenever a setting changes bytes."""
@@ -80,7 +73,7 @@ class Setting:
     level: int
 
 
-SETTINGS: dict[tuple[Coding, Effort], Setting] = {
+SETTINGS: dict[tuple[str, Effort], Setting] = {
     ("gz", "fast"): Setting("libdeflate", 8),
     ("gz", "default"): Setting("libdeflate", 12),
     ("gz", "max"): Setting("zopfli", 15),
@@ -105,7 +98,7 @@ CEILINGS: dict[Setting, tuple[int, Setting]] = {
 }
 
 
-def encode(content: bytes, coding: Coding, effort: Effort) -> bytes:
+def encode(content: bytes, coding: str, effort: Effort) -> bytes:
     """Return ``content`` in ``coding``; the result may be larger.
 
     Raises ``KeyError`` for an unknown coding or effort.
@@ -114,7 +107,7 @@ def encode(content: bytes, coding: Coding, effort: Effort) -> bytes:
     return _ENCODERS[setting.encoder](content, setting.level)
 
 
-def encode_if_smaller(content: bytes, coding: Coding, effort: Effort) -> bytes | None:
+def encode_if_smaller(content: bytes, coding: str, effort: Effort) -> bytes | None:
     """Return ``content`` in ``coding``, or ``None`` unless that saves 16 bytes and one per cent at least."""
     if len(content) <= _LEAST_SAVED_BYTES:
         return None
@@ -123,7 +116,7 @@ def encode_if_smaller(content: bytes, coding: Coding, effort: Effort) -> bytes |
     return encoded if len(content) - len(encoded) >= least else None
 
 
-def setting_for(coding: Coding, effort: Effort, size: int) -> Setting:
+def setting_for(coding: str, effort: Effort, size: int) -> Setting:
     """Return the setting that content of ``size`` bytes gets."""
     setting = SETTINGS[coding, effort]
     while setting in CEILINGS and size > CEILINGS[setting][0]:
@@ -131,7 +124,7 @@ def setting_for(coding: Coding, effort: Effort, size: int) -> Setting:
     return setting
 
 
-def decode(content: bytes, coding: Coding, limit: int | None) -> bytes:
+def decode(content: bytes, coding: str, limit: int | None) -> bytes:
     """Return what ``content`` stands for in ``coding``.
 
     ``limit`` is the largest result accepted, in bytes; little more than that is ever held (8 MiB), so that a
@@ -145,7 +138,7 @@ def recipe() -> str:
     """Return what encoded bytes depend on beside the content: ``RECIPE`` and the codecs' versions."""
     from importlib.metadata import version
 
-    return " ".join([RECIPE, *(f"{name}-{version(name)}" for name in ("brotli", "deflate", "zopfli", "zstandard"))])
+    return " ".join([RECIPE, *(f"{name}-{version(name)}" for name in _CODECS)])
 
 
 # The codecs are imported where they are used: a command that encodes nothing must not pay for them.
@@ -261,7 +254,7 @@ _ENCODERS: dict[str, Callable[[bytes, int], bytes]] = {
     "zstd": _zstd,
 }
 
-_DECODERS: dict[Coding, Callable[[bytes, int | None], bytes]] = {
+_DECODERS: dict[str, Callable[[bytes, int | None], bytes]] = {
     "gz": _gunzip,
     "br": _unbrotli,
     "zst": _unzstd,

@@ -19,11 +19,11 @@ from urllib.parse import quote
 
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.state import State
-from adaptc.core.model import IDENTITY, OWN_DIRECTORY
+from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY
 from adaptc.serve.policy import Policy
 
 SCHEMA = 1
-_ORDER = ("gz", "br", "zst")  # the paper's action first
+_ORDER = sorted(CODINGS, key=lambda coding: coding != "gz")  # the paper's action first
 
 
 @dataclass(frozen=True, slots=True)

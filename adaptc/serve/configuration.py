@@ -9,10 +9,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.model import CODINGS, MEDIA_TYPES, TOKENS
 from adaptc.serve import quoting
 from adaptc.serve.apache import apache_words, count_skips, is_plain
 from adaptc.serve.nginx import nginx_words
-from adaptc.serve.patterns import HINTS, IMAGES, MEDIA_TYPES, TOKENS, accepts, accepts_format
+from adaptc.serve.patterns import HINTS, IMAGES, accepts, accepts_format
 from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, Policy
 from adaptc.serve.small_servers import caddy_words, lighttpd_words
 
@@ -104,6 +105,7 @@ def _words(server: str, policy: Policy) -> dict[str, Any]:
         "conf": f"{policy.output}/{CONF_DIRECTORY}",
         "classes": CLASSES,
         "tokens": TOKENS,
+        "codings_re": "|".join(CODINGS),
         "accepts": {coding: accepts(coding) for coding in policy.codings},
         "accepts_format": {name: accepts_format(name) for name in policy.formats},
         "media_types": MEDIA_TYPES,

@@ -12,7 +12,7 @@ from adaptc.serve.logformat import class_variable, nginx_log_format
 from adaptc.serve.patterns import asks
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 
-ORDINALS = ("second", "third")
+ORDINALS = ("second", "third", "fourth", "fifth")  # of the codings that are tried after the first
 
 
 def nginx_words(policy: Policy) -> dict[str, Any]:

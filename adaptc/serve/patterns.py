@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adaptc.core import media
-from adaptc.core.model import NEGOTIABLE
+from adaptc.core.model import MEDIA_TYPES, NEGOTIABLE, TOKENS
 
-# Content codings by their directories: the token of RFC 9110, section 8.4.1.
-TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
-# Image formats by their directories: the media type
-MEDIA_TYPES = {"avif": media.AVIF, "webp": media.WEBP}
 # URLs of images that may have alternates, case left aside
 IMAGES = rf"\.(?:{'|'.join(NEGOTIABLE)})"
 
@@ -23,7 +18,12 @@ def accepts(coding: str) -> str:
 
     ``q=0`` means no. ``*`` is not taken for a yes: nobody sends it who has use for it.
     """
-    return _named("(?:x-)?gzip" if coding == "gz" else TOKENS[coding])
+    return _named(token_pattern(coding))
+
+
+def token_pattern(coding: str) -> str:
+    """Return the pattern of a coding's token; ``x-gzip`` is ``gzip`` (RFC 9110, section 8.4.1.3)."""
+    return "(?:x-)?gzip" if coding == "gz" else TOKENS[coding]
 
 
 def accepts_format(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import IDENTITY
 from adaptc.serve import quoting
-from adaptc.serve.patterns import TOKENS
+from adaptc.serve.patterns import token_pattern
 from adaptc.serve.policy import Policy
 
 
@@ -40,6 +40,5 @@ def _refuse_daemons(server: str, policy: Policy) -> None:
 
 def takes(coding: str) -> str:
     """Return the pattern of an ``Accept-Encoding`` that takes ``coding`` (RE2, which has no lookaround)."""
-    token = "(?:x-)?gzip" if coding == "gz" else TOKENS[coding]
     weight = r"(?:\s*;\s*q=(?:1(?:\.0*)?|0?\.\d*[1-9]\d*))?"
-    return rf"(?i)(?:^|,)\s*{token}{weight}\s*(?:,|$)"
+    return rf"(?i)(?:^|,)\s*{token_pattern(coding)}{weight}\s*(?:,|$)"

@@ -19,7 +19,7 @@ from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree
-from adaptc.formats.codings import CODINGS
+from adaptc.core.model import CODINGS
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.directory import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of

@@ -21,7 +21,7 @@ _NO_GAIN = b"-"
 class Encoder:
     """Makes outputs of content. ``codec`` says what the encoders do (``codings.recipe``)."""
 
-    def __init__(self, store: Store, names: tuple[codings.Coding, ...], codec: str, effort: Effort) -> None:
+    def __init__(self, store: Store, names: tuple[str, ...], codec: str, effort: Effort) -> None:
         self.store, self.codings, self.codec, self.effort = store, names, codec, effort
 
     def outputs(self, content: bytes, media_type: str, *, identity: bool) -> Iterator[Output]:
@@ -42,7 +42,7 @@ class Encoder:
             if encoded is not None:
                 yield Output(coding, key, digest_bytes(encoded), len(encoded))
 
-    def _encoded(self, key: str, content: bytes, coding: codings.Coding) -> bytes | None:
+    def _encoded(self, key: str, content: bytes, coding: str) -> bytes | None:
         """Return the encoded content, ``None`` when that does not pay, from the cache if it is there."""
         encoded = self.store.read(key)
         if encoded is not None and encoded != _NO_GAIN and not _stands_for(encoded, content, coding):
@@ -53,7 +53,7 @@ class Encoder:
         return None if encoded == _NO_GAIN else encoded
 
 
-def _stands_for(encoded: bytes, content: bytes, coding: codings.Coding) -> bool:
+def _stands_for(encoded: bytes, content: bytes, coding: str) -> bool:
     try:
         return codings.decode(encoded, coding, len(content)) == content
     except codings.CodingError:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.view import Decisions
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
-    from adaptc.formats.codings import Coding
     from adaptc.site.site import Source
 
 
@@ -37,7 +36,7 @@ class Snapshot:
     decisions: Decisions
     settings: Settings
     levels: tuple[Level, ...]
-    codings: tuple[Coding, ...]
+    codings: tuple[str, ...]
     codec: str
     max_file_bytes: int
     complete: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from adaptc.core import media
 from adaptc.core.model import FORMATS
 from adaptc.formats.image import png
 from adaptc.formats.image.exact import Effort
-from adaptc.formats.image.lossy import ENCODERS, lossy
+from adaptc.formats.image.lossy import Encoder, encode_avif, encode_webp, lossy
 from adaptc.formats.image.pillow import BROKEN, open_image
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.formats.image.recompress import Target
@@ -29,7 +29,8 @@ _EFFORTS: dict[Effort, dict[str, int]] = {
     "default": {"method": 4, "quality": 75},
     "max": {"method": 6, "quality": 100},
 }
-_TYPES = {"avif": media.AVIF, "webp": media.WEBP}
+# How images are encoded with a loss in each format of ``model.FORMATS``
+ENCODERS: dict[str, Encoder] = {"avif": encode_avif, "webp": encode_webp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def alternates(
 def lacks_codec(name: str) -> str | None:
     """Return why libvips cannot write a format, None when it can."""
     try:
-        ENCODERS[_TYPES[name]](vips().Image.black(16, 16, bands=3), "fast", 50)
+        ENCODERS[name](vips().Image.black(16, 16, bands=3), "fast", 50)
     except vips().Error as problem:
         return (str(problem).strip() or "no reason given").splitlines()[0]
     return None
@@ -81,14 +82,14 @@ def _smallest(
     name: str, content: bytes, facts: ImageFacts, effort: Effort, target: Target, limit_pixels: int
 ) -> MadeAlternate | None:
     made = [_lossy(name, content, facts, effort, target)] if target != "exact" else []
-    if name == "webp":  # an exact AVIF is larger than an exact WebP as a rule
-        exact = webp_exact(content, effort=effort, limit_pixels=limit_pixels)
+    if name in _EXACT_ENCODERS:
+        exact = _EXACT_ENCODERS[name](content, effort=effort, limit_pixels=limit_pixels)
         made.append(None if exact is None else MadeAlternate(name, exact, f"{len(exact):,} bytes, pixels identical"))
     return min((one for one in made if one is not None), key=lambda one: len(one.content), default=None)
 
 
 def _lossy(name: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> MadeAlternate | None:
-    found = lossy(content, facts, effort, target, _TYPES[name])
+    found = lossy(content, facts, effort, target, ENCODERS[name])
     if isinstance(found, Refusal) or found.content is None or found.best is None:
         return None
     reason = f"{len(found.content):,} bytes, score {found.best.score:.4f} at quality {found.best.quality}"
@@ -143,3 +144,7 @@ def _webp_mode(image: Image.Image) -> str:
 def _shows(encoded: bytes, pixels: Image.Image) -> bool:
     with open_image(encoded) as decoded:
         return decoded.convert(pixels.mode).tobytes() == pixels.tobytes()
+
+
+# Formats that are worth an exact encoding: an exact AVIF is larger than an exact WebP as a rule
+_EXACT_ENCODERS: dict[str, Callable[..., bytes | None]] = {"webp": webp_exact}

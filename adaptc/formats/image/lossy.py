@@ -16,11 +16,14 @@ from adaptc.formats.image.refusal import Refusal, broken, left
 from adaptc.formats.image.score import ssim
 from adaptc.formats.image.vips import load, vips
 
+# Encodes a libvips image of sRGB pixels with an effort and a quality of 0 to 100
+Encoder = Callable[[Any, Effort, int], bytes]
+
 
 def lossy(
-    content: bytes, facts: ImageFacts, effort: Effort, target: float, media_type: str | None = None
+    content: bytes, facts: ImageFacts, effort: Effort, target: float, encoder: Encoder | None = None
 ) -> Search | Refusal:
-    """Return the smallest encoding that scores at least ``target``, of the same media type or of ``media_type``.
+    """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
 
     The reference of the score is the original as a browser shows it: turned upright, in sRGB, 8 bits a
     sample.
@@ -31,7 +34,7 @@ def lossy(
     try:
         shown = upright_srgb(content)
         reference = samples(shown)
-        encode = partial(ENCODERS[media_type or facts.media_type], shown, effort)
+        encode = partial(encoder or ENCODERS[facts.media_type], shown, effort)
         return search_quality(encode, lambda made: ssim(reference, samples(load(made))), target)
     except vips().Error as problem:
         return broken(facts.media_type, problem)
@@ -67,7 +70,7 @@ def _reason_to_leave(content: bytes, facts: ImageFacts) -> Refusal | None:
     return jpeg_refusal(content)
 
 
-def _encode_jpeg(image: Any, effort: Effort, quality: int) -> bytes:
+def encode_jpeg(image: Any, effort: Effort, quality: int) -> bytes:
     """mozjpeg's tables and trellis: 14 % smaller than libjpeg at equal quality; no trellis when fast."""
     slow = effort != "fast"
     options = {"optimize_coding": True, "interlace": True, "quant_table": 3, "keep": "none"}
@@ -75,18 +78,18 @@ def _encode_jpeg(image: Any, effort: Effort, quality: int) -> bytes:
     return bytes(image.jpegsave_buffer(Q=quality, **options, **trellis))
 
 
-def _encode_png(image: Any, effort: Effort, quality: int) -> bytes:
+def encode_png(image: Any, effort: Effort, quality: int) -> bytes:
     """At most 256 colours by imagequant, dithered, and written as small as the effort allows."""
     palette = bytes(image.pngsave_buffer(palette=True, Q=quality, dither=1.0, effort=7, keep="none"))
     smaller = exact_png(palette, "fast" if effort == "fast" else "default")
     return palette if isinstance(smaller, Refusal) else min(palette, smaller, key=len)
 
 
-def _encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
+def encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
     return bytes(image.webpsave_buffer(Q=quality, effort=_WEBP_EFFORTS[effort], smart_subsample=True, keep="none"))
 
 
-def _encode_avif(image: Any, effort: Effort, quality: int) -> bytes:
+def encode_avif(image: Any, effort: Effort, quality: int) -> bytes:
     """AV1 in 8 bits; libheif halves the colour planes below quality 90."""
     options = {"compression": "av1", "bitdepth": 8, "effort": _AVIF_EFFORTS[effort], "keep": "none"}
     return bytes(image.heifsave_buffer(Q=quality, **options))
@@ -94,11 +97,9 @@ def _encode_avif(image: Any, effort: Effort, quality: int) -> bytes:
 
 _AVIF_EFFORTS: dict[Effort, int] = {"fast": 1, "default": 4, "max": 7}
 _WEBP_EFFORTS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
-ENCODERS: dict[str, Callable[[Any, Effort, int], bytes]] = {
-    media.JPEG: _encode_jpeg,
-    media.PNG: _encode_png,
-    media.WEBP: _encode_webp,
-    media.AVIF: _encode_avif,
-}
 # What is encoded anew under its own name: an AVIF is not, since its source is mostly an image that nobody has here
-LOSSY_TYPES = frozenset({media.JPEG, media.PNG, media.WEBP})
+ENCODERS: dict[str, Encoder] = {
+    media.JPEG: encode_jpeg,
+    media.PNG: encode_png,
+    media.WEBP: encode_webp,
+}

@@ -10,7 +10,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.formats.image.decode import jpeg_damage, same_pixels
 from adaptc.formats.image.exact import Effort, exact_jpeg, exact_png, same_colour_chunks, same_jpeg_colours
-from adaptc.formats.image.lossy import LOSSY_TYPES, lossy
+from adaptc.formats.image.lossy import ENCODERS, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.formats.image.refusal import Refusal
 
@@ -46,7 +46,7 @@ def recompress(
     ``target`` "exact" asks for the same pixels in a browser; a number in [0, 1] for at least that score (see
     ``score``). ``media_type`` is what the name says: an image that holds another format is left.
     """
-    if media_type not in (_EXACT if target == "exact" else LOSSY_TYPES):
+    if media_type not in (_EXACT if target == "exact" else ENCODERS):
         return Recompressed(None, f"{media_type} is not recompressed")
     facts = probe(content, limit_pixels)
     if isinstance(facts, Refusal):

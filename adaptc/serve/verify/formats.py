@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adaptc.core.model import is_negotiable
+from adaptc.core.model import MEDIA_TYPES, is_negotiable
 from adaptc.serve.verify.judge import Case
 from adaptc.serve.verify.matrix import BEST, PART, Scene, headers_of
 from adaptc.serve.verify.negotiation import ORIGINAL
 from adaptc.serve.verify.targets import Target
 from adaptc.serve.verify.wire import Request
 
+_TYPES = tuple(MEDIA_TYPES.values())
+_FIRST, _LAST = _TYPES[0], _TYPES[-1]
 # What a client may say of image formats; ``image/*`` names none.
 TYPES: tuple[str | None, ...] = (
     None,
-    "image/avif,image/webp,image/apng,*/*;q=0.8",
-    "image/webp,*/*",
-    "IMAGE/WEBP;q=0.5",
-    "image/avif;q=0, image/webp",
-    "image/png, image/avif ; q=0.001, image/webp;q=0.000",
-    "image/avif;q=0,image/webp;q=0.0",
+    f"{','.join(_TYPES)},image/apng,*/*;q=0.8",
+    f"{_LAST},*/*",
+    f"{_LAST.upper()};q=0.5",
+    f"{_FIRST};q=0, {_LAST}",
+    f"image/png, {_FIRST} ; q=0.001, {_LAST};q=0.000",
+    f"{';q=0,'.join(_TYPES)};q=0.0",
     "image/*,*/*",
-    "image/avif-x, ximage/webp",
+    f"{_FIRST}-x, x{_LAST}",
 )
 
 

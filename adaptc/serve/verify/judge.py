@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.model import is_negotiable
-from adaptc.formats.codings import Coding, CodingError, decode
+from adaptc.core.model import MEDIA_TYPES, TOKENS, is_negotiable
+from adaptc.formats.codings import CodingError, decode
 from adaptc.serve.policy import Policy
-from adaptc.serve.verify.negotiation import ORIGINAL, TOKENS, TYPES, Version
+from adaptc.serve.verify.negotiation import ORIGINAL, Version
 from adaptc.serve.verify.wire import Request, Response
 
 # What the site itself may say, and must go on saying when a level is sent.
@@ -208,7 +208,7 @@ class Judge:
         for name in KEPT_HEADERS if before is not None else ():
             old, new = before.headers.get(name, ""), response.header(name)  # type: ignore[union-attr]
             if name == "content-type":
-                old = TYPES.get(version.coding, old)
+                old = MEDIA_TYPES.get(version.coding, old)
             if old != new:
                 yield wrong_header(case, name.title(), new, old or NONE)
 
@@ -290,9 +290,8 @@ def digest(body: bytes) -> str:
 
 def _decoded(body: bytes, coding: str) -> bytes:
     """Return a body without its coding; empty where it is not in that coding."""
-    codings: dict[str, Coding] = {"gz": "gz", "br": "br", "zst": "zst"}
     try:
-        return decode(body, codings[coding], None)
+        return decode(body, coding, None)
     except CodingError:
         return b""
 

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, is_negotiable, name_in_tree
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, TOKENS, is_negotiable, name_in_tree
 from adaptc.report.catalogue import BuiltResource
 from adaptc.serve.verify.judge import Case
 from adaptc.serve.verify.matrix import BEST, Scene, headers_of
-from adaptc.serve.verify.negotiation import TOKENS
 from adaptc.serve.verify.targets import Target
 from adaptc.serve.verify.wire import Request
 
 SAMPLE, SAMPLE_IMAGES = 12, 3
-TYPES = "image/avif,image/webp,*/*"
+TYPES = ",".join([*MEDIA_TYPES.values(), "*/*"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Copy:
 
 
 # What is taken away, one after the other.
-STEPS = (("br", "avif"), (*CODINGS, *FORMATS), (*CODINGS, *FORMATS, IDENTITY))
+STEPS = ((CODINGS[0], FORMATS[0]), (*CODINGS, *FORMATS), (*CODINGS, *FORMATS, IDENTITY))
 
 
 def _pairs(resource: BuiltResource) -> Iterator[tuple[str, str]]:

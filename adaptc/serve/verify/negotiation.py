@@ -1,7 +1,7 @@
 """Which representation an answer must be: the policy of ``adaptc emit`` worked out from the manifest.
 
-It is worked out anew here, from RFC 9110 and the manifest, and shares no pattern with the templates: a fault in them
-shall not be their own measure.
+It is worked out anew here, from RFC 9110 and the manifest, and shares no pattern with the templates, only the tokens
+and media types: a fault in the templates shall not be their own measure.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from adaptc.core.model import FORMATS, IDENTITY
+from adaptc.core.model import FORMATS, IDENTITY, MEDIA_TYPES, TOKENS
 from adaptc.report.catalogue import BuiltResource
 
 ORIGINAL = "original"  # the docroot's file
 OFF = "off"  # the tree of a client that gets originals
-TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
-TYPES = {"avif": "image/avif", "webp": "image/webp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def expected(
     """
     there = _of_level(resource, tree) if tree != OFF else {}
     types = dict(_weights(accept or ""))
-    in_format = next((there[one] for one in FORMATS if one in there and types.get(TYPES[one], 0) > 0), None)
+    in_format = next((there[one] for one in FORMATS if one in there and types.get(MEDIA_TYPES[one], 0) > 0), None)
     if in_format is not None:
         return (in_format,)
     said = read_accept_encoding(header)

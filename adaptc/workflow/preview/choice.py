@@ -8,13 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.core import media
 from adaptc.core.fs import DiskTree
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, name_in_tree
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, OWN_DIRECTORY, TOKENS, name_in_tree
 from adaptc.workflow.preview.panes import AUTOMATIC, ORIGINAL, Pane
-
-_TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
-_TYPES = {"avif": media.AVIF, "webp": media.WEBP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +92,14 @@ def _wanted(coding: str, accept_encoding: str) -> tuple[str, ...]:
 def _formats(accept: str) -> tuple[str, ...]:
     """Return the image formats that an Accept header names (RFC 9110, section 12.5.1), as servers are told."""
     weights = dict(_weights(accept))
-    return tuple(one for one in FORMATS if weights.get(_TYPES[one], 0.0) > 0)
+    return tuple(one for one in FORMATS if weights.get(MEDIA_TYPES[one], 0.0) > 0)
 
 
 def acceptable(accept_encoding: str) -> frozenset[str]:
     """Return the codings that an Accept-Encoding header takes (RFC 9110, section 12.5.3), by directory name."""
     weights = dict(_weights(accept_encoding))
     rest = weights.get("*", 0.0)
-    return frozenset(name for name, token in _TOKENS.items() if weights.get(token, rest) > 0)
+    return frozenset(name for name, token in TOKENS.items() if weights.get(token, rest) > 0)
 
 
 def _weights(header: str) -> Iterator[tuple[str, float]]:

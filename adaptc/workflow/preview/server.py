@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError, printable
-from adaptc.core.model import FORMATS
+from adaptc.core.model import FORMATS, TOKENS
 from adaptc.core.urls import SiteAddress, quote_path, unquote_path
 from adaptc.report.catalogue import Catalogue, read_catalogue
 from adaptc.site.directory import Selection
@@ -25,7 +25,6 @@ from adaptc.workflow.preview.choice import Chosen, Shelf
 from adaptc.workflow.preview.counts import Board, Request, opens_page, record
 from adaptc.workflow.preview.panes import Pane, is_own_host, pane_of
 
-_TOKENS = {"br": "br", "zst": "zstd", "gz": "gzip"}
 _ASSETS = {"/": "preview.html", "/preview.css": "preview.css", "/preview.js": "preview.js"}
 _HEARTBEAT = 15.0  # seconds; a watcher who went is noticed when something is written to him
 _CALM = 0.1  # seconds between two events, so that a page of a thousand images does not send a thousand
@@ -180,7 +179,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         board.add(pane.side, Request(shown, 200, chosen.level, chosen.coding, chosen.size, chosen.plain_size))
         with chosen.file.open("rb") as file:
             shown_as = chosen.file if chosen.coding in FORMATS else chosen.plain
-            self._head(200, _media_type(shown_as), chosen.size, _TOKENS.get(chosen.coding))
+            self._head(200, _media_type(shown_as), chosen.size, TOKENS.get(chosen.coding))
             if self.command != "HEAD":
                 shutil.copyfileobj(file, self.wfile)
         return None
