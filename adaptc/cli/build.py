@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.core.diagnostics import UsageError, printable
 
@@ -30,8 +30,10 @@ class _Build(click.Command):
     """Lets ``--screenshots`` stand without a number, and never takes what follows for one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = [f"{one}={DEFAULT_SCREENSHOTS}" if one == "--screenshots" else one for one in args]
-        return super().parse_args(ctx, given)
+        arguments = [
+            f"{argument}={DEFAULT_SCREENSHOTS}" if argument == "--screenshots" else argument for argument in args
+        ]
+        return super().parse_args(ctx, arguments)
 
 
 @command("build", cls=_Build)
@@ -45,7 +47,7 @@ class _Build(click.Command):
 @click.option("--explain", is_flag=True, help="Say why each file is built.")
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
-    frame: Frame,
+    invocation: Invocation,
     screenshots: int | None,
     explain: bool,
     dry_run: bool,
@@ -54,15 +56,15 @@ def build(
     """Build the levels of the site in DOCROOT.
 
     The trees go to opt/LEVEL/CODING/..., with opt/manifest.json for programs and opt/report.html for people.
-    Only what is new or stale is built; DOCROOT is never written to. It may be the URL of a site, which is crawled
+    Only new and outdated files are built; DOCROOT is never written to. It may be the URL of a site, which is crawled
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    asked, shown = overrides(site), _Shown(screenshots or 0, explain)
+    settings, shown = overrides(site), _Shown(screenshots or 0, explain)
     if _is_fetched(site["docroot"]):
-        del asked["docroot"]
-        return _build_fetched(frame, site["docroot"], asked, shown, dry_run)
-    config = with_mirror(frame.load(asked))
-    return _dry_run(frame, config) if dry_run else _build(frame, config, shown)
+        del settings["docroot"]
+        return _build_fetched(invocation, site["docroot"], settings, shown, dry_run)
+    config = with_mirror(invocation.load(settings))
+    return _dry_run(invocation, config) if dry_run else _build(invocation, config, shown)
 
 
 def _is_fetched(source: str | None) -> bool:
@@ -74,12 +76,12 @@ def _is_url(source: str) -> bool:
     return source.lower().startswith(("http://", "https://"))
 
 
-def _fetch(frame: Frame, source: str, output: Path) -> CrawlResult:
+def _fetch(invocation: Invocation, source: str, output: Path) -> CrawlResult:
     """Crawl a URL, or unpack a WARC file, below the output's private directory."""
     from adaptc.config.config import MIRRORS
     from adaptc.crawl.site import crawl_site, mirror_name, unpack_warc
 
-    with stoppable() as is_stopped, watching_crawl(frame) as watch:
+    with stoppable() as is_stopped, watching_crawl(invocation) as watch:
         if _is_url(source):
             return crawl_site(source, output / MIRRORS / mirror_name(source), is_stopped=is_stopped, watch=watch)
         mirror = output / MIRRORS / mirror_name(str(Path(source).resolve()))
@@ -88,72 +90,74 @@ def _fetch(frame: Frame, source: str, output: Path) -> CrawlResult:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What a build shows beside its summary; ``crawl`` is what brought the site."""
+    """What a build shows in addition to its summary; ``crawl`` is the crawl that fetched the site."""
 
     screenshots: int
     explain: bool
     crawl: CrawlResult | None = None
 
 
-def _build_fetched(frame: Frame, source: str, asked: dict[str, Any], shown: _Shown, dry_run: bool) -> ExitCode:
+def _build_fetched(
+    invocation: Invocation, source: str, settings: dict[str, Any], shown: _Shown, dry_run: bool
+) -> ExitCode:
     from adaptc.workflow.api import refuse_strangers
 
-    config = frame.load(asked)
+    config = invocation.load(settings)
     if dry_run:
         raise UsageError(f"--dry-run writes nothing, so that {source} cannot be crawled: name a directory")
     refuse_strangers(config, config.output)
-    crawl = _fetch(frame, source, config.output)
-    if frame.format == "text":
-        print_text(crawl_summary(crawl), frame)
+    crawl = _fetch(invocation, source, config.output)
+    if invocation.format == "text":
+        print_text(crawl_summary(crawl), invocation)
     if not crawl.stored:
-        print_diagnostics(crawl.diagnostics, frame)
+        print_diagnostics(crawl.diagnostics, invocation)
         return crawl_code(crawl)
-    config = with_mirror(frame.load({**asked, "docroot": crawl.output}))
-    return _build(frame, config, replace(shown, crawl=crawl))
+    config = with_mirror(invocation.load({**settings, "docroot": crawl.output}))
+    return _build(invocation, config, replace(shown, crawl=crawl))
 
 
-def _build(frame: Frame, config: Config, shown: _Shown) -> ExitCode:
+def _build(invocation: Invocation, config: Config, shown: _Shown) -> ExitCode:
     from adaptc.cli.progress import watching
     from adaptc.workflow.api import build as run
 
-    with watching(frame) as progress:
+    with watching(invocation) as progress:
         result = run(config, progress, shown.screenshots)
     met = shown.crawl.diagnostics if shown.crawl is not None else ()
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json(_record(result, shown.crawl))
         return exit_code((*met, *result.diagnostics))
     if shown.explain:
-        _explain(frame, result.built)
-    print_diagnostics((*met, *result.diagnostics), frame)
-    _show(frame, result, config)
+        _explain(invocation, result.built)
+    print_diagnostics((*met, *result.diagnostics), invocation)
+    _show(invocation, result, config)
     return exit_code((*met, *result.diagnostics))
 
 
-def _show(frame: Frame, result: BuildResult, config: Config) -> None:
+def _show(invocation: Invocation, result: BuildResult, config: Config) -> None:
     from adaptc.report.summary import render_summary
 
     width = shutil.get_terminal_size((100, 24)).columns
-    colored = frame.is_colored(sys.stdout)
+    colored = invocation.is_colored(sys.stdout)
     worked = result.built or result.removed
-    print_text(f"built {len(result.built):,}, removed {result.removed:,}" if worked else "up to date", frame)
-    print_text(render_summary(result.figures, width, colored, str(config.output)), frame)
+    print_text(f"built {len(result.built):,}, removed {result.removed:,}" if worked else "up to date", invocation)
+    print_text(render_summary(result.figures, width, colored, str(config.output)), invocation)
 
 
-def _dry_run(frame: Frame, config: Config) -> ExitCode:
+def _dry_run(invocation: Invocation, config: Config) -> ExitCode:
     from adaptc.workflow.api import plan
 
     planned = plan(config)
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json(_plan_record(planned))
     else:
-        _explain(frame, planned.reasons)
-        print_text(f"would build {len(planned.reasons):,}, remove {planned.removed:,}; nothing was written", frame)
+        _explain(invocation, planned.reasons)
+        print_text(f"would build {len(planned.reasons):,}, remove {planned.removed:,}; nothing was written", invocation)
     return exit_code(planned.diagnostics)
 
 
-def _explain(frame: Frame, reasons: dict[tuple[str, str], Reason]) -> None:
+def _explain(invocation: Invocation, reasons: dict[tuple[str, str], Reason]) -> None:
     for (level, path), reason in reasons.items():
-        print_text(f"{level}/{printable(path)}: {reason}", frame)
+        print_text(f"{level}/{printable(path)}: {reason}", invocation)
 
 
 def _reason_records(reasons: dict[tuple[str, str], Reason]) -> list[dict[str, str]]:
@@ -178,6 +182,6 @@ def _record(result: BuildResult, crawl: CrawlResult | None) -> dict[str, Any]:
         "built": _reason_records(result.built),
         "removed": result.removed,
         "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics", "screenshots")},
-        "diagnostics": [diagnostic_record(one) for one in (*(crawl.diagnostics if crawl else ()), *result.diagnostics)],
+        "diagnostics": diagnostic_records((*(crawl.diagnostics if crawl else ()), *result.diagnostics)),
         **({"crawl": crawl_record(crawl)} if crawl is not None else {}),
     }

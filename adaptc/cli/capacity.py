@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adaptc.cli.frame import Frame, command
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -36,7 +36,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option("--line", type=_POSITIVE, metavar="MBIT", help="Megabits a second of the access line.")
 @click.option("--clients", is_flag=True, help="Say what actions on pages saved clients in the paper.")
 def capacity(
-    frame: Frame,
+    invocation: Invocation,
     output: Path | None,
     given: tuple[str, ...],
     request_ms: float | None,
@@ -57,7 +57,7 @@ def capacity(
     from adaptc.serve.capacity.manifest_ladder import ladder_of
 
     overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
-    config = frame.load(overrides)
+    config = invocation.load(overrides)
     ladder = [_given(one) for one in given] or _built(config, ladder_of)
     cost = _cost(config, rejection_ms)
     record = _record(ladder, cost, bound)
@@ -65,10 +65,10 @@ def capacity(
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
     if clients:
         record["clients"] = _clients_record(None if given else config)
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json(record)
     else:
-        print_text(_text(record), frame)
+        print_text(_text(record), invocation)
 
 
 def _cost(config: Config, rejection_ms: float) -> Cost:
@@ -95,14 +95,14 @@ def _built(config: Config, read: Callable[[Mapping[str, Any]], T]) -> T:
     """Return what ``read`` finds in the manifest of the output. Raises ``UsageError`` when that is nothing."""
     path = config.output / "manifest.json"
     try:
-        found = read(json.loads(path.read_bytes()))
+        result = read(json.loads(path.read_bytes()))
     except FileNotFoundError:
         raise UsageError(f"there is no {path}: build the site first, or give levels with --level") from None
     except (ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path} is not a manifest of this version of adaptc: {error}") from None
-    if not found:
+    if not result:
         raise UsageError(f"{path} has no pages")
-    return found
+    return result
 
 
 def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
@@ -113,18 +113,18 @@ def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
         "kilobyte_ms": round(cost.kilobyte * 1000, 6),
         "rejection_ms": round(cost.rejection * 1000, 6),
         "bound": bound,
-        "levels": [_level_record(one) for one in capacities(ladder, cost, bound)],
+        "levels": [_level_record(level) for level in capacities(ladder, cost, bound)],
     }
 
 
-def _level_record(found: RungCapacity) -> dict[str, Any]:
+def _level_record(capacity: RungCapacity) -> dict[str, Any]:
     return {
-        "level": found.rung.name,
-        "requests": round(found.rung.requests, 3),
-        "kilobytes": round(found.rung.kilobytes, 3),
-        "page_ms": round(found.page_cost * 1000, 4),
-        "pages_per_second": round(found.page_rate, 3),
-        "factor": round(found.factor, 4),
+        "level": capacity.rung.name,
+        "requests": round(capacity.rung.requests, 3),
+        "kilobytes": round(capacity.rung.kilobytes, 3),
+        "page_ms": round(capacity.page_cost * 1000, 4),
+        "pages_per_second": round(capacity.page_rate, 3),
+        "factor": round(capacity.factor, 4),
     }
 
 
@@ -143,13 +143,13 @@ def _load_record(
     }
 
 
-def _delay_record(rung: Rung, found: Delays) -> dict[str, Any]:
+def _delay_record(rung: Rung, delay: Delays) -> dict[str, Any]:
     return {
         "level": rung.name,
-        "utilization": round(found.utilization, 4),
-        "turned_away": round(found.blocked, 6),
-        "server_ms": round(found.server * 1000, 3),
-        "line_ms": None if found.line is None else round(found.line * 1000, 3),
+        "utilization": round(delay.utilization, 4),
+        "turned_away": round(delay.blocked, 6),
+        "server_ms": round(delay.server * 1000, 3),
+        "line_ms": None if delay.line is None else round(delay.line * 1000, 3),
     }
 
 
@@ -167,7 +167,8 @@ def _clients_record(config: Config | None) -> dict[str, Any]:
     from adaptc.serve.capacity.page_time import ACTIONS, SAVINGS
 
     pairs = {
-        name: {"seconds": one.base, **dict(zip(ACTIONS, one.percent, strict=True))} for name, one in SAVINGS.items()
+        name: {"seconds": saving.base, **dict(zip(ACTIONS, saving.percent, strict=True))}
+        for name, saving in SAVINGS.items()
     }
     if config is None:
         return {"saved_percent": pairs}
@@ -183,8 +184,8 @@ def _text(record: dict[str, Any]) -> str:
     head = ["level", "requests", "kB", "ms a page", f"pages/s at {record['bound']:g}", "factor"]
     keys = ("requests", "kilobytes", "page_ms", "pages_per_second", "factor")
     formats = ("{:.1f}", "{:,.1f}", "{:.2f}", "{:,.1f}", "{:.2f}")
-    rows = [[one["level"], *(form.format(one[key]) for form, key in zip(formats, keys, strict=True))]
-            for one in record["levels"]]  # fmt: skip
+    rows = [[level["level"], *(form.format(level[key]) for form, key in zip(formats, keys, strict=True))]
+            for level in record["levels"]]  # fmt: skip
     lines = [table([head, *rows], right=range(1, 6))]
     if "load" in record:
         lines += ["", *_load_text(record["load"])]
@@ -195,8 +196,8 @@ def _text(record: dict[str, Any]) -> str:
 
 def _load_text(load: dict[str, Any]) -> list[str]:
     head = ["level", "busy", "turned away", "ms at the server", "ms on the line"]
-    rows = [[one["level"], f"{one['utilization']:.2f}", f"{one['turned_away']:.1%}", f"{one['server_ms']:.2f}",
-             "-" if one["line_ms"] is None else f"{one['line_ms']:.2f}"] for one in load["levels"]]  # fmt: skip
+    rows = [[level["level"], f"{level['utilization']:.2f}", f"{level['turned_away']:.1%}", f"{level['server_ms']:.2f}",
+             "-" if level["line_ms"] is None else f"{level['line_ms']:.2f}"] for level in load["levels"]]  # fmt: skip
     shares = ", ".join(f"{share:.0%} {name}" for name, share in load["mixture"].items())
     return [
         f"at {load['pages_per_second']:g} pages a second, a request:",
@@ -208,14 +209,14 @@ def _load_text(load: dict[str, Any]) -> list[str]:
 def _clients_text(clients: dict[str, Any]) -> list[str]:
     pairs = clients["saved_percent"]
     actions = list(next(iter(pairs.values())))
-    rows = [[name, *(f"{found[action]:g}" for action in actions)] for name, found in pairs.items()]
+    rows = [[name, *(f"{saving[action]:g}" for action in actions)] for name, saving in pairs.items()]
     head = ["client-server", "s a page", *actions[1:]]
     lines = [
         "percent of the time of a page that actions saved in the paper:",
         table([head, *rows], range(1, len(head))),
     ]
     if "pages" in clients:
-        rows = [[name, f"{one['percent']:g}", f"{one['paper']}"] for name, one in clients["pages"].items()]
+        rows = [[name, f"{share['percent']:g}", f"{share['paper']}"] for name, share in clients["pages"].items()]
         title = "pages by bucket (container bytes, embedded objects, their bytes), percent here and there:"
         lines += ["", title, table([["bucket", "here", "paper"], *rows], range(1, 3))]
     return lines

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, print_diagnostics, print_json, print_text, table
+from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 if TYPE_CHECKING:
@@ -47,20 +47,20 @@ class _Outcome:
 @click.option("--content", "mode", flag_value="content", default=True, help="Compare all contents.  [default]")
 @click.option("--fix", is_flag=True, help="Build what is needed, then check again.")
 @click.option("--baseline", type=_FILE, metavar="FILE", help="Compare pages with this older manifest.")
-def check(frame: Frame, mode: str, fix: bool, baseline: Path | None, **site: Any) -> ExitCode:
+def check(invocation: Invocation, mode: str, fix: bool, baseline: Path | None, **site: Any) -> ExitCode:
     """Say whether trees are fresh and within budgets.
 
     Compares DOCROOT, configuration and trees with what the last build noted, by content, so that it holds for a
     checkout or a copy where every file has another time. Nothing is written without --fix. Ends with 0 when all is
     well, and with 1 when it is not.
     """
-    config = with_mirror(frame.load(overrides(site)))
-    outcome = _checked(frame, config, mode == "content", fix, baseline)
-    _PRINTERS[frame.format](outcome, frame, config)
+    config = with_mirror(invocation.load(overrides(site)))
+    outcome = _checked(invocation, config, mode == "content", fix, baseline)
+    _PRINTERS[invocation.format](outcome, invocation, config)
     return ExitCode.DONE if outcome.is_well else ExitCode.WITH_ERRORS
 
 
-def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome:
+def _checked(invocation: Invocation, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome:
     from adaptc.cli.progress import watching
     from adaptc.workflow.check.check import check as run
     from adaptc.workflow.check.check import repair
@@ -68,7 +68,7 @@ def _checked(frame: Frame, config: Config, every_file: bool, fix: bool, baseline
     budgets = _budgets(config)
     verdict = run(config, every_file=every_file)
     if fix and verdict.findings:
-        with watching(frame) as progress:
+        with watching(invocation) as progress:
             repair(config, verdict, progress)
         verdict = run(config, every_file=every_file)
     return _weighed(config, verdict, budgets, baseline)
@@ -95,27 +95,32 @@ def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], base
 
     now = read_weights(config.output)
     rows = growth(read_weights(baseline), now) if baseline else []
-    found = [said for one in budgets if one.level in now for said in exceeded(one, now[one.level])]
-    found += [said for one in budgets for said in outgrown(one, rows)]
-    return _Outcome(verdict, tuple(found), tuple(rows))
+    diagnostics = [
+        diagnostic for budget in budgets if budget.level in now for diagnostic in exceeded(budget, now[budget.level])
+    ]
+    diagnostics += [diagnostic for budget in budgets for diagnostic in outgrown(budget, rows)]
+    return _Outcome(verdict, tuple(diagnostics), tuple(rows))
 
 
 # ---- what is printed
 
 
-def _print_text(outcome: _Outcome, frame: Frame, _config: Config) -> None:
-    print_diagnostics([*(one.diagnostic() for one in outcome.verdict.findings), *outcome.budgets], frame)
+def _print_text(outcome: _Outcome, invocation: Invocation, _config: Config) -> None:
+    print_diagnostics([*(finding.diagnostic() for finding in outcome.verdict.findings), *outcome.budgets], invocation)
     if outcome.growth:
-        print_text(_growth_table(outcome.growth), frame)
-    print_text(_level_table(outcome.verdict), frame)
-    print_text(_sentence(outcome), frame)
+        print_text(_growth_table(outcome.growth), invocation)
+    print_text(_level_table(outcome.verdict), invocation)
+    print_text(_sentence(outcome), invocation)
 
 
 def _level_table(verdict: Verdict) -> str:
     """Return how many files of each level are in which state."""
-    counts = Counter((one.level, one.status.value) for one in verdict.findings)
-    states = list(dict.fromkeys(one.status.value for one in verdict.findings))
-    levels = [*verdict.fresh, *dict.fromkeys(one.level for one in verdict.findings if one.level not in verdict.fresh)]
+    counts = Counter((finding.level, finding.status.value) for finding in verdict.findings)
+    states = list(dict.fromkeys(finding.status.value for finding in verdict.findings))
+    levels = [
+        *verdict.fresh,
+        *dict.fromkeys(finding.level for finding in verdict.findings if finding.level not in verdict.fresh),
+    ]
     rows = [["", "fresh", *states]]
     for level in levels:
         fresh = verdict.fresh.get(level or "", 0)
@@ -141,13 +146,13 @@ def _growth_table(rows: tuple[Growth, ...]) -> str:
 
 def _sentence(outcome: _Outcome) -> str:
     verdict = outcome.verdict
-    counts = Counter(one.status.value for one in verdict.findings)
+    counts = Counter(finding.status.value for finding in verdict.findings)
     parts = [f"{count:,} {name}" for name, count in counts.items()]
     trees = f"not fresh: {', '.join(parts)}" if parts else f"fresh: {verdict.files:,} files as they were built"
     return f"{trees}; {len(outcome.budgets):,} over budget" if outcome.budgets else trees
 
 
-def _print_json(outcome: _Outcome, _frame: Frame, _config: Config) -> None:
+def _print_json(outcome: _Outcome, _invocation: Invocation, _config: Config) -> None:
     import dataclasses
 
     verdict = outcome.verdict
@@ -157,8 +162,10 @@ def _print_json(outcome: _Outcome, _frame: Frame, _config: Config) -> None:
             "within_budgets": not outcome.budgets,
             "units": dict(verdict.fresh),
             "files": verdict.files,
-            "findings": [{**dataclasses.asdict(one), "status": one.status.value} for one in verdict.findings],
-            "budgets": [diagnostic_record(one) for one in outcome.budgets],
+            "findings": [
+                {**dataclasses.asdict(finding), "status": finding.status.value} for finding in verdict.findings
+            ],
+            "budgets": diagnostic_records(outcome.budgets),
             "growth": [{**dataclasses.asdict(row), "percent": _finite(row.percent)} for row in outcome.growth],
         }
     )
@@ -172,27 +179,29 @@ def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
     from adaptc.workflow.check.formats.problem import Problem, file_name
 
     docroot = config.docroot or Path()
-    for one in outcome.verdict.findings:
-        folder = config.output if one.file else docroot
-        yield Problem(one.diagnostic(), file_name(folder, one.place), one.level or "trees")
-    for said in outcome.budgets:
-        yield Problem(said, file_name(docroot, said.location.path) if said.location else None, "budgets")
+    for finding in outcome.verdict.findings:
+        folder = config.output if finding.file else docroot
+        yield Problem(finding.diagnostic(), file_name(folder, finding.place), finding.level or "trees")
+    for diagnostic in outcome.budgets:
+        yield Problem(
+            diagnostic, file_name(docroot, diagnostic.location.path) if diagnostic.location else None, "budgets"
+        )
 
 
-def _print_junit(outcome: _Outcome, _frame: Frame, config: Config) -> None:
+def _print_junit(outcome: _Outcome, _invocation: Invocation, config: Config) -> None:
     from adaptc.workflow.check.formats.junit import junit
 
     click.echo(junit(_problems(outcome, config), outcome.verdict.fresh))
 
 
-def _print_github(outcome: _Outcome, _frame: Frame, config: Config) -> None:
+def _print_github(outcome: _Outcome, _invocation: Invocation, config: Config) -> None:
     from adaptc.workflow.check.formats.github import workflow_commands
 
     for line in workflow_commands(_problems(outcome, config), _sentence(outcome)):
         click.echo(line)
 
 
-def _print_sarif(outcome: _Outcome, _frame: Frame, config: Config) -> None:
+def _print_sarif(outcome: _Outcome, _invocation: Invocation, config: Config) -> None:
     from adaptc.workflow.check.formats.sarif import sarif
 
     click.echo(sarif(_problems(outcome, config)))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import daemon_options, existing_output, owned, say, serve_metrics, settings_table
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -28,7 +28,7 @@ _LOG = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--log-format", metavar="FORMAT", help="The format of the logs.  [default: common or combined]")
 @click.option("--replay", is_flag=True, help="Read the logs to their end, print a table of the classes and end.")
 def classify(
-    frame: Frame,
+    invocation: Invocation,
     logs: tuple[Path, ...],
     output: Path | None,
     given: tuple[str, ...],
@@ -46,47 +46,49 @@ def classify(
     from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
     from adaptc.daemons.settings import read_settings
 
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), given)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
     if not settings.logs:
         raise UsageError("name a LOG, or logs in [daemons.classify]")
     if replay:
-        return _replay(frame, settings)
-    return _run(frame, settings, existing_output(config), metrics, dry_run)
+        return _replay(invocation, settings)
+    return _run(invocation, settings, existing_output(config), metrics, dry_run)
 
 
-def _run(frame: Frame, settings: ClassifySettings, output: Path, metrics: int | None, dry_run: bool) -> ExitCode:
+def _run(
+    invocation: Invocation, settings: ClassifySettings, output: Path, metrics: int | None, dry_run: bool
+) -> ExitCode:
     from adaptc.daemons.classify.daemon import ClassifyDaemon
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
 
     run = None if dry_run else RunDirectory.of(output)
-    reporter = Reporter("classify", [run] if run else [], say(frame))
+    reporter = Reporter("classify", [run] if run else [], say(invocation))
     with owned(run, "classify", "classifies clients"):
         serve_metrics(reporter, metrics)
         drive(ClassifyDaemon(settings, reporter, run), settings.interval)
     return ExitCode.DONE
 
 
-def _replay(frame: Frame, settings: ClassifySettings) -> ExitCode:
+def _replay(invocation: Invocation, settings: ClassifySettings) -> ExitCode:
     from adaptc.daemons.classify.daemon import replay
     from adaptc.daemons.classify.history import read_history
     from adaptc.formats.accesslog.parser import compile_format
 
     skipped = [0]
-    found = read_history(settings.logs, compile_format(settings.log_format), frozenset(settings.unacted), skipped)
+    history = read_history(settings.logs, compile_format(settings.log_format), frozenset(settings.unacted), skipped)
     classifier = settings.classifier()
-    shares = replay(classifier, found)
+    shares = replay(classifier, history)
     believed = {name: client.estimate for name, client in classifier.clients.items()}
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json({"skipped": skipped[0], "clients": [
             {"client": client, **_counts(counts), "class": now.believed if (now := believed.get(client)) else None}
             for client, counts in shares.items()
         ]})  # fmt: skip
     else:
-        _print_shares(frame, shares, skipped[0])
+        _print_shares(invocation, shares, skipped[0])
     return ExitCode.DONE
 
 
@@ -96,12 +98,12 @@ def _counts(counts: Counter[str]) -> dict[str, int]:
     return {name: counts[name] for name in CLASSES}
 
 
-def _print_shares(frame: Frame, shares: Mapping[str, Counter[str]], skipped: int) -> None:
+def _print_shares(invocation: Invocation, shares: Mapping[str, Counter[str]], skipped: int) -> None:
     """Print the table with the busiest clients first, in percent of their pages."""
     rows = [["client", "pages", "poor", "normal", "rich"]]
     for client, counts in sorted(shares.items(), key=lambda item: (-item[1].total(), item[0])):
         percent = [f"{count / counts.total():.0%}" if count else "-" for count in _counts(counts).values()]
         rows.append([client, f"{counts.total():,}", *percent])
-    print_text(table(rows, right=range(1, 5)), frame)
+    print_text(table(rows, right=range(1, 5)), invocation)
     if skipped:
-        say(frame)(f"{skipped:,} lines were not in the format and were skipped")
+        say(invocation)(f"{skipped:,} lines were not in the format and were skipped")

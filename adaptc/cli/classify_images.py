@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.frame import Frame, command
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError, printable
 
@@ -31,7 +31,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--level", metavar="NAME", help="Obey the adaptation tags of this level, too.")
 @click.option("--rules", "own_rules", type=_FILE, metavar="FILE", help="Rules over those that ship.")
 def classify_images(
-    frame: Frame, docroot: Path | None, globs: tuple[str, ...], level: str | None, own_rules: Path | None
+    invocation: Invocation, docroot: Path | None, globs: tuple[str, ...], level: str | None, own_rules: Path | None
 ) -> None:
     """Say what each image of the pages is for, and why.
 
@@ -40,18 +40,18 @@ def classify_images(
     """
     from adaptc.site.load import load_site
 
-    config = frame.load({"docroot": docroot})
+    config = invocation.load({"docroot": docroot})
     rules = _rules(config, own_rules)
     tree, site = load_site(config)
-    found = _found(tree, site, rules, globs, level)
+    uses = _image_uses(tree, site, rules, globs, level)
     name = site_name(config)
-    if frame.format == "jsonl":
-        for use in found:
+    if invocation.format == "jsonl":
+        for use in uses:
             click.echo(json.dumps(record(name, use), ensure_ascii=True))
-    elif frame.format == "json":
-        print_json([record(name, use) for use in found])
+    elif invocation.format == "json":
+        print_json([record(name, use) for use in uses])
     else:
-        _print_pages(found, frame)
+        _print_pages(uses, invocation)
 
 
 def _rules(config: Config, path: Path | None) -> DecorationRules:
@@ -60,7 +60,7 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
     return configured_rules(config, path).rules
 
 
-def _found(
+def _image_uses(
     tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], level: str | None
 ) -> Iterator[ImageUse]:
     from adaptc.compile.analyse.decorations import classify_site, site_pages
@@ -92,8 +92,8 @@ def record(site: str, use: ImageUse) -> dict[str, Any]:
     }
 
 
-def _print_pages(found: Iterable[ImageUse], frame: Frame) -> None:
-    for page, uses in groupby(found, key=lambda use: use.page):
+def _print_pages(images: Iterable[ImageUse], invocation: Invocation) -> None:
+    for page, uses in groupby(images, key=lambda use: use.page):
         rows = [[use.label.value, f"{use.score:+g}", use.ref.strip(), "; ".join(use.reasons)] for use in uses]
         lines = table(rows, right=(1,)).splitlines()
-        print_text("\n".join([printable(page), *(f"  {line}" for line in lines)]), frame)
+        print_text("\n".join([printable(page), *(f"  {line}" for line in lines)]), invocation)

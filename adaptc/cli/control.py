@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import (
     FILE,
     cpu_source,
@@ -21,7 +22,6 @@ from adaptc.cli.daemon import (
     settings_table,
 )
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -44,7 +44,7 @@ _LOG = click.Path(dir_okay=False, path_type=Path)
 @click.option("--record", type=FILE, metavar="FILE", help="Append the load of every sample to FILE.")
 @click.option("--replay", type=FILE, metavar="FILE", help="Control the loads of FILE, print m after each and end.")
 def control(
-    frame: Frame,
+    invocation: Invocation,
     logs: tuple[Path, ...],
     output: Path | None,
     given: tuple[str, ...],
@@ -63,15 +63,15 @@ def control(
     from adaptc.daemons.control.settings import machine_of, read_control
     from adaptc.serve.capacity.utilization import Cost
 
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     settings, sites = read_control(settings_table(config, "control"), given)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
     sites = sites or _only_site(config, settings, replay)
     cost = Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000)
     machine = machine_of(settings, sites, cost)
     if replay:
-        return _replay(frame, machine, replay)
-    return _run(frame, settings, machine, sites, metrics, dry_run, record)
+        return _replay(invocation, machine, replay)
+    return _run(invocation, settings, machine, sites, metrics, dry_run, record)
 
 
 def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -> dict[str, SiteSettings]:
@@ -83,7 +83,7 @@ def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -
 
 
 def _run(
-    frame: Frame,
+    invocation: Invocation,
     settings: ControlSettings,
     machine: Machine,
     sites: Mapping[str, SiteSettings],
@@ -98,7 +98,7 @@ def _run(
 
     places = _places(settings, sites, dry_run)
     runs = [place.run for place in places.values() if place.run]
-    reporter = Reporter("control", runs, say(frame))
+    reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
         _own(stack, runs)
         serve_metrics(reporter, metrics)
@@ -132,19 +132,22 @@ def _own(stack: ExitStack, runs: list[RunDirectory]) -> None:
         stack.enter_context(owned(run, "mode", "sets the mode"))
 
 
-def _replay(frame: Frame, machine: Machine, trace: Path) -> ExitCode:
+def _replay(invocation: Invocation, machine: Machine, trace: Path) -> ExitCode:
     from adaptc.daemons.control.trace import read_loads, replay
 
     names = [site.name for site in machine.sites]
-    found = [
+    records = [
         {"at": sample.at, "site": site.name, "R": sample.sites[site.name].requests,
          "W": sample.sites[site.name].kilobytes, "U": (state.utilization or {})[site.name], "m": state.m(site)}
         for sample, state in replay(machine, read_loads(trace, names))
         for site in machine.sites
     ]  # fmt: skip
-    if frame.format == "json":
-        print_json(found)
+    if invocation.format == "json":
+        print_json(records)
     else:
-        rows = [[f"{one['at']:.1f}", str(one["site"]), *(f"{one[key]:.4g}" for key in "RWUm")] for one in found]
-        print_text(table([["at", "site", *"RWUm"], *rows], right=(0, 2, 3, 4, 5)), frame)
+        rows = [
+            [f"{record['at']:.1f}", str(record["site"]), *(f"{record[key]:.4g}" for key in "RWUm")]
+            for record in records
+        ]
+        print_text(table([["at", "site", *"RWUm"], *rows], right=(0, 2, 3, 4, 5)), invocation)
     return ExitCode.DONE

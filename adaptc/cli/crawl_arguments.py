@@ -21,11 +21,11 @@ _MODES = frozenset({"unix", "windows", "nocontrol", "ascii", "lowercase", "upper
 
 def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOptions:
     """Return what the command line asks for. Raises ``UsageError``."""
-    urls = [one for one in arguments if one[:1] not in ("+", "-")] + _listed(given["input_file"])
+    urls = [argument for argument in arguments if argument[:1] not in ("+", "-")] + _listed(given["input_file"])
     if not urls:
         raise UsageError("name a URL to crawl")
     _check_companions(given, urls)
-    rules = (*given["filter"], *(one for one in arguments if one[:1] in ("+", "-")))
+    rules = (*given["filter"], *(argument for argument in arguments if argument[:1] in ("+", "-")))
     return CrawlOptions(
         tuple(urls),
         given["output"],
@@ -164,10 +164,10 @@ def _header(line: str, option: str) -> str:
 def _credentials(given: dict[str, Any], urls: list[str]) -> dict[str, tuple[str, str]]:
     """Return user and password by host: those in a URL, else those of the options, for the hosts of the URLs only."""
 
-    found = {}
+    credentials = {}
     for typed in urls:
         url = start_url(typed)
         own = credentials_in(typed)
         if url is not None and (own is not None or given["user"] is not None):
-            found[parts_of(url).host] = own or (given["user"], given["password"] or "")
-    return found
+            credentials[parts_of(url).host] = own or (given["user"], given["password"] or "")
+    return credentials

@@ -38,11 +38,11 @@ class Quantity(_ParamType):
             return float(value)
         if value in self.words:
             return self.words[value]
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", value.strip().lower())
-        if found is None or found[2] not in self.factors:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", value.strip().lower())
+        if match is None or match[2] not in self.factors:
             suffixes = ", ".join(filter(None, self.factors))
             self.fail(f"{value!r} is not a {self.name}: a number, perhaps with one of {suffixes}", param, ctx)
-        return float(found[1]) * self.factors[found[2]]
+        return float(match[1]) * self.factors[match[2]]
 
 
 class Names(_ParamType):
@@ -52,7 +52,7 @@ class Names(_ParamType):
 
     def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> tuple[str, ...]:
         """Return the names."""
-        return tuple(filter(None, (one.strip() for one in value.split(",")))) if isinstance(value, str) else value
+        return tuple(filter(None, (name.strip() for name in value.split(",")))) if isinstance(value, str) else value
 
 
 class Level(_ParamType):
@@ -166,7 +166,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("-t", "--tries", type=_COUNT, metavar="N", default=3, show_default=True, help="Attempts; 0: no bound."),
         _value("--waitretry", type=_TIME, metavar="TIME", default=10.0, help="The longest wait before trying again."),
         _flag("--retry-connrefused", help="Try again when a connection is refused."),
-        _value("--retry-on-http-error", type=_LIST, metavar="LIST", help="Statuses to try again, beside 429 and 503."),
+        _value("--retry-on-http-error", type=_LIST, metavar="LIST", help="Statuses to try again, as 429 and 503 are."),
         _value("-T", "--timeout", type=_TIME, metavar="TIME", help="Both of the following."),
         _value("--connect-timeout", type=_TIME, metavar="TIME", help="For a connection.  [default: 60]"),
         _value("--read-timeout", type=_TIME, metavar="TIME", help="For a silent server.  [default: 900]"),
@@ -224,7 +224,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("-i", "--input-file", type=_FILE, metavar="FILE", help="Read URLs from FILE, one a line."),
     ),
 }  # fmt: skip
-# What wget does without being told, and we too: accepted, since people write it.
+# The defaults of wget and of adaptc: accepted, since people write them.
 _ALREADY = ("-r", "--recursive", "-x", "--force-directories")
 
 
@@ -235,19 +235,26 @@ class GroupedCommand(click.Command):
     """A command whose ``--help`` shows the options of ``GROUPS`` under their headings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse a command line on which filters may stand beside URLs, as in HTTrack, in their order."""
-        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
-        valued = {name for one in options if not one.is_flag for name in one.opts}
+        """Parse a command line that mixes filters and URLs, as HTTrack's do; the order of filters counts."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        valued = {name for option in options if not option.is_flag for name in option.opts}
         return super().parse_args(ctx, _with_filters(args, valued))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of no group last."""
-        left = [one for one in self.get_params(ctx) if isinstance(one, click.Option) and not one.hidden]
+        remaining = [
+            option for option in self.get_params(ctx) if isinstance(option, click.Option) and not option.hidden
+        ]
         for heading, rows in GROUPS.items():
             first = {flags[0] for flags, _ in rows}
-            _write_options(heading, [one for one in left if first & {*one.opts, *one.secondary_opts}], ctx, formatter)
-            left = [one for one in left if not first & {*one.opts, *one.secondary_opts}]
-        _write_options("Other options", left, ctx, formatter)
+            _write_options(
+                heading,
+                [option for option in remaining if first & {*option.opts, *option.secondary_opts}],
+                ctx,
+                formatter,
+            )
+            remaining = [option for option in remaining if not first & {*option.opts, *option.secondary_opts}]
+        _write_options("Other options", remaining, ctx, formatter)
 
 
 def _with_filters(arguments: list[str], valued: set[str]) -> list[str]:
@@ -255,8 +262,10 @@ def _with_filters(arguments: list[str], valued: set[str]) -> list[str]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     before = ["", *arguments]
     return [
-        f"--filter={one}" if place < end and one.startswith(_RULES) and before[place] not in valued else one
-        for place, one in enumerate(arguments)
+        f"--filter={argument}"
+        if place < end and argument.startswith(_RULES) and before[place] not in valued
+        else argument
+        for place, argument in enumerate(arguments)
     ]
 
 
@@ -264,7 +273,7 @@ def _write_options(
     heading: str, options: list[click.Option], ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
     with formatter.section(heading):
-        formatter.write_dl([record for one in options if (record := one.get_help_record(ctx)) is not None])
+        formatter.write_dl([record for option in options if (record := option.get_help_record(ctx)) is not None])
 
 
 def crawl_options(function: Callable[..., Any]) -> Callable[..., Any]:

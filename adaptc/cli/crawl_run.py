@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from adaptc.cli.command import Invocation
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame
 
 if TYPE_CHECKING:
     from adaptc.crawl.crawl import CrawlResult, Watched
 
-# wget's table: of several errors the one with the lowest code is told.
+# wget's table: of several errors the one with the lowest code is reported.
 _CODES = {
     "file": ExitCode.INTERNAL,
     "network": ExitCode.BUSY,
@@ -37,12 +37,12 @@ def crawl_summary(result: CrawlResult) -> str:
 
     rate = result.files / result.seconds if result.seconds else 0.0
     again = "went on: " if result.resumed else ""
-    kept = f", {result.kept:,} kept as they were" if result.kept else ""
+    unchanged = f", {result.kept:,} kept as they were" if result.kept else ""
     stopped = f"; {result.stopped}" if result.stopped else ""
     return (
         f"{again}{result.files:,} {'file' if result.files == 1 else 'files'}, {written_bytes(result.received)} in "
-        f"{result.seconds:.1f} s ({rate:,.0f} a second){kept}; {result.failed:,} failed, {result.refused:,} links not "
-        f"followed{stopped}. See {result.output}/.adaptc/crawl.jsonl"
+        f"{result.seconds:.1f} s ({rate:,.0f} a second){unchanged}; {result.failed:,} failed, "
+        f"{result.refused:,} links not followed{stopped}. See {result.output}/.adaptc/crawl.jsonl"
     )
 
 
@@ -71,23 +71,23 @@ def collect_seldom() -> None:
 @contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
     """Give a question that is answered yes after Ctrl-C."""
-    asked: list[bool] = []
-    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
+    interrupts: list[bool] = []
+    before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
     try:
-        yield lambda: bool(asked)
+        yield lambda: bool(interrupts)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
-def watching_crawl(frame: Frame) -> Iterator[Callable[[Watched], None] | None]:
+def watching_crawl(invocation: Invocation) -> Iterator[Callable[[Watched], None] | None]:
     """Give what shows how far a crawl is when standard error is a terminal, else ``None``."""
-    if frame.quiet or frame.format == "json" or not sys.stderr.isatty():
+    if invocation.quiet or invocation.format == "json" or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
-    with Console(stderr=True, no_color=frame.color == "never").status("crawling") as status:
+    with Console(stderr=True, no_color=invocation.color == "never").status("crawling") as status:
         yield lambda now: status.update(_line(now))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adaptc.cli.frame import Frame
+from adaptc.cli.command import Invocation
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def settings_table(config: Config, name: str) -> TomlSource:
     from adaptc.config.toml import nearest
     from adaptc.daemons.status import DAEMONS
 
-    for other in config.daemons.values:
-        if other not in DAEMONS:
-            raise UsageError(config.daemons.complaint((other,), f"unknown daemon {other}{nearest(other, DAEMONS)}"))
+    for table in config.daemons.values:
+        if table not in DAEMONS:
+            raise UsageError(config.daemons.complaint((table,), f"unknown daemon {table}{nearest(table, DAEMONS)}"))
     return config.daemons.below(name)
 
 
@@ -68,11 +68,11 @@ def existing_output(config: Config) -> Path:
     return config.output
 
 
-def say(frame: Frame) -> Callable[[str], None]:
+def say(invocation: Invocation) -> Callable[[str], None]:
     """Return a function that prints a line for people to standard error, which journals keep."""
 
     def echo(line: str) -> None:
-        if not frame.quiet:
+        if not invocation.quiet:
             click.echo(printable(line), err=True)
 
     return echo

@@ -1,4 +1,4 @@
-"""``adaptc doctor``: says what on a server's machine would keep adaptation from working, and how it is mended."""
+"""``adaptc doctor``: reports what on a server's machine keeps adaptation from working, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.core.diagnostics import Diagnostic, printable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--server-config", type=_FILE, metavar="FILE", help="Its main file, if not the usual one.")
 @click.option("--user", metavar="NAME", help="Who it runs as, if not as its configuration says.")
 def doctor(
-    frame: Frame, output: Path | None, server: str | None, server_config: Path | None, user: str | None
+    invocation: Invocation, output: Path | None, server: str | None, server_config: Path | None, user: str | None
 ) -> ExitCode:
     """Say what would keep a server from adapting.
 
@@ -35,26 +35,28 @@ def doctor(
     from adaptc.config.config import relevelled
     from adaptc.serve.doctor.examine import examine
 
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     examined = examine(config, [server] if server else [], server_config, user)
-    found = list(relevelled((one for each in examined for one in each.diagnostics), config))
-    _show(frame, examined, found)
-    return exit_code(found)
+    diagnostics = list(relevelled((diagnostic for each in examined for diagnostic in each.diagnostics), config))
+    _show(invocation, examined, diagnostics)
+    return exit_code(diagnostics)
 
 
-def _show(frame: Frame, examined: list[Examined], found: list[Diagnostic]) -> None:
-    if frame.format == "json":
+def _show(invocation: Invocation, examined: list[Examined], diagnostics: list[Diagnostic]) -> None:
+    if invocation.format == "json":
         print_json(
-            {"servers": [_record(one) for one in examined], "diagnostics": [diagnostic_record(one) for one in found]}
+            {"servers": [_record(report) for report in examined], "diagnostics": diagnostic_records(diagnostics)}
         )
         return
-    print_diagnostics(found, frame)
-    for one in examined:
-        outcome = "nothing wrong" if not one.diagnostics else f"{len(one.diagnostics):,} found"
+    print_diagnostics(diagnostics, invocation)
+    for report in examined:
+        outcome = "nothing wrong" if not report.diagnostics else f"{len(report.diagnostics):,} found"
+        target = f"{report.server} ({printable(report.file)}, as {printable(report.user)})"
         print_text(
-            f"{one.server} ({printable(one.file)}, as {printable(one.user)}): {one.checks} checks, {outcome}", frame
+            f"{target}: {report.checks} checks, {outcome}",
+            invocation,
         )
 
 
-def _record(one: Examined) -> dict[str, Any]:
-    return {"server": one.server, "user": one.user, "file": one.file, "checks": one.checks}
+def _record(report: Examined) -> dict[str, Any]:
+    return {"server": report.server, "user": report.user, "file": report.file, "checks": report.checks}

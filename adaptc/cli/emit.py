@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -26,43 +26,43 @@ ALL = ("apache", "htaccess", "nginx", "actions")  # those that take every settin
 @click.argument("what", type=click.Choice([*WHAT, "all"]))
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--check", "table", type=_FILE, metavar="TABLE", help="With actions: compare TABLE with the build.")
-def emit(frame: Frame, what: str, output: Path | None, table: Path | None) -> ExitCode:
+def emit(invocation: Invocation, what: str, output: Path | None, table: Path | None) -> ExitCode:
     """Write server configuration for the last build.
 
     The files go to opt/serve, each with instructions on top; what changes while the server runs is in opt/run.
     """
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     if table is not None:
-        return _check(frame, config, what, table)
+        return _check(invocation, config, what, table)
     from adaptc.serve.emitter import emit as run
 
-    _show(frame, run(config, ALL if what == "all" else (what,)))
+    _show(invocation, run(config, ALL if what == "all" else (what,)))
     return ExitCode.DONE
 
 
-def _check(frame: Frame, config: Config, what: str, table: Path) -> ExitCode:
+def _check(invocation: Invocation, config: Config, what: str, table: Path) -> ExitCode:
     from adaptc.config.config import relevelled
     from adaptc.serve.emitter import check_actions
 
     if what != "actions":
         raise UsageError("--check goes with adaptc emit actions")
-    found = list(relevelled(check_actions(config, table), config))
-    if frame.format == "json":
-        print_json({"table": str(table), "diagnostics": [diagnostic_record(one) for one in found]})
-    elif found:
-        print_diagnostics(found, frame)
+    diagnostics = list(relevelled(check_actions(config, table), config))
+    if invocation.format == "json":
+        print_json({"table": str(table), "diagnostics": diagnostic_records(diagnostics)})
+    elif diagnostics:
+        print_diagnostics(diagnostics, invocation)
     else:
-        print_text(f"{printable(str(table))} names what was built", frame)
-    return exit_code(found)
+        print_text(f"{printable(str(table))} names what was built", invocation)
+    return exit_code(diagnostics)
 
 
-def _show(frame: Frame, emitted: Emitted) -> None:
+def _show(invocation: Invocation, emitted: Emitted) -> None:
     policy = emitted.policy
-    if frame.format == "json":
+    if invocation.format == "json":
         files = [str(file) for file in emitted.files]
         print_json({"files": files, "name": policy.name, "state": policy.state, "flag": policy.flag})
         return
     for file in emitted.files:
-        print_text(f"wrote {printable(str(file))}", frame)
+        print_text(f"wrote {printable(str(file))}", invocation)
     if emitted.configures:
-        print_text(f"switch it on: touch {printable(policy.flag)}", frame)
+        print_text(f"switch it on: touch {printable(policy.flag)}", invocation)

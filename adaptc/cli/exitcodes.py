@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the shell is told."""
+    """What a command tells the shell."""
 
     DONE = 0
     WITH_ERRORS = 1  # done, but something could not be built: there are diagnostics of severity error

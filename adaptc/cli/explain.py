@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, print_json, print_text
+from adaptc.cli.render import diagnostic_records, print_json, print_text
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -20,50 +20,50 @@ if TYPE_CHECKING:
 @command("explain")
 @click.argument("name", metavar="PAGE|FILE")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The trees.")
-def explain(frame: Frame, name: str, output: Path | None) -> ExitCode:
+def explain(invocation: Invocation, name: str, output: Path | None) -> ExitCode:
     """Say what was done to a page or file at each level, and why.
 
     PAGE is a path inside the docroot, as in docs/index.html, or a URL of the site.
     """
     from adaptc.report.explain import explain as ask
 
-    found = ask(frame.load({"output": output}), name)
-    if found is None:
+    explanation = ask(invocation.load({"output": output}), name)
+    if explanation is None:
         raise UsageError(f"{name} is not in the last build")
-    if frame.format == "json":
-        print_json(_record(found))
+    if invocation.format == "json":
+        print_json(_record(explanation))
     else:
-        print_text("\n".join(_lines(found)), frame)
+        print_text("\n".join(_lines(explanation)), invocation)
     return ExitCode.DONE
 
 
-def _lines(found: Explanation) -> list[str]:
-    lines = [f"{printable(found.path)}  {found.media_type}, {found.size:,} bytes"]
-    if found.alias_of is not None:
-        lines.append(f"  a symbolic link to {printable(found.alias_of)}")
-    lines.extend(f"  {sentence}" for sentence in found.decisions)
-    if found.used_by:
-        lines.append(f"  used by {found.used_by:,} pages")
-    lines.extend(f"  {said}" for said in found.diagnostics)
-    for result in found.levels:
-        sizes = ", ".join(f"{one.coding} {one.size:,}" for one in result.outputs) or "the original is served"
+def _lines(explanation: Explanation) -> list[str]:
+    lines = [f"{printable(explanation.path)}  {explanation.media_type}, {explanation.size:,} bytes"]
+    if explanation.alias_of is not None:
+        lines.append(f"  a symbolic link to {printable(explanation.alias_of)}")
+    lines.extend(f"  {sentence}" for sentence in explanation.decisions)
+    if explanation.used_by:
+        lines.append(f"  used by {explanation.used_by:,} pages")
+    lines.extend(f"  {diagnostic}" for diagnostic in explanation.diagnostics)
+    for result in explanation.levels:
+        sizes = ", ".join(f"{output.coding} {output.size:,}" for output in result.outputs) or "the original is served"
         lines.append(f"{result.level}: {sizes}")
         for action in result.actions:
             times = f" ({action.count} times)" if action.count > 1 else ""
             lines.append(f"  {action.pass_name}: {action.verb} {printable(action.subject)}{times}: {action.reason}")
-        lines.extend(f"  {said}" for said in result.diagnostics)
+        lines.extend(f"  {diagnostic}" for diagnostic in result.diagnostics)
     return lines
 
 
-def _record(found: Explanation) -> dict[str, Any]:
+def _record(explanation: Explanation) -> dict[str, Any]:
     return {
-        "path": found.path,
-        "media_type": found.media_type,
-        "size": found.size,
-        "alias_of": found.alias_of,
-        "used_by": found.used_by,
-        "decisions": list(found.decisions),
-        "diagnostics": [diagnostic_record(one) for one in found.diagnostics],
+        "path": explanation.path,
+        "media_type": explanation.media_type,
+        "size": explanation.size,
+        "alias_of": explanation.alias_of,
+        "used_by": explanation.used_by,
+        "decisions": list(explanation.decisions),
+        "diagnostics": diagnostic_records(explanation.diagnostics),
         "levels": [
             {
                 "level": result.level,
@@ -71,12 +71,18 @@ def _record(found: Explanation) -> dict[str, Any]:
                 "files": {one.coding: one.size for one in result.outputs},
                 "demoted": list(result.demoted),
                 "actions": [_action_record(one) for one in result.actions],
-                "diagnostics": [diagnostic_record(one) for one in result.diagnostics],
+                "diagnostics": diagnostic_records(result.diagnostics),
             }
-            for result in found.levels
+            for result in explanation.levels
         ],
     }
 
 
-def _action_record(one: Action) -> dict[str, Any]:
-    return {"pass": one.pass_name, "verb": one.verb, "subject": one.subject, "reason": one.reason, "count": one.count}
+def _action_record(action: Action) -> dict[str, Any]:
+    return {
+        "pass": action.pass_name,
+        "verb": action.verb,
+        "subject": action.subject,
+        "reason": action.reason,
+        "count": action.count,
+    }

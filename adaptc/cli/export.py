@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 
 if TYPE_CHECKING:
     from adaptc.workflow.export.site import Exported
@@ -27,9 +27,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     type=click.Choice(["suffix", "parallel", "none"]),
     default="suffix",
     show_default=True,
-    help="Where encoded files go: foo.html.br beside foo.html, or br/foo.html beside id/foo.html.",
+    help="Where encoded files go: foo.html.br next to foo.html, or br/foo.html next to id/foo.html.",
 )
-def export(frame: Frame, level: str, dest: Path, docroot: Path | None, output: Path | None, encodings: str) -> ExitCode:
+def export(
+    invocation: Invocation, level: str, dest: Path, docroot: Path | None, output: Path | None, encodings: str
+) -> ExitCode:
     """Write the whole site at LEVEL into DEST.
 
     For hosts that send files and know nothing of levels. A new DEST appears when it is complete; in one that an earlier
@@ -38,14 +40,14 @@ def export(frame: Frame, level: str, dest: Path, docroot: Path | None, output: P
     from adaptc.cli.progress import watching
     from adaptc.workflow.export.site import export_site
 
-    config = frame.load({"docroot": docroot, "output": output})
-    with watching(frame) as progress:
+    config = invocation.load({"docroot": docroot, "output": output})
+    with watching(invocation) as progress:
         done = export_site(config, level, dest, encodings, progress)
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json(_record(done, level))
     else:
-        print_diagnostics(done.diagnostics, frame)
-        print_text(_sentence(done), frame)
+        print_diagnostics(done.diagnostics, invocation)
+        print_text(_sentence(done), invocation)
     return exit_code(done.diagnostics)
 
 
@@ -64,5 +66,5 @@ def _record(done: Exported, level: str) -> dict[str, Any]:
         "kept": done.kept,
         "removed": done.removed,
         "size": done.size,
-        "diagnostics": [diagnostic_record(one) for one in done.diagnostics],
+        "diagnostics": diagnostic_records(done.diagnostics),
     }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import existing_output, output_option
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_text
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.argument("level")
 @output_option
 @click.option("--for", "period", default="10m", metavar="TIME", help="For how long: 30s, 10m, 2h.  [default: 10m]")
-def force(frame: Frame, level: str, output: Path | None, period: str) -> None:
+def force(invocation: Invocation, level: str, output: Path | None, period: str) -> None:
     """Serve LEVEL for some time, whatever the load.
 
     LEVEL is a level that was built, "original" for the site as it is, or "reject". adaptc switch has two modes, so
@@ -34,7 +34,7 @@ def force(frame: Frame, level: str, output: Path | None, period: str) -> None:
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.settings import seconds
 
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     run = RunDirectory.of(existing_output(config))
     span = seconds(period)
     if span is None or not 1 <= span <= 30 * 86400:
@@ -42,7 +42,7 @@ def force(frame: Frame, level: str, output: Path | None, period: str) -> None:
     _refuse_unknown(config, run, level)
     _refuse_silence(run)
     write_override(run, Override(level, time.time() + span))
-    print_text(f"{level} for {period}; adaptc auto ends it", frame)
+    print_text(f"{level} for {period}; adaptc auto ends it", invocation)
 
 
 def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
@@ -64,10 +64,10 @@ def _refuse_silence(run: RunDirectory) -> None:
 
 @command("auto")
 @output_option
-def auto(frame: Frame, output: Path | None) -> None:
+def auto(invocation: Invocation, output: Path | None) -> None:
     """Let the daemons decide again, after adaptc force."""
     from adaptc.daemons.override import clear_override
     from adaptc.daemons.run_directory import RunDirectory
 
-    run = RunDirectory.of(existing_output(frame.load({"output": output})))
-    print_text("automatic again" if clear_override(run) else "nothing was forced", frame)
+    run = RunDirectory.of(existing_output(invocation.load({"output": output})))
+    print_text("automatic again" if clear_override(run) else "nothing was forced", invocation)

@@ -1,4 +1,4 @@
-"""``adaptc init``: writes an ``adaptc.toml`` in which every key stands with its default and a comment."""
+"""``adaptc init``: writes an ``adaptc.toml`` with every key, its default and a comment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from adaptc.cli.frame import Frame, command
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.render import print_json, print_text
 from adaptc.core.diagnostics import UsageError
 
@@ -19,25 +19,24 @@ _USUAL_DOCROOTS = ("public", "_site", "dist", "site", "htdocs", "www", "html", "
 @command("init")
 @click.option("--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page.")
 @click.option("--output", metavar="DIR", default="opt", show_default=True, help="Where builds go.")
-def init(frame: Frame, docroot: str | None, output: str) -> None:
+def init(invocation: Invocation, docroot: str | None, output: str) -> None:
     """Write a commented adaptc.toml.
 
-    It stands in the working directory, or where --config says. A file that is there already is never
-    overwritten.
+    It is written to the working directory, or where --config says. An existing file is never overwritten.
     """
-    path = frame.config or Path("adaptc.toml")
-    found = docroot or usual_docroot(path.parent)
+    path = invocation.config or Path("adaptc.toml")
+    site = docroot or usual_docroot(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(starting_text(found, output))
+            file.write(starting_text(site, output))
     except FileExistsError as error:
-        raise UsageError(f"{path} is there already; it is left as it is") from error
+        raise UsageError(f"{path} exists already; it is left as it is") from error
     except FileNotFoundError as error:
-        raise UsageError(f"{path.parent} is no directory") from error
-    if frame.format == "json":
-        print_json({"file": str(path), "docroot": found, "output": output})
+        raise UsageError(f"{path.parent} is not a directory") from error
+    if invocation.format == "json":
+        print_json({"file": str(path), "docroot": site, "output": output})
     else:
-        print_text(f"wrote {path}; next: adaptc build" + ("" if found else " DOCROOT"), frame)
+        print_text(f"wrote {path}; next: adaptc build" + ("" if site else " DOCROOT"), invocation)
 
 
 def usual_docroot(base: Path) -> str | None:

@@ -16,8 +16,8 @@ from typing import NoReturn
 
 import click
 
+from adaptc.cli.command import InvocationBox, global_options
 from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
-from adaptc.cli.frame import FrameBox, frame_options
 from adaptc.core.diagnostics import Busy, UsageError, printable
 
 
@@ -75,8 +75,8 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, _, attribute = entry.target.partition(":")
-        found: click.Command = getattr(importlib.import_module(module), attribute)
-        return found
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, without importing them."""
@@ -93,7 +93,7 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 
 
 @click.group("adaptc", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@frame_options
+@global_options
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
 def cli() -> None:
     """Build cheaper representations of a static site and the server rules that pick them."""
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> ExitCode:
     """Run the command line and return its exit code."""
-    box = FrameBox()
+    box = InvocationBox()
     try:
         return _run_expecting_mistakes(arguments, box)
     except (click.Abort, KeyboardInterrupt):
@@ -115,11 +115,11 @@ def run(arguments: Sequence[str]) -> ExitCode:
         if error.errno not in SYSTEM_ERRORS:
             return _report_bug(error, box)
         return _complain(system_sentence(error), ExitCode.INTERNAL)
-    except Exception as error:  # the outermost frame: a bug becomes a line, not a page of traceback
+    except Exception as error:  # the outermost invocation: a bug becomes a line, not a page of traceback
         return _report_bug(error, box)
 
 
-def _run_expecting_mistakes(arguments: Sequence[str], box: FrameBox) -> ExitCode:
+def _run_expecting_mistakes(arguments: Sequence[str], box: InvocationBox) -> ExitCode:
     """Run the command line; a mistake of the user becomes a line."""
     try:
         return ExitCode(cli.main(list(arguments), prog_name="adaptc", standalone_mode=False, obj=box) or 0)
@@ -144,8 +144,8 @@ def _complain(sentences: str, code: ExitCode) -> ExitCode:
     return code
 
 
-def _report_bug(error: Exception, box: FrameBox) -> ExitCode:
-    if box.frame.verbose or os.environ.get("ADAPTC_DEBUG"):
+def _report_bug(error: Exception, box: InvocationBox) -> ExitCode:
+    if box.invocation.verbose or os.environ.get("ADAPTC_DEBUG"):
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
         hint = ""
     else:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site; by default that of the configuration.")
 @click.option("--base-url", metavar="URL", help="The URL under which the site is published.")
 def popular(
-    frame: Frame,
+    invocation: Invocation,
     log: tuple[str, ...],
     share: float | None,
     log_format: str | None,
@@ -42,7 +42,7 @@ def popular(
     """
     from adaptc.config.config import relevelled
 
-    config = frame.load(
+    config = invocation.load(
         {"docroot": docroot, "site.base_url": base_url, "select.share": share, "select.format": log_format}
     )
     names = log or config.select.logs
@@ -51,11 +51,11 @@ def popular(
     hits, tally = _hits(config, names)
     ranks = _popular_set(hits, config)
     diagnostics = tuple(relevelled(tally.diagnostics, config))
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json(_record(hits, ranks, config, tally, diagnostics))
     else:
-        print_diagnostics(diagnostics, frame)
-        print_text(_listed(hits, ranks, tally), frame)
+        print_diagnostics(diagnostics, invocation)
+        print_text(_listed(hits, ranks, tally), invocation)
     return exit_code(diagnostics)
 
 
@@ -72,7 +72,7 @@ def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTa
 
 
 def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:
-    """Return what finds the page behind a path, and the aliases that there are."""
+    """Return the function that finds the page of a path, and the site's aliases."""
     from adaptc.compile.analyse.popularity import name_finder, site_finder
     from adaptc.core.urls import SiteAddress
     from adaptc.site.load import load_site
@@ -80,7 +80,9 @@ def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:
     if config.docroot is None:
         return name_finder(SiteAddress(config.site.base_url), next(iter(config.site.index), "")), {}
     site = load_site(config)[1]
-    return site_finder(site), {path: one.alias_of for path, one in site.sources.items() if one.alias_of is not None}
+    return site_finder(site), {
+        path: source.alias_of for path, source in site.sources.items() if source.alias_of is not None
+    }
 
 
 def _popular_set(hits: dict[str, int], config: Config) -> list[Rank]:
@@ -96,7 +98,7 @@ def _listed(hits: dict[str, int], ranks: list[Rank], tally: LogTally) -> str:
     if not ranks:
         return f"no view of a page in {lines}"
     rows = [["views", "share", "together", "page"]]
-    rows += [[f"{one.hits:,}", f"{one.share:.1%}", f"{one.cumulative:.1%}", one.path] for one in ranks]
+    rows += [[f"{rank.hits:,}", f"{rank.share:.1%}", f"{rank.cumulative:.1%}", rank.path] for rank in ranks]
     views = f"{ranks[-1].cumulative:.1%} of {sum(hits.values()):,} page views in {lines}"
     return f"{table(rows, right=(0, 1, 2))}\n\n{len(ranks):,} of {len(hits):,} viewed pages make up {views}"
 
@@ -117,5 +119,5 @@ def _record(
         "popular": [
             {"path": one.path, "views": one.hits, "share": one.share, "cumulative": one.cumulative} for one in ranks
         ],
-        "diagnostics": [diagnostic_record(one) for one in diagnostics],
+        "diagnostics": diagnostic_records(diagnostics),
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text
 from adaptc.core.diagnostics import UsageError
 
@@ -20,7 +20,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
 @click.option("--open", "opens", is_flag=True, help="Open it in the default browser.")
-def preview(frame: Frame, docroot: Path | None, output: Path | None, port: int, opens: bool) -> ExitCode:
+def preview(invocation: Invocation, docroot: Path | None, output: Path | None, port: int, opens: bool) -> ExitCode:
     """Show two levels side by side in a browser.
 
     Each side has a level and a content coding of its own; requests and bytes are counted as pages are opened.
@@ -28,7 +28,7 @@ def preview(frame: Frame, docroot: Path | None, output: Path | None, port: int, 
     """
     from adaptc.workflow.preview.server import PreviewServer
 
-    config = frame.load({"docroot": docroot, "output": output})
+    config = invocation.load({"docroot": docroot, "output": output})
     try:
         server = PreviewServer(config, port)
     except OSError as error:
@@ -37,17 +37,17 @@ def preview(frame: Frame, docroot: Path | None, output: Path | None, port: int, 
         raise UsageError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from None
     with server:
         try:
-            _announce(server.url, frame, opens)
+            _announce(server.url, invocation, opens)
             server.serve_forever()
         except KeyboardInterrupt:
             return ExitCode.DONE
     return ExitCode.DONE
 
 
-def _announce(url: str, frame: Frame, opens: bool) -> None:
-    if frame.format == "json":
+def _announce(url: str, invocation: Invocation, opens: bool) -> None:
+    if invocation.format == "json":
         print_json({"url": url})
     else:
-        print_text(f"{url} shows the levels; Ctrl-C ends it", frame)
+        print_text(f"{url} shows the levels; Ctrl-C ends it", invocation)
     if opens:
         click.launch(url)

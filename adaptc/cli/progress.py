@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from adaptc.cli.frame import Frame
+from adaptc.cli.command import Invocation
 from adaptc.compile.engine.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def watching(frame: Frame) -> Iterator[Progress]:
+def watching(invocation: Invocation) -> Iterator[Progress]:
     """Give a progress for a build: a bar when standard error is a terminal, else silence."""
-    if frame.quiet or frame.format == "json" or not sys.stderr.isatty():
+    if invocation.quiet or invocation.format == "json" or not sys.stderr.isatty():
         yield Silent()
         return
     from rich.console import Console
@@ -31,7 +31,7 @@ def watching(frame: Frame) -> Iterator[Progress]:
         TextColumn("{task.fields[saved]}"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True, no_color=frame.color == "never"), transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True, no_color=invocation.color == "never"), transient=True) as bar:
         yield _Shown(bar)
 
 

@@ -14,74 +14,83 @@ from typing import Any
 
 import click
 
+from adaptc.cli.command import Invocation
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame
 from adaptc.core.diagnostics import Diagnostic, Severity, printable
 
-# How many diagnostics of one id are printed without --verbose. Notes are for who looks for them.
+# How many diagnostics of one id are printed without --verbose. Notes are for users who look for them.
 LIMITS = {Severity.ERROR: 20, Severity.WARNING: 5, Severity.NOTE: 0}
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _ORDER = tuple(Severity)
 
 
-def print_diagnostics(found: Iterable[Diagnostic], frame: Frame) -> None:
+def print_diagnostics(diagnostics: Iterable[Diagnostic], invocation: Invocation) -> None:
     """Print diagnostics to standard error, errors first, and how many there are of each severity."""
-    diagnostics = sorted(found, key=_rank)
-    colored = frame.is_colored(sys.stderr)
-    for line in diagnostic_lines(diagnostics, frame, colored):
+    diagnostics = sorted(diagnostics, key=_rank)
+    colored = invocation.is_colored(sys.stderr)
+    for line in diagnostic_lines(diagnostics, invocation, colored):
         click.echo(line, err=True, color=colored)
 
 
-def diagnostic_lines(diagnostics: Sequence[Diagnostic], frame: Frame, colored: bool = False) -> Iterator[str]:
+def diagnostic_lines(diagnostics: Sequence[Diagnostic], invocation: Invocation, colored: bool = False) -> Iterator[str]:
     """Yield the lines for sorted diagnostics: those of one id, how many of them were cut, and the sum."""
-    shown = [one for one in diagnostics if not frame.quiet or one.severity is Severity.ERROR]
-    counts = Counter((one.severity, one.id) for one in shown)
+    shown = [diagnostic for diagnostic in diagnostics if not invocation.quiet or diagnostic.severity is Severity.ERROR]
+    counts = Counter((diagnostic.severity, diagnostic.id) for diagnostic in shown)
     printed: Counter[str] = Counter()
-    for position, one in enumerate(shown):
-        if frame.verbose or printed[one.id] < LIMITS[one.severity]:
-            yield _diagnostic_line(one, colored)
-            printed[one.id] += 1
-        is_last = position + 1 == len(shown) or shown[position + 1].id != one.id
-        hidden = counts[one.severity, one.id] - printed[one.id]
-        if is_last and printed[one.id] and hidden:
-            yield f"and {hidden:,} more [{one.id}]; see the report or --verbose"
+    for position, diagnostic in enumerate(shown):
+        if invocation.verbose or printed[diagnostic.id] < LIMITS[diagnostic.severity]:
+            yield _diagnostic_line(diagnostic, colored)
+            printed[diagnostic.id] += 1
+        is_last = position + 1 == len(shown) or shown[position + 1].id != diagnostic.id
+        hidden = counts[diagnostic.severity, diagnostic.id] - printed[diagnostic.id]
+        if is_last and printed[diagnostic.id] and hidden:
+            yield f"and {hidden:,} more [{diagnostic.id}]; see the report or --verbose"
     if shown:
         yield summary(shown)
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the sum in words: ``1 error, 6,971 warnings, 3 notes``."""
-    counts = Counter(one.severity for one in diagnostics)
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     parts = [_count(counts[severity], severity.value) for severity in _ORDER if counts[severity]]
     return ", ".join(parts) or "no diagnostics"
 
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> ExitCode:
     """Return the exit code of a command that did its work: an error among the diagnostics is worth 1."""
-    return ExitCode.WITH_ERRORS if any(one.severity is Severity.ERROR for one in diagnostics) else ExitCode.DONE
+    return (
+        ExitCode.WITH_ERRORS
+        if any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+        else ExitCode.DONE
+    )
 
 
-def diagnostic_record(one: Diagnostic) -> dict[str, Any]:
+def diagnostic_record(diagnostic: Diagnostic) -> dict[str, Any]:
     """Return a diagnostic for JSON: id, severity, message, path, line and column, null if unknown."""
-    place = one.location
+    place = diagnostic.location
     return {
-        "id": one.id,
-        "severity": one.severity.value,
-        "message": one.message,
+        "id": diagnostic.id,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
         "path": place.path if place else None,
         "line": place.line if place else None,
         "column": place.column if place else None,
     }
 
 
+def diagnostic_records(diagnostics: Iterable[Diagnostic]) -> list[dict[str, Any]]:
+    """Return diagnostics for JSON, in their order."""
+    return [diagnostic_record(diagnostic) for diagnostic in diagnostics]
+
+
 def print_json(value: Any) -> None:
-    """Print one JSON document, in ASCII: names of undecodable bytes stand as lone surrogates (PEP 383)."""
+    """Print one JSON document, in ASCII: undecodable bytes of names become lone surrogates (PEP 383)."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
-def print_text(text: str, frame: Frame) -> None:
+def print_text(text: str, invocation: Invocation) -> None:
     """Print a result for a person; ``--quiet`` leaves it out."""
-    if not frame.quiet:
+    if not invocation.quiet:
         click.echo(text)
 
 
@@ -100,17 +109,18 @@ def _row(row: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str
     return "  ".join(cells).rstrip()
 
 
-def _rank(one: Diagnostic) -> tuple[int, str, str, int, int]:
-    place = one.location
+def _rank(diagnostic: Diagnostic) -> tuple[int, str, str, int, int]:
+    place = diagnostic.location
     path, line, column = (place.path, place.line or 0, place.column or 0) if place else ("", 0, 0)
-    return _ORDER.index(one.severity), one.id, path, line, column
+    return _ORDER.index(diagnostic.severity), diagnostic.id, path, line, column
 
 
-def _diagnostic_line(one: Diagnostic, colored: bool) -> str:
+def _diagnostic_line(diagnostic: Diagnostic, colored: bool) -> str:
     if not colored:
-        return str(one)
-    place = click.style(f"{one.location}: ", bold=True) if one.location else ""
-    return f"{place}{click.style(one.severity.value, fg=_COLORS[one.severity])}: {one.message} [{one.id}]"
+        return str(diagnostic)
+    place = click.style(f"{diagnostic.location}: ", bold=True) if diagnostic.location else ""
+    severity = click.style(diagnostic.severity.value, fg=_COLORS[diagnostic.severity])
+    return f"{place}{severity}: {diagnostic.message} [{diagnostic.id}]"
 
 
 def _count(number: int, word: str) -> str:

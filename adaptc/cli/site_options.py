@@ -48,10 +48,10 @@ def site_options(function: F) -> F:
     return function
 
 
-def overrides(given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the parameters of ``site_options`` override, for ``Frame.load``."""
-    asked = {_SETTINGS[name]: value or None for name, value in given.items()}
-    return {**asked, "docroot": Path(given["docroot"]) if given["docroot"] else None}
+def overrides(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what the parameters of ``site_options`` override, for ``Invocation.load``."""
+    settings = {_SETTINGS[name]: value or None for name, value in parameters.items()}
+    return {**settings, "docroot": Path(parameters["docroot"]) if parameters["docroot"] else None}
 
 
 def with_mirror(config: Config) -> Config:

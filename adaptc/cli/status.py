@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import existing_output, output_option
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text, table
 
 if TYPE_CHECKING:
@@ -25,22 +25,22 @@ _TIME = "_at"
 @command("status")
 @output_option
 @click.option("--watch", is_flag=True, help="Go on and show changes, until Ctrl-C; needs a terminal.")
-def status(frame: Frame, output: Path | None, watch: bool) -> None:
+def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
     """Say what the daemons do.
 
-    For each daemon that works for DIR: whether it lives, its mode or m, what its sensors say and the age of its
-    tables; of adaptc watch what it does, what happened last and what went wrong; and whether the server is sending
-    levels now.
+    For each daemon that works for DIR: whether it runs, its mode or m, the values of its sensors and the age of its
+    tables; for adaptc watch what it does, the last event and the last error; and whether the server is sending levels
+    now.
     """
     from adaptc.daemons.run_directory import RunDirectory
 
-    run = RunDirectory(existing_output(frame.load({"output": output})) / "run")
-    if frame.format == "json":
+    run = RunDirectory(existing_output(invocation.load({"output": output})) / "run")
+    if invocation.format == "json":
         print_json(status_record(run, time.time()))
     elif watch and sys.stdout.isatty():
         _watch(run)
     else:
-        print_text(status_text(run, time.time()), frame)
+        print_text(status_text(run, time.time()), invocation)
 
 
 def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
@@ -53,7 +53,8 @@ def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
         "flag": run.flag.exists(),
         "override": {"level": override.level, "seconds": round(override.until - now)} if override else None,
         "daemons": [
-            {**one.said, "daemon": one.name, "age": round(one.age, 1), "lives": one.lives} for one in live(run, now)
+            {**daemon.said, "daemon": daemon.name, "age": round(daemon.age, 1), "lives": daemon.lives}
+            for daemon in live(run, now)
         ],
     }
 
@@ -66,20 +67,20 @@ def status_text(run: RunDirectory, now: float) -> str:
     lines = [
         "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")
     ]
-    override, found = read_override(run, now), live(run, now)
+    override, daemons = read_override(run, now), live(run, now)
     if override:
-        nobody = "" if is_obeyed(found) else ", but no daemon works that would obey"
+        nobody = "" if is_obeyed(daemons) else ", but no daemon works that would obey"
         lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{nobody}")
-    rows = [row for one in found for row in _rows(one, now)]
+    rows = [row for daemon in daemons for row in _rows(daemon, now)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
 
 
-def _rows(one: DaemonStatus, now: float) -> list[list[str]]:
-    state = "works" if one.lives else "stopped" if one.said.get("stopped") else "dead"
-    rows = [[one.name, state, _ago(one.age)]]
-    for key, value in one.said.items():
+def _rows(daemon: DaemonStatus, now: float) -> list[list[str]]:
+    state = "works" if daemon.lives else "stopped" if daemon.said.get("stopped") else "dead"
+    rows = [[daemon.name, state, _ago(daemon.age)]]
+    for key, value in daemon.said.items():
         if key not in (*_HEAD, "stopped") and not key.endswith(_TIME) and value not in (None, [], {}):
-            since = one.said.get(key + _TIME)
+            since = daemon.said.get(key + _TIME)
             rows.append(["", key, _shown(value) + (f", {_ago(now - since)}" if since else "")])
     return rows
 

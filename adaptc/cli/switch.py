@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import (
     FILE,
     cpu_source,
@@ -18,7 +19,6 @@ from adaptc.cli.daemon import (
     settings_table,
 )
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_json, print_text
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--record", type=FILE, metavar="FILE", help="Append every sample of the sensors to FILE.")
 @click.option("--replay", type=FILE, metavar="FILE", help="Decide on the samples of FILE, print what and end.")
 def switch(
-    frame: Frame,
+    invocation: Invocation,
     output: Path | None,
     given: tuple[str, ...],
     metrics: int | None,
@@ -43,23 +43,28 @@ def switch(
 ) -> ExitCode:
     """Serve the optimized site while the server is overloaded.
 
-    Runs until it is told to stop. Twice a second it reads how busy the CPUs are, the rate of new connections and,
+    Runs until it is stopped. Twice a second it reads how busy the CPUs are, the rate of new connections and,
     with status_url, the idle workers; on overload it makes the flag DIR/run/opt.do, by which the server's
     configuration sends levels instead of the original, and removes it when the load has gone.
     """
     from adaptc.daemons.settings import read_settings
     from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
 
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     chosen = (*given, f"policy={policy}") if policy else given
     settings = read_settings(SwitchSettings, CHECKS, settings_table(config, "switch"), chosen)
     if replay:
-        return _replay(frame, settings, replay)
-    return _run(frame, settings, existing_output(config), metrics, dry_run, record)
+        return _replay(invocation, settings, replay)
+    return _run(invocation, settings, existing_output(config), metrics, dry_run, record)
 
 
 def _run(
-    frame: Frame, settings: SwitchSettings, output: Path, metrics: int | None, dry_run: bool, record: Path | None
+    invocation: Invocation,
+    settings: SwitchSettings,
+    output: Path,
+    metrics: int | None,
+    dry_run: bool,
+    record: Path | None,
 ) -> ExitCode:
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
@@ -67,7 +72,7 @@ def _run(
     from adaptc.daemons.switch.daemon import Surroundings, SwitchDaemon, start_guard
 
     run = None if dry_run else RunDirectory.of(output)
-    reporter = Reporter("switch", [run] if run else [], say(frame))
+    reporter = Reporter("switch", [run] if run else [], say(invocation))
     panel = _panel(settings)
     with owned(run, "mode", "sets the mode"):
         serve_metrics(reporter, metrics)
@@ -89,19 +94,21 @@ def _panel(settings: SwitchSettings) -> Panel:
     return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), pressure, status)
 
 
-def _replay(frame: Frame, settings: SwitchSettings, trace: Path) -> ExitCode:
+def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:
     from adaptc.daemons.switch.policy import SetMode
     from adaptc.daemons.trace import read_trace
 
     policy = settings.rule()
-    state, found = policy.start(), []
+    state, records = policy.start(), []
     for sample in read_trace(trace):
         state, decisions = policy.step(state, sample)
-        for one in decisions:
-            mode = one.mode.value if isinstance(one, SetMode) else "remark"
-            found.append({"at": sample.at, "decision": mode, "rule": one.rule})
-    if frame.format == "json":
-        print_json(found)
+        for record in decisions:
+            mode = record.mode.value if isinstance(record, SetMode) else "remark"
+            records.append({"at": sample.at, "decision": mode, "rule": record.rule})
+    if invocation.format == "json":
+        print_json(records)
     else:
-        print_text("\n".join(f"{one['at']:g} {one['decision']}: {one['rule']}" for one in found), frame)
+        print_text(
+            "\n".join(f"{record['at']:g} {record['decision']}: {record['rule']}" for record in records), invocation
+        )
     return ExitCode.DONE

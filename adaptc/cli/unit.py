@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import existing_output, output_option, settings_table
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.render import print_text
 from adaptc.core.diagnostics import UsageError
 
@@ -28,27 +28,27 @@ _AWKWARD = re.compile(r"[\s\"'\\%$;]")
 @click.argument("daemon", type=click.Choice([*_LIMITS, "watch"]))
 @output_option
 @click.option("--user", metavar="NAME", help="Who runs it.  [default: you]")
-def unit(frame: Frame, daemon: str, output: Path | None, user: str | None) -> None:
+def unit(invocation: Invocation, daemon: str, output: Path | None, user: str | None) -> None:
     """Print a systemd unit for a daemon.
 
     The unit is hardened. That of switch, classify and control has a watchdog and removes the flag however the daemon
     ends; that of watch is ready when the trees are fresh. The daemon reads its settings from the same adaptc.toml; name
     logs and docroot there.
     """
-    config = frame.load({"output": output})
+    config = invocation.load({"output": output})
     folder = existing_output(config).resolve()
     if daemon == "watch":
         writes = [folder, *([config.build.cache.resolve()] if config.build.cache else [])]
         arguments = _arguments(config, [daemon, str(_docroot(config)), "-o", str(folder)], writes)
         values = {"output": folder, "writes": writes, "command": arguments}
-        print_text(_rendered("adaptc-watch", {**values, "user": user or getpass.getuser()}), frame)
+        print_text(_rendered("adaptc-watch", {**values, "user": user or getpass.getuser()}), invocation)
         return
     runs, expires = _flags(config, daemon, folder)
     arguments = _arguments(config, [daemon, "-o", str(folder)], runs)
     values = {"daemon": daemon, "output": folder, "runs": runs, "expires": expires, "command": arguments}
     watchdog, memory = _LIMITS[daemon]
     limits = {"name": f"adaptc-{daemon}", "watchdog": watchdog, "memory": memory}
-    print_text(_rendered("adaptc", {**values, **limits, "user": user or getpass.getuser()}), frame)
+    print_text(_rendered("adaptc", {**values, **limits, "user": user or getpass.getuser()}), invocation)
 
 
 def _docroot(config: Config) -> Path:
@@ -63,9 +63,11 @@ def _arguments(config: Config, arguments: list[str], paths: list[Path]) -> str:
     command = [*_program(), *arguments]
     if config.file:
         command += ["--config", str(config.file.resolve())]
-    for one in (*command, *map(str, paths)):
-        if _AWKWARD.search(one):
-            raise UsageError(f"{one!r} cannot stand in a unit: choose a path without spaces and special characters")
+    for argument in (*command, *map(str, paths)):
+        if _AWKWARD.search(argument):
+            raise UsageError(
+                f"{argument!r} cannot stand in a unit: choose a path without spaces and special characters"
+            )
     return " ".join(command)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
-from adaptc.cli.render import diagnostic_record, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Send N requests while modes change.",
 )
 def verify_server(
-    frame: Frame,
+    invocation: Invocation,
     docroot: Path | None,
     output: Path | None,
     server: str | None,
@@ -56,22 +56,22 @@ def verify_server(
 
     if (server is None) == (url is None):
         raise UsageError("say either --server apache or --server nginx, or --url URL")
-    config = frame.load({"docroot": docroot, "output": output})
+    config = invocation.load({"docroot": docroot, "output": output})
     extent = Extent(pages, assets, Race(race) if race else None)
-    with watching(frame) as progress:
+    with watching(invocation) as progress:
         if server is not None:
             tally = verify_started(config, server, extent, progress)
         else:
             tally = verify_running(config, str(url), extent, progress)
-    return _show(tally, frame)
+    return _show(tally, invocation)
 
 
-def _show(tally: Tally, frame: Frame) -> ExitCode:
-    if frame.format == "json":
+def _show(tally: Tally, invocation: Invocation) -> ExitCode:
+    if invocation.format == "json":
         print_json(_record(tally))
     else:
-        print_diagnostics(tally.diagnostics, frame)
-        print_text(_table(tally), frame)
+        print_diagnostics(tally.diagnostics, invocation)
+        print_text(_table(tally), invocation)
     return exit_code(tally.diagnostics)
 
 
@@ -102,5 +102,5 @@ def _record(tally: Tally) -> dict[str, Any]:
         "requests": requests,
         "faults": faults,
         "counts": cells,
-        "diagnostics": [diagnostic_record(one) for one in tally.diagnostics],
+        "diagnostics": diagnostic_records(tally.diagnostics),
     }

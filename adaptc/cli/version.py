@@ -6,23 +6,23 @@ import importlib.metadata
 import platform
 import re
 
-from adaptc.cli.frame import Frame, command
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.version import VERSION
 
 
 @command("version")
-def version(frame: Frame) -> None:
+def version(invocation: Invocation) -> None:
     """Print the versions of adaptc and its libraries.
 
     The bytes that a build writes depend on them, and a bug report needs them.
     """
     libraries = library_versions()
-    if frame.format == "json":
+    if invocation.format == "json":
         print_json({"adaptc": VERSION, "python": platform.python_version(), "libraries": libraries})
         return
     rows = [["adaptc", VERSION], ["Python", platform.python_version()], *map(list, libraries.items())]
-    print_text(table(rows), frame)
+    print_text(table(rows), invocation)
 
 
 def library_versions() -> dict[str, str]:
@@ -40,8 +40,8 @@ def _required() -> list[str]:
 
 
 def _distribution(requirement: str) -> str:
-    found = re.match(r"[A-Za-z0-9._-]+", requirement)
-    return found[0] if found else requirement
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return match[0] if match else requirement
 
 
 def _installed(name: str) -> str:

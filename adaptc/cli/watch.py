@@ -9,9 +9,9 @@ from typing import IO, Any
 
 import click
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon import say
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 
@@ -24,7 +24,7 @@ from adaptc.cli.site_options import overrides, site_options, with_mirror
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Look this often for changes that no event told of.",
+    help="Look this often for changes that no event reported.",
 )
 @click.option(
     "--idle",
@@ -35,11 +35,13 @@ from adaptc.cli.site_options import overrides, site_options, with_mirror
     help="Without changes for so long, build the best encodings.",
 )
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Append events as JSON.")
-def watch(frame: Frame, poll: float | None, reconcile: float, idle: float, log: Path | None, **site: Any) -> ExitCode:
+def watch(
+    invocation: Invocation, poll: float | None, reconcile: float, idle: float, log: Path | None, **site: Any
+) -> ExitCode:
     """Keep the trees fresh while files change.
 
-    Runs until it is told to stop. When a file of DOCROOT changes, what was made of it, and of every page that depends
-    on it, leaves the trees at once, so that the server falls back to the original; then the fast encodings appear;
+    Runs until it is stopped. When a file of DOCROOT changes, its outputs, and those of every page that depends on it,
+    are removed from the trees at once, so that the server falls back to the original; then the fast encodings appear;
     when nothing changes for a while, the best ones replace them.
     """
     from adaptc.compile.engine.progress import Silent
@@ -49,20 +51,20 @@ def watch(frame: Frame, poll: float | None, reconcile: float, idle: float, log: 
 
     timing = Timing(idle=idle, reconcile=poll or reconcile)
     with contextlib.ExitStack() as stack:
-        terminal = sys.stderr if sys.stderr.isatty() and not frame.quiet else None
-        journal = Journal(say(frame), _records(frame, log, stack), terminal)
+        terminal = sys.stderr if sys.stderr.isatty() and not invocation.quiet else None
+        journal = Journal(say(invocation), _records(invocation, log, stack), terminal)
         around = Surroundings(
-            lambda: with_mirror(frame.load(overrides(site))), timing, journal, Silent(), observes=poll is None
+            lambda: with_mirror(invocation.load(overrides(site))), timing, journal, Silent(), observes=poll is None
         )
         Watcher(around).run()
     return ExitCode.DONE
 
 
-def _records(frame: Frame, log: Path | None, stack: contextlib.ExitStack) -> list[IO[str]]:
+def _records(invocation: Invocation, log: Path | None, stack: contextlib.ExitStack) -> list[IO[str]]:
     """Return where events go as JSON: standard output with ``--format json``, and the log."""
-    found: list[IO[str]] = [sys.stdout] if frame.format == "json" else []
+    streams: list[IO[str]] = [sys.stdout] if invocation.format == "json" else []
     if log is not None:
         from adaptc.workflow.watch.journal import open_log
 
-        found.append(stack.enter_context(open_log(log)))
-    return found
+        streams.append(stack.enter_context(open_log(log)))
+    return streams

@@ -1,4 +1,4 @@
-"""The frame of the command line: exit codes, the shared options, rendering, and the small commands."""
+"""The invocation of the command line: exit codes, the shared options, rendering, and the small commands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
+from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.frame import Frame, command
 from adaptc.cli.init import starting_text, toml_value, usual_docroot
 from adaptc.cli.main import COMMANDS, cli, run
 from adaptc.cli.render import (
@@ -54,7 +54,7 @@ def raising(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
 
     def plant(error: BaseException) -> None:
         @command("version")
-        def fails(frame: Frame) -> None:
+        def fails(invocation: Invocation) -> None:
             raise error
 
         monkeypatch.setattr(type(cli), "get_command", lambda *_: fails)
@@ -206,7 +206,7 @@ def test_when_text_is_coloured(
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert Frame(color=color).is_colored(stream) is colored
+    assert Invocation(color=color).is_colored(stream) is colored
 
 
 # ---- rendering
@@ -220,7 +220,7 @@ def missing(count: int) -> list[Diagnostic]:
 
 
 def test_many_diagnostics_of_one_id_are_cut_short() -> None:
-    lines = list(diagnostic_lines(missing(6966), Frame()))
+    lines = list(diagnostic_lines(missing(6966), Invocation()))
     assert lines[0] == ("a.html:1: warning: img src points to b.png, but there is no such file [missing-target]")
     assert len(lines) == 7
     assert lines[-2:] == ["and 6,961 more [missing-target]; see the report or --verbose", "6,966 warnings"]
@@ -228,13 +228,13 @@ def test_many_diagnostics_of_one_id_are_cut_short() -> None:
 
 def test_verbose_prints_all_and_notes_too() -> None:
     note = diagnose("svg-unchanged", Location("a.svg"), reason="it has a script")
-    assert len(list(diagnostic_lines([*missing(30), note], Frame(verbose=True)))) == 32
-    assert list(diagnostic_lines([note], Frame())) == ["1 note"]
+    assert len(list(diagnostic_lines([*missing(30), note], Invocation(verbose=True)))) == 32
+    assert list(diagnostic_lines([note], Invocation())) == ["1 note"]
 
 
 def test_quiet_prints_errors_only(output: Output) -> None:
     error = diagnose("unreadable-directory", Location("a"), reason="full")
-    print_diagnostics([*missing(3), error], Frame(quiet=True))
+    print_diagnostics([*missing(3), error], Invocation(quiet=True))
     assert output() == (
         "",
         "a: error: cannot be listed (full); nothing below it is built [unreadable-directory]\n1 error\n",
@@ -243,7 +243,7 @@ def test_quiet_prints_errors_only(output: Output) -> None:
 
 def test_errors_come_first_and_lines_in_order(output: Output) -> None:
     error = diagnose("unreadable-directory", Location("z"), reason="full")
-    print_diagnostics([*reversed(missing(2)), error], Frame())
+    print_diagnostics([*reversed(missing(2)), error], Invocation())
     assert [line.split(": ")[0] for line in output()[1].splitlines()] == [
         "z",
         "a.html:1",
@@ -253,13 +253,13 @@ def test_errors_come_first_and_lines_in_order(output: Output) -> None:
 
 
 def test_colour_changes_nothing_but_colour() -> None:
-    (plain, *_), (colored, *_) = (list(diagnostic_lines(missing(1), Frame(), on)) for on in (False, True))
+    (plain, *_), (colored, *_) = (list(diagnostic_lines(missing(1), Invocation(), on)) for on in (False, True))
     assert colored != plain
     assert click.unstyle(colored) == plain
 
 
 def test_no_diagnostics_print_nothing(output: Output) -> None:
-    print_diagnostics([], Frame())
+    print_diagnostics([], Invocation())
     assert output() == ("", "")
     assert summary([]) == "no diagnostics"
 
@@ -293,12 +293,12 @@ def test_init_never_overwrites(folder: Path, output: Output) -> None:
     (folder / "adaptc.toml").write_text("# mine\n")
     assert run(["init"]) is ExitCode.USAGE
     assert (folder / "adaptc.toml").read_text() == "# mine\n"
-    assert output()[1] == "adaptc: adaptc.toml is there already; it is left as it is\n"
+    assert output()[1] == "adaptc: adaptc.toml exists already; it is left as it is\n"
 
 
 def test_init_where_there_is_no_directory(output: Output) -> None:
     assert run(["--config", "no/adaptc.toml", "init"]) is ExitCode.USAGE
-    assert output()[1] == "adaptc: no is no directory\n"
+    assert output()[1] == "adaptc: no is not a directory\n"
 
 
 def test_init_finds_the_site_of_a_generator(folder: Path) -> None:

@@ -1,12 +1,12 @@
 """What every command shares: the options of ``adaptc`` itself, and how a command is declared.
 
-The options may stand before or after the name of the command: ``adaptc --format json levels`` and
-``adaptc levels --format json`` are the same. A command is a function that takes a ``Frame`` first and
+The options may come before or after the name of the command: ``adaptc --format json levels`` and
+``adaptc levels --format json`` are the same. A command is a function that takes a ``Invocation`` first and
 returns an ``ExitCode`` or None::
 
     @command("levels")
     @click.argument("name", required=False)
-    def levels(frame: Frame, name: str | None) -> None: ...
+    def levels(invocation: Invocation, name: str | None) -> None: ...
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Invocation:
     """The options of ``adaptc`` itself."""
 
     config: Path | None = None
@@ -51,23 +51,23 @@ class Frame:
 
 
 @dataclass(slots=True)
-class FrameBox:
-    """The frame of this run, which options anywhere on the command line replace."""
+class InvocationBox:
+    """The invocation of this run, which options anywhere on the command line replace."""
 
-    frame: Frame = field(default_factory=Frame)
+    invocation: Invocation = field(default_factory=Invocation)
 
 
-def current_frame() -> Frame:
-    """Return the frame of the command that runs."""
-    return click.get_current_context().ensure_object(FrameBox).frame
+def current_invocation() -> Invocation:
+    """Return the invocation of the command that runs."""
+    return click.get_current_context().ensure_object(InvocationBox).invocation
 
 
 def _store(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     source = context.get_parameter_source(str(parameter.name))
     if value is None or source is click.core.ParameterSource.DEFAULT:
         return
-    box = context.ensure_object(FrameBox)
-    box.frame = replace(box.frame, **{str(parameter.name): value})
+    box = context.ensure_object(InvocationBox)
+    box.invocation = replace(box.invocation, **{str(parameter.name): value})
 
 
 def _change_directory(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
@@ -97,33 +97,33 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 FORMATS = ("text", "json")
 
 
-def frame_options(
+def global_options(
     function: Callable[..., Any], hidden: bool = False, formats: tuple[str, ...] = FORMATS
 ) -> Callable[..., Any]:
     """Add the options of ``adaptc`` itself to a click command; ``formats`` are those that it can print."""
     for flags, attributes in reversed(_OPTIONS):
         if "--format" in flags:
             attributes = {**attributes, "type": click.Choice(formats)}
-        given = {"callback": _store, "expose_value": False, "is_eager": True, "hidden": hidden, **attributes}
-        function = click.option(*flags, **given)(function)
+        settings = {"callback": _store, "expose_value": False, "is_eager": True, "hidden": hidden, **attributes}
+        function = click.option(*flags, **settings)(function)
     return function
 
 
 def command(
     name: str, formats: tuple[str, ...] = FORMATS, cls: type[click.Command] = click.Command
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare a command: ``function`` gets the frame and then its own parameters by name.
+    """Declare a command: ``function`` gets the invocation and then its own parameters by name.
 
-    ``formats`` are what ``--format`` may be behind the name of the command, ``cls`` the class of the command.
+    ``formats`` are what ``--format`` may be after the name of the command, ``cls`` the class of the command.
     """
 
     def declare(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
         def run(**parameters: Any) -> Any:
-            return function(current_frame(), **parameters)
+            return function(current_invocation(), **parameters)
 
-        epilog = "The options of adaptc itself (see adaptc --help) may stand here too."
-        made: click.Command = click.command(name, cls, epilog=epilog)(frame_options(run, True, formats))
-        return made
+        epilog = "The options of adaptc itself (see adaptc --help) may be given here too."
+        declared: click.Command = click.command(name, cls, epilog=epilog)(global_options(run, True, formats))
+        return declared
 
     return declare
