@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adaptc.compile.engine.state import no_build
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import IDENTITY
 
@@ -73,7 +74,7 @@ def read_catalogue(output: Path) -> Catalogue:
     try:
         return _catalogue(output, read_manifest(output / MANIFEST))
     except FileNotFoundError:
-        raise UsageError(f"there is no build in {output}; run adaptc build first, or name it with --output") from None
+        raise no_build(output) from None
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from adaptc.compile.engine.publish import PRIVATE
 from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import State, as_sources
+from adaptc.compile.engine.state import State, as_sources, last_build
 from adaptc.compile.engine.traffic import last_traffic
 from adaptc.compile.engine.view import PIN, PLACEMENT
 from adaptc.config.config import Config
-from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach, SiteAddress
 from adaptc.site.site import Site, Source
@@ -38,10 +35,7 @@ def explain(config: Config, name: str) -> Explanation | None:
 
     Raises ``UsageError`` when there is no build in ``config.output``.
     """
-    path = Path(config.output) / PRIVATE / "state.sqlite"
-    if not path.exists():
-        raise UsageError(f"there is no build in {config.output}; run adaptc build first, or name it with --output")
-    with contextlib.closing(State(path, read_only=True)) as state:
+    with last_build(config.output) as state:
         return _explained(state, config, name)
 
 

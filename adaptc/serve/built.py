@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from adaptc.compile.engine.publish import PRIVATE
 from adaptc.compile.engine.state import State
-from adaptc.config.config import Config
-from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS
 
 
@@ -28,16 +23,6 @@ class Built:
     follow: Mapping[str, tuple[str, ...]]
     docroot: str
     formats: tuple[str, ...] = ()
-
-
-@contextlib.contextmanager
-def last_build(config: Config) -> Iterator[State]:
-    """Open the state of the last build to read. Raises ``UsageError`` when there is none."""
-    path = Path(config.output) / PRIVATE / "state.sqlite"
-    if not path.exists():
-        raise UsageError(f"there is no build in {config.output}; run adaptc build first, or name it with --output")
-    with contextlib.closing(State(path, read_only=True)) as state:
-        yield state
 
 
 def read_built(state: State) -> Built:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state import State, last_build
 from adaptc.compile.engine.times import SourceTimes
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
@@ -17,7 +17,7 @@ from adaptc.core.fs import write_atomic
 from adaptc.serve import statedir
 from adaptc.serve.action_check import check_table
 from adaptc.serve.actions import entries, json_chunks, map_line, table_line
-from adaptc.serve.built import last_build, read_built
+from adaptc.serve.built import read_built
 from adaptc.serve.configuration import FILES, render
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, make_policy
 
@@ -40,7 +40,7 @@ def emit(config: Config, servers: Iterable[str]) -> Emitted:
 
     Raises ``UsageError`` for a configuration that cannot be served, ``OSError`` when the output cannot be written.
     """
-    with last_build(config) as state:
+    with last_build(config.output) as state:
         return emit_from(state, config, servers)
 
 
@@ -69,7 +69,7 @@ def check_actions(config: Config, table: Path) -> list[Diagnostic]:
         text = table.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{table}: cannot be read ({error})") from error
-    with last_build(config) as state:
+    with last_build(config.output) as state:
         return list(check_table(text, str(table), entries(state, policy_of(state, config))))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from adaptc.compile.analyse.placement import DeliveryCost
 from adaptc.compile.engine.ladder import levels_above
 from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.engine.state import state_path
 from adaptc.compile.pipeline import Plan, plan_level
 from adaptc.compile.view import Effort, Settings
 from adaptc.config.config import Config, recipe_text
@@ -61,7 +62,7 @@ class Blueprint:
     @property
     def state_path(self) -> Path:
         """Where the output's state is."""
-        return self.private / "state.sqlite"
+        return state_path(self.output)
 
     @property
     def selection(self) -> Selection:

@@ -6,6 +6,7 @@ true; a build that is killed leaves rows out, never wrong ones in.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.engine.publish import PRIVATE
 from adaptc.compile.engine.results import (
     StoredFile,
     UnitResult,
@@ -26,9 +28,11 @@ from adaptc.compile.engine.results import (
     unpack_files,
     unpack_result,
 )
+from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Resource
 from adaptc.site.site import Source
 
+STATE_FILE = "state.sqlite"
 # Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
 SCHEMA = 5
 
@@ -74,6 +78,26 @@ def system_error(error: sqlite3.Error, path: Path) -> OSError:
 
 def _code(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # without the extended part
+
+
+def state_path(output: Path) -> Path:
+    """Return where the state of an output directory is."""
+    return output / PRIVATE / STATE_FILE
+
+
+def no_build(output: Path) -> UsageError:
+    """Return the error of whoever needs a build in ``output`` when there is none."""
+    return UsageError(f"there is no build in {output}; run adaptc build first, or name it with --output")
+
+
+@contextlib.contextmanager
+def last_build(output: Path) -> Iterator[State]:
+    """Open the state of the last build in ``output`` for reading. Raises ``UsageError`` when there is none."""
+    path = state_path(output)
+    if not path.exists():
+        raise no_build(output)
+    with contextlib.closing(State(path, read_only=True)) as state:
+        yield state
 
 
 def discard(path: Path) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.compile.engine.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.report.catalogue import read_catalogue
-from adaptc.serve.built import last_build
 from adaptc.serve.configuration import FILES, render
 from adaptc.serve.doctor.apache import ask_apache
 from adaptc.serve.doctor.checks import CHECKS
@@ -41,7 +41,7 @@ def examine(config: Config, servers: Sequence[str], file: Path | None, user: str
     ``file`` is the server's main configuration file, ``user`` who its workers run as; None: what the server says.
     Raises ``UsageError`` when nothing was emitted, or a server is not installed.
     """
-    with last_build(config) as state:
+    with last_build(config.output) as state:
         policy = policy_of(state, config)
     chosen = servers or tuple(server for server in ASK if _emitted(policy, server))
     if not chosen or not all(_emitted(policy, server) for server in chosen):

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.engine.state import last_build
 from adaptc.compile.engine.times import TIMES
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve import statedir
-from adaptc.serve.built import last_build
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import policy_of
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
@@ -46,7 +46,7 @@ class Stage:
         serve = replace(
             self.config.serve, docroot=docroot or _docroot(self.config), output=output, state=output / "run"
         )
-        with last_build(self.config) as state:
+        with last_build(self.config.output) as state:
             return policy_of(state, replace(self.config, serve=serve))
 
     def linked(self, levels: tuple[str, ...]) -> Path:

@@ -9,11 +9,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import name_in_tree
 from adaptc.report.catalogue import Catalogue, read_catalogue
-from adaptc.serve.built import last_build
 from adaptc.serve.emitter import policy_of
 from adaptc.serve.policy import Policy
 from adaptc.serve.verify.judge import Judge
@@ -77,7 +77,7 @@ def verify_running(config: Config, url: str, extent: Extent, progress: Progress)
     """Prove the server at ``url`` as it is now: the flag of the state directory says whether it adapts."""
     server, prefix = _address(url)
     catalogue, tally = read_catalogue(config.output), Tally()
-    with last_build(config) as state:
+    with last_build(config.output) as state:
         policy = replace(policy_of(state, config), prefix=prefix)
     judge = _judge(policy, config)
     asked = tuple(targets(catalogue, policy, extent.pages, extent.assets))
