@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from adaptc.core.version import VERSION
 
 if TYPE_CHECKING:
-    from adaptc.config.config import Config, load_config
+    from adaptc.config.config import Config
     from adaptc.workflow.api import BuildResult, build, plan
+    from adaptc.workflow.configuration import load_config
 
 __version__ = VERSION
 
@@ -25,7 +26,7 @@ _HOMES = {
     "build": "workflow.api",
     "plan": "workflow.api",
     "Config": "config.config",
-    "load_config": "config.config",
+    "load_config": "workflow.configuration",
 }
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import adaptc
-from adaptc.config.config import Config, load_config
+from adaptc.config.config import Config
 from adaptc.core.model import CODINGS
 from adaptc.formats.codings import decode
 from adaptc.workflow.api import BuildResult
+from adaptc.workflow.configuration import load_config
 
 LEVELS = ("full", "lossless")
 _CLOCK = count(1_600_000_000)

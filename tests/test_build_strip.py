@@ -10,8 +10,8 @@ from built_site import BuiltSite
 from stripped_site import IMAGES, picture
 
 import adaptc
-from adaptc.config.config import load_config
 from adaptc.core.diagnostics import UsageError
+from adaptc.workflow.configuration import load_config
 
 LEVELS = ("full", "stripped")
 OWN_LEVEL = """

@@ -26,10 +26,12 @@ from adaptc.cli.render import (
     summary,
     table,
 )
-from adaptc.config.config import FIELDS, SECTIONS, Config, load_config, recipe_text
+from adaptc.config.config import SECTIONS, Config, recipe_text
+from adaptc.config.config_file import FIELDS
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import Diagnostic, Location, Severity, UsageError, diagnose
 from adaptc.core.version import VERSION
+from adaptc.workflow.configuration import load_config
 
 Output = Callable[[], tuple[str, str]]
 

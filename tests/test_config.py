@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from adaptc.config.config import FIELDS, SECTIONS, Config, load_config, recipe_text, relevelled
+from adaptc.config.config import SECTIONS, Config, recipe_text, with_severities
+from adaptc.config.config_file import FIELDS
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import Severity, UsageError, diagnose
+from adaptc.workflow.configuration import load_config
 
 
 @pytest.fixture
@@ -94,6 +96,43 @@ def test_a_wrong_value_names_file_line_and_choices(folder: Path) -> None:
 def test_all_mistakes_are_told_at_once(folder: Path) -> None:
     found = problems('output = 3\n[build]\njobs = -1\nidentity = "all"\n[diagnostics]\nmissing-target = "loud"')
     assert [line.split(": ")[0] for line in found] == [f"adaptc.toml:{n}" for n in (1, 3, 4, 6)]
+
+
+def test_the_mistakes_of_all_tables_are_reported_in_one_run(folder: Path) -> None:
+    assert problems(
+        """[build]
+jobs = -1
+levels = ["full", "losless"]
+[diagnostics]
+missing-target = "loud"
+[levels.lossless]
+titel = "x"
+[budgets.full]
+page_bytes = "x"
+[daemons.switch]
+dwel = 1
+[daemons.control.sites.a]
+output = "opt"
+[daemons.classify]
+patience = 0
+[daemons.swich]
+"""
+    ) == [
+        "adaptc.toml:2: build.jobs must be a whole number of at least 0, not -1",
+        'adaptc.toml:5: diagnostics.missing-target must be one of error, warning, note, off, not "loud"',
+        "adaptc.toml:7: unknown key titel, did you mean title?",
+        'adaptc.toml:9: page_bytes must be a size, such as "200kB", not "x"',
+        "adaptc.toml:11: unknown key dwel, did you mean dwell?",
+        "adaptc.toml:12: the site a needs output, and logs or status_url",
+        "adaptc.toml:15: patience must be a whole number from 1 to 1000, not 0",
+        "adaptc.toml:16: unknown daemon swich, did you mean switch?",
+    ]
+    assert problems('[build]\nlevels = ["losless"]') == [
+        "adaptc.toml:2: there is no level losless, did you mean lossless?"
+    ]
+    assert problems("[budgets.ful]\n[levels.lossless]\n") == [
+        "adaptc.toml:1: level ful is not built, did you mean full?"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +267,7 @@ def test_diagnostics_are_relevelled_and_silenced(folder: Path) -> None:
         diagnose("bad-url", where="a href", url="b"),
         diagnose("css-malformed", problem="c"),
     ]
-    kept = list(relevelled(found, config))
+    kept = list(with_severities(found, config))
     assert [(one.id, one.severity) for one in kept] == [
         ("missing-target", Severity.ERROR),
         ("css-malformed", Severity.WARNING),

@@ -12,7 +12,8 @@ from adaptc.cli.crawl_options import MISSING_FLAGS, MISSING_VALUES
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
 from adaptc.compile.pipeline import KNOWN_PASSES
-from adaptc.config.config import FIELDS, OPEN_TABLES, Config
+from adaptc.config.config import Config
+from adaptc.config.config_file import FIELDS, OPEN_TABLES
 from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import TomlSource, parse_toml
 from adaptc.core.diagnostics import KINDS

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from adaptc.config.schema import Check
 from adaptc.config.toml import parse_toml
 from adaptc.daemons.classify import settings as classify
 from adaptc.daemons.classify.tables import WRITERS
 from adaptc.daemons.control import settings as control
-from adaptc.daemons.settings import Check
 from adaptc.daemons.switch import settings as switch
 
 PAGE = (Path(__file__).parent.parent / "docs/daemons.md").read_text("utf-8")
@@ -41,7 +41,7 @@ def documented(written: str, check: Check) -> object:
     nothing: dict[str, object] = {"none": None, '`""`': "", "`[]`": ()}
     if written in nothing:
         return nothing[written]
-    return check(parse_toml(f"key = {written.strip('`')}", written).values["key"])
+    return check(parse_toml(f"key = {written.strip('`')}", written).values["key"], Path())
 
 
 def test_the_forms_of_the_table_are_documented() -> None:

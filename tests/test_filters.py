@@ -10,8 +10,8 @@ from stripped_site import NOTE, STAND_IN, StrippedSite
 from adaptc.compile.analyse.decorations.configured import configured_rules
 from adaptc.compile.analyse.decorations.filters import FilterList, Request, read_filters
 from adaptc.compile.analyse.decorations.rules import selector_problem
-from adaptc.config.config import load_config
 from adaptc.core.diagnostics import UsageError
+from adaptc.workflow.configuration import load_config
 
 
 def read(*lines: str) -> FilterList:

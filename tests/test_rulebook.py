@@ -7,6 +7,7 @@ import pytest
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
 from adaptc.config.rulebook import Level, Option, PassTable, choose_levels, load_levels
+from adaptc.config.schema import fits
 from adaptc.config.toml import TomlSource, parse_toml
 from adaptc.core.diagnostics import UsageError
 
@@ -207,7 +208,7 @@ def test_choosing_a_level_that_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "fits"),
+    ("option", "value", "allowed"),
     [
         (Option(True), False, True),
         (Option(True), 1, False),
@@ -219,5 +220,5 @@ def test_choosing_a_level_that_is_none() -> None:
         (Option("a", "a", "b"), "c", False),
     ],
 )
-def test_what_an_option_takes(option: Option, value: object, fits: bool) -> None:
-    assert option.fits(value) is fits
+def test_the_values_that_an_option_allows(option: Option, value: object, allowed: bool) -> None:
+    assert fits(option.check, value) is allowed

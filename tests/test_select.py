@@ -15,9 +15,9 @@ from built_site import BuiltSite
 
 import adaptc
 from adaptc.compile.engine.reasons import NeverBuilt
-from adaptc.config.config import load_config
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.explain import explain
+from adaptc.workflow.configuration import load_config
 
 WORDS = "<p>Some words of the page, and some more of them.</p>\n" * 9
 LEVEL = '[levels.words]\nextends = "lossless"\nnumber = 2\npromise = "words"\n'

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import servers
 
-from adaptc.config.config import load_config
+from adaptc.workflow.configuration import load_config
 
 ROOT = Path(__file__).parent.parent
 MANUAL = (ROOT / "docs" / "serving.md").read_text("utf-8")

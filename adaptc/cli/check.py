@@ -16,9 +16,9 @@ from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json,
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 if TYPE_CHECKING:
+    from adaptc.config.budgets import Budget
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.workflow.check.budgets import Budget
     from adaptc.workflow.check.check import Verdict
     from adaptc.workflow.check.formats.problem import Problem
     from adaptc.workflow.check.growth import Growth
@@ -77,8 +77,8 @@ def _checked(invocation: Invocation, config: Config, every_file: bool, fix: bool
 def _budgets(config: Config) -> tuple[Budget, ...]:
     if not config.budgets.values:
         return ()
-    from adaptc.workflow.api import configured_levels
-    from adaptc.workflow.check.budgets import read_budgets
+    from adaptc.config.budgets import read_budgets
+    from adaptc.workflow.configuration import configured_levels
 
     return read_budgets(config.budgets, [level.name for level in configured_levels(config)])
 

@@ -43,8 +43,8 @@ def classify(
     embedded object were asked for. The class of each client and network goes to the tables in DIR/run by which the
     server's configuration picks a level.
     """
+    from adaptc.config.schema import read_settings
     from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
-    from adaptc.daemons.settings import read_settings
 
     config = invocation.load({"output": output})
     settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), given)

@@ -37,9 +37,9 @@ class Invocation:
     def load(self, overrides: Mapping[str, Any] | None = None) -> Config:
         """Return the configuration that ``--config`` names, or that of the working directory.
 
-        Raises ``UsageError`` as ``adaptc.config.config.load_config`` does.
+        Raises ``UsageError`` as ``adaptc.workflow.configuration.load_config`` does.
         """
-        from adaptc.config.config import load_config
+        from adaptc.workflow.configuration import load_config
 
         return load_config(self.config, overrides)
 

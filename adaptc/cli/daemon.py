@@ -49,13 +49,7 @@ def daemon_options(function: F) -> F:
 
 
 def settings_table(config: Config, name: str) -> TomlSource:
-    """Return ``[daemons.NAME]``. Raises ``UsageError`` for a daemon that there is not."""
-    from adaptc.config.toml import nearest
-    from adaptc.daemons.status import DAEMONS
-
-    for table in config.daemons.values:
-        if table not in DAEMONS:
-            raise UsageError(config.daemons.complaint((table,), f"unknown daemon {table}{nearest(table, DAEMONS)}"))
+    """Return ``[daemons.NAME]``."""
     return config.daemons.below(name)
 
 

@@ -32,12 +32,12 @@ def doctor(
     Looks at the servers of this machine for which adaptc emit wrote configuration: modules, includes, rights, caches,
     access rules, media types, times of files. Nothing is changed.
     """
-    from adaptc.config.config import relevelled
+    from adaptc.config.config import with_severities
     from adaptc.serve.doctor.examine import examine
 
     config = invocation.load({"output": output})
     examined = examine(config, [server] if server else [], server_config, user)
-    diagnostics = list(relevelled((diagnostic for each in examined for diagnostic in each.diagnostics), config))
+    diagnostics = list(with_severities((diagnostic for each in examined for diagnostic in each.diagnostics), config))
     _show(invocation, examined, diagnostics)
     return exit_code(diagnostics)
 

@@ -41,12 +41,12 @@ def emit(invocation: Invocation, what: str, output: Path | None, table: Path | N
 
 
 def _check(invocation: Invocation, config: Config, what: str, table: Path) -> ExitCode:
-    from adaptc.config.config import relevelled
+    from adaptc.config.config import with_severities
     from adaptc.serve.emitter import check_actions
 
     if what != "actions":
         raise UsageError("--check goes with adaptc emit actions")
-    diagnostics = list(relevelled(check_actions(config, table), config))
+    diagnostics = list(with_severities(check_actions(config, table), config))
     if invocation.format == "json":
         print_json({"table": str(table), "diagnostics": diagnostic_records(diagnostics)})
     elif diagnostics:

@@ -30,9 +30,9 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
     it sets the flag for every LEVEL but the original; adaptc control sends every client to LEVEL. When the time is
     over, or after adaptc auto, they decide again.
     """
+    from adaptc.config.schema import seconds
     from adaptc.daemons.override import Override, write_override
     from adaptc.daemons.run_directory import RunDirectory
-    from adaptc.daemons.settings import seconds
 
     config = invocation.load({"output": output})
     run = RunDirectory.of(existing_output(config))

@@ -12,7 +12,6 @@ from adaptc.cli.render import print_json, print_text, table
 from adaptc.config.toml import shown
 
 if TYPE_CHECKING:
-    from adaptc.config.config import Config
     from adaptc.config.rulebook import Level
 
 
@@ -26,20 +25,14 @@ def levels(invocation: Invocation, name: str | None) -> None:
     they run, and their options.
     """
     from adaptc.config.rulebook import choose_levels
+    from adaptc.workflow.configuration import known_levels
 
     config = invocation.load()
-    known = _known_levels(config)
+    known = known_levels(config)
     if name is not None:
         _show_level(choose_levels([name], known)[0], invocation)
     else:
         _show_levels(known, config.build.levels, invocation)
-
-
-def _known_levels(config: Config) -> Mapping[str, Level]:
-    from adaptc.compile.pipeline import KNOWN_PASSES
-    from adaptc.config.rulebook import load_levels
-
-    return load_levels(config.levels, KNOWN_PASSES)
 
 
 def _show_levels(known: Mapping[str, Level], built: tuple[str, ...], invocation: Invocation) -> None:

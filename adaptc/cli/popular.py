@@ -40,7 +40,7 @@ def popular(
     LOG is an access log, plain or gzip, or - for standard input; by default those of the configuration. These are
     the pages that degraded levels are built for. Without a docroot, pages are known by their names.
     """
-    from adaptc.config.config import relevelled
+    from adaptc.config.config import with_severities
 
     config = invocation.load(
         {"docroot": docroot, "site.base_url": base_url, "select.share": share, "select.format": log_format}
@@ -50,7 +50,7 @@ def popular(
         raise UsageError("name a LOG, or give select.logs in adaptc.toml")
     hits, tally = _hits(config, names)
     ranks = _popular_set(hits, config)
-    diagnostics = tuple(relevelled(tally.diagnostics, config))
+    diagnostics = tuple(with_severities(tally.diagnostics, config))
     if invocation.format == "json":
         print_json(_record(hits, ranks, config, tally, diagnostics))
     else:

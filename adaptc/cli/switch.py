@@ -47,7 +47,7 @@ def switch(
     with status_url, the idle workers; on overload it makes the flag DIR/run/opt.do, by which the server's
     configuration sends levels instead of the original, and removes it when the load has gone.
     """
-    from adaptc.daemons.settings import read_settings
+    from adaptc.config.schema import read_settings
     from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
 
     config = invocation.load({"output": output})

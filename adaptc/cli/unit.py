@@ -79,8 +79,8 @@ def _program() -> list[str]:
 
 def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]:
     """Return the run directories that the daemon writes to, and whether their flags go when it ends."""
+    from adaptc.config.schema import read_settings
     from adaptc.daemons.control.settings import read_control
-    from adaptc.daemons.settings import read_settings
     from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
 
     table = settings_table(config, daemon)

@@ -1,7 +1,7 @@
 """Levels are data: one TOML file each in the package ``adaptc.rules``, with the user's overrides over it.
 
 A level is an ordered list of passes with options. The ladder's numbers are those of Abdelzaher and Bhatti:
-the highest is the full site, 0 is reject (no tree at all); a level without a number stands beside the ladder.
+the highest is the full site, 0 is reject (no tree at all); a level without a number is next to the ladder.
 ``[levels.NAME]`` of ``adaptc.toml`` changes a level::
 
     [levels.lossless]
@@ -9,17 +9,19 @@ the highest is the full site, 0 is reject (no tree at all); a level without a nu
     [levels.lossless.images]
     target = 0.98                        # an option of a pass
 
-or makes one of the user's own, which ``extends`` another and may give the whole list with ``passes = [...]``.
+or makes a level of the user's own, which ``extends`` another and may give the whole list with ``passes = [...]``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from adaptc.config.schema import Check, InvalidSetting, Schema, Wording, any_of, read_table, refuse
 from adaptc.config.toml import KeyPath, TomlSource, nearest, parse_toml, shown
 from adaptc.core.diagnostics import UsageError
 
@@ -29,33 +31,18 @@ PROMISES = ("same", "words", "article")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a pass: its default, and what else may be given, as types and as single values.
+    """An option of a pass: its default, and the check of a value that is set.
 
-    ``Option("exact", "exact", float)`` takes the word "exact" or a number.
+    ``Option("exact", "exact", float)`` allows the word "exact" and numbers; without types and values, those of the
+    default's type are allowed.
     """
 
     default: Any
-    allowed: tuple[Any, ...]
+    check: Check
 
     def __init__(self, default: Any, *allowed: Any) -> None:
         object.__setattr__(self, "default", default)
-        object.__setattr__(self, "allowed", allowed or (type(default),))
-
-    def fits(self, value: Any) -> bool:
-        """Tell whether ``value`` may be given. A whole number is a number; true and false are not numbers."""
-        kinds = [float, int] if type(value) is int else [type(value)]
-        return any(one in kinds if isinstance(one, type) else _same(one, value) for one in self.allowed)
-
-    def wanted(self) -> str:
-        """Return what may be given, in words: ``"exact" or a number``."""
-        return " or ".join(_NAMES.get(one, repr(one)) if isinstance(one, type) else shown(one) for one in self.allowed)
-
-
-def _same(one: Any, value: Any) -> bool:
-    return type(one) is type(value) and bool(one == value)
-
-
-_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", list: "a list"}
+        object.__setattr__(self, "check", any_of(*(allowed or (type(default),))))
 
 
 # Options of each pass by pass name: a default, or an Option where more than the default's type is meant.
@@ -76,7 +63,7 @@ class PassUse:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A step of the ladder. ``number`` is its rank (1 and up), ``None`` for a level beside the ladder.
+    """A step of the ladder. ``number`` is its rank (1 and up), ``None`` for a level next to the ladder.
 
     ``promise`` is one of ``PROMISES``.
     """
@@ -100,19 +87,17 @@ class _Draft:
 
 
 def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | None = None) -> dict[str, Level]:
-    """Return the levels that ship and the user's, by name: highest number first, those beside the ladder last.
+    """Return the levels that ship and the user's, by name: highest number first, those next to the ladder last.
 
-    ``overrides`` is ``Config.levels``. ``known_passes`` gives each pass's options; None leaves pass names
-    and options unchecked and defaults unfilled. Raises ``UsageError`` that names every mistake, one a line,
-    with file and line.
+    ``overrides`` is ``Config.levels``. ``known_passes`` has each pass's options; without it pass names and options are
+    not checked and defaults not filled in. Raises ``UsageError`` that names every mistake, one a line, with file and
+    line.
     """
-    user = overrides or TomlSource()
-    shop = _Workshop(user, known_passes)
-    drafts = {source.values["level"]["name"]: _shipped_draft(source, shop) for source in shipped_sources()}
-    for name in _by_dependency(user, drafts, shop):
-        drafts[name] = _user_draft(name, drafts, shop)
-    if shop.problems:
-        raise UsageError("\n".join(shop.problems))
+    reader = _LevelReader(overrides or TomlSource(), known_passes)
+    drafts = {source.values["level"]["name"]: _shipped_draft(source, reader) for source in shipped_sources()}
+    for name in _by_dependency(drafts, reader):
+        drafts[name] = _user_draft(name, drafts, reader)
+    refuse(reader.problems)
     levels = [_level(draft, known_passes) for draft in drafts.values()]
     return {level.name: level for level in sorted(levels, key=lambda level: (-(level.number or 0), level.name))}
 
@@ -138,33 +123,34 @@ def shipped_sources() -> tuple[TomlSource, ...]:
 
 
 @dataclass(slots=True)
-class _Workshop:
-    """What checking needs: the user's tables, the passes that there are, the problems found so far."""
+class _LevelReader:
+    """The user's tables and the passes that exist, with the mistakes that were seen."""
 
     user: TomlSource
     known_passes: PassTable | None
     problems: list[str] = field(default_factory=list)
 
-    def refuse(self, source: TomlSource, place: KeyPath, problem: str) -> None:
-        self.problems.append(source.complaint(place, problem))
+    def report(self, place: KeyPath, problem: str, source: TomlSource | None = None) -> None:
+        """Note a mistake of the user's tables, or of ``source``."""
+        self.problems.append((source or self.user).complaint(place, problem))
 
-    def accepts_pass(self, source: TomlSource, place: KeyPath, name: str) -> bool:
-        """Tell whether there is a pass of this name; else note the problem."""
+    def check(self, source: TomlSource, schema: Schema, wording: Wording | None = None) -> None:
+        """Compare a table with its schema and note the mistakes."""
+        self.problems.extend(read_table(source, schema, wording=wording).problems)
+
+    def has_pass(self, source: TomlSource, place: KeyPath, name: str) -> bool:
+        """Tell whether there is a pass of this name; else note the mistake."""
         if self.known_passes is None or name in self.known_passes:
             return True
-        self.refuse(source, place, f"there is no pass {name}{nearest(name, self.known_passes)}")
+        self.report(place, f"there is no pass {name}{nearest(name, self.known_passes)}", source)
         return False
 
-    def options(self, source: TomlSource, place: KeyPath, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options that a pass takes; note a problem for each of the others."""
-        if self.known_passes is None:
-            return dict(given)
-        known = {key: as_option(value) for key, value in self.known_passes.get(name, {}).items()}
-        for key, value in given.items():
-            problem = _option_problem(name, key, value, known)
-            if problem:
-                self.refuse(source, (*place, key), problem)
-        return dict(given)
+    def options(self, source: TomlSource, name: str) -> dict[str, Any]:
+        """Return the options of a pass that ``source`` has, and note the mistakes in them."""
+        if self.known_passes is not None:
+            schema = {key: as_option(value).check for key, value in self.known_passes.get(name, {}).items()}
+            self.check(source, schema, _option_wording(name))
+        return dict(source.values)
 
 
 def as_option(value: Any) -> Option:
@@ -172,60 +158,46 @@ def as_option(value: Any) -> Option:
     return value if isinstance(value, Option) else Option(value)
 
 
-def _option_problem(name: str, key: str, value: Any, known: Mapping[str, Option]) -> str | None:
-    if key not in known:
-        return f"pass {name} has no option {key}{nearest(key, known)}"
-    if not known[key].fits(value):
-        return f"option {key} of pass {name} must be {known[key].wanted()}, not {shown(value)}"
-    return None
+def _option_wording(name: str) -> Wording:
+    return Wording(lambda key: f"pass {name} has no option {key}", lambda key: f"option {key} of pass {name}")
 
 
 # ---- level files of the package
 
-_LEVEL_KEYS: dict[str, Option] = {
-    "name": Option("", str),
-    "number": Option(1, int),
-    "title": Option("", str),
-    "promise": Option("same", *PROMISES),
+
+def _number(value: Any, base: Path) -> int:
+    if any_of(int)(value, base) < 1:
+        raise InvalidSetting("must be 1 or more: 0 is reject, which has no tree")
+    return int(value)
+
+
+_LEVEL_KEYS: Schema = {
+    "name": any_of(str),
+    "number": _number,
+    "title": any_of(str),
+    "promise": any_of(*PROMISES),
 }
 
 
-def _shipped_draft(source: TomlSource, shop: _Workshop) -> _Draft:
-    """Read a level file. Its mistakes are told like a user's, for who changes the files of the package."""
-    table = dict(source.values["level"])
-    _check_heads(source, ("level",), table, _LEVEL_KEYS, shop)
+def _shipped_draft(source: TomlSource, reader: _LevelReader) -> _Draft:
+    """Read a level file of the package. Its mistakes are reported like a user's, for developers."""
+    reader.check(source.below("level"), _LEVEL_KEYS)
     passes: dict[str, dict[str, Any]] = {}
     for position, entry in enumerate(source.values.get("pass", ())):
         place: KeyPath = ("pass", position)
         options = {key: value for key, value in entry.items() if key != "name"}
-        if shop.accepts_pass(source, place, entry["name"]):
-            passes[entry["name"]] = shop.options(source, place, entry["name"], options)
-    return _Draft(**table, passes=passes)
-
-
-def _check_heads(
-    source: TomlSource, place: KeyPath, table: Mapping[str, Any], known: Mapping[str, Option], shop: _Workshop
-) -> None:
-    for key, value in table.items():
-        if key not in known:
-            shop.refuse(source, (*place, key), f"unknown key {key}{nearest(key, known)}")
-        elif not known[key].fits(value):
-            shop.refuse(source, (*place, key), f"{key} must be {known[key].wanted()}, not {shown(value)}")
-    if not _whole(table.get("number", 1)) >= 1:
-        shop.refuse(source, (*place, "number"), "number must be 1 or more: 0 is reject, which has no tree")
-
-
-def _whole(value: Any) -> int:
-    return value if type(value) is int else 1
+        if reader.has_pass(source, place, entry["name"]):
+            passes[entry["name"]] = reader.options(source.part(place, options), entry["name"])
+    return _Draft(**source.values["level"], passes=passes)
 
 
 # ---- the user's levels
 
-_USER_KEYS: dict[str, Option] = {
-    **{key: option for key, option in _LEVEL_KEYS.items() if key != "name"},
-    "extends": Option("", str),
-    "skip": Option([], list),
-    "passes": Option([], list),
+_USER_KEYS: Schema = {
+    **{key: check for key, check in _LEVEL_KEYS.items() if key != "name"},
+    "extends": any_of(str),
+    "skip": any_of(list),
+    "passes": any_of(list),
 }
 
 # A level's name is a directory of the output and a word in server configuration; "reject" is level 0.
@@ -233,18 +205,18 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _RESERVED = ("reject",)
 
 
-def _by_dependency(user: TomlSource, drafts: Mapping[str, _Draft], shop: _Workshop) -> Iterator[str]:
+def _by_dependency(drafts: Mapping[str, _Draft], reader: _LevelReader) -> Iterator[str]:
     """Yield the names of the user's tables so that a level comes after the one it extends."""
-    waiting = {name: table for name, table in user.values.items() if _is_sound(name, table, drafts, shop)}
-    made = set(drafts) - set(waiting)
+    waiting = {name: table for name, table in reader.user.values.items() if _is_valid(name, table, drafts, reader)}
+    ready = set(drafts) - set(waiting)
     while waiting:
-        ready = [name for name, table in waiting.items() if _base(name, table, drafts) in {*made, None}]
-        if not ready:
-            _refuse_bases(waiting, {*made, *waiting}, shop)
+        names = [name for name, table in waiting.items() if _base(name, table, drafts) in {*ready, None}]
+        if not names:
+            _report_bases(waiting, {*ready, *waiting}, reader)
             return
-        for name in ready:
+        for name in names:
             del waiting[name]
-            made.add(name)
+            ready.add(name)
             yield name
 
 
@@ -253,30 +225,24 @@ def _base(name: str, table: Mapping[str, Any], drafts: Mapping[str, _Draft]) -> 
     return None if name in drafts else table.get("extends") or None
 
 
-def _refuse_bases(waiting: Mapping[str, Mapping[str, Any]], known: Iterable[str], shop: _Workshop) -> None:
+def _report_bases(waiting: Mapping[str, Mapping[str, Any]], known: Iterable[str], reader: _LevelReader) -> None:
     for name, table in waiting.items():
         base = table["extends"]
-        is_cycle = base in waiting
-        problem = "closes a cycle" if is_cycle else f"is no level{nearest(base, known)}"
-        shop.refuse(shop.user, (name, "extends"), f"levels.{name}: extends {base}, which {problem}")
+        problem = "closes a cycle" if base in waiting else f"is no level{nearest(base, known)}"
+        reader.report((name, "extends"), f"levels.{name}: extends {base}, which {problem}")
 
 
-def _is_sound(name: str, table: Any, drafts: Mapping[str, _Draft], shop: _Workshop) -> bool:
-    before = len(shop.problems)
+def _is_valid(name: str, table: Any, drafts: Mapping[str, _Draft], reader: _LevelReader) -> bool:
+    before = len(reader.problems)
     for problem in _table_problems(name, table, drafts):
-        shop.refuse(shop.user, (name,), problem)
-    if len(shop.problems) > before:
-        return False
-    heads = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
-    _check_heads(shop.user, (name,), heads, _USER_KEYS, shop)
-    for key in ("skip", "passes"):
-        if not all(isinstance(word, str) for word in _sequence(table.get(key))):
-            shop.refuse(shop.user, (name, key), f"levels.{name}.{key} must be a list of pass names")
-    return len(shop.problems) == before
-
-
-def _sequence(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else ()
+        reader.report((name,), problem)
+    if len(reader.problems) == before:
+        keys = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+        reader.check(reader.user.part((name,), keys), _USER_KEYS)
+        for key in ("skip", "passes"):
+            if isinstance(table.get(key), list) and not all(isinstance(word, str) for word in table[key]):
+                reader.report((name, key), f"levels.{name}.{key} must be a list of pass names")
+    return len(reader.problems) == before
 
 
 def _table_problems(name: str, table: Any, drafts: Mapping[str, _Draft]) -> Iterator[str]:
@@ -290,10 +256,10 @@ def _table_problems(name: str, table: Any, drafts: Mapping[str, _Draft]) -> Iter
         yield f"level {name} needs extends (the level it starts from) or a number of its own"
 
 
-def _user_draft(name: str, drafts: Mapping[str, _Draft], shop: _Workshop) -> _Draft:
-    table = shop.user.values[name]
+def _user_draft(name: str, drafts: Mapping[str, _Draft], reader: _LevelReader) -> _Draft:
+    table = reader.user.values[name]
     base = drafts.get(_base(name, table, drafts) or name, _Draft(name))
-    passes = _options_over(name, table, _chosen_passes(name, table, base, shop), shop)
+    passes = _with_options(name, table, _chosen_passes(name, table, base, reader), reader)
     title = base.title if name == base.name else f"{base.title} (changed)"
     return _Draft(
         name,
@@ -304,27 +270,31 @@ def _user_draft(name: str, drafts: Mapping[str, _Draft], shop: _Workshop) -> _Dr
     )
 
 
-def _chosen_passes(name: str, table: Mapping[str, Any], base: _Draft, shop: _Workshop) -> dict[str, dict[str, Any]]:
+def _chosen_passes(
+    name: str, table: Mapping[str, Any], base: _Draft, reader: _LevelReader
+) -> dict[str, dict[str, Any]]:
     """Return the passes of the base, or those that ``passes`` lists, without those of ``skip``."""
     for position, word in enumerate(table.get("passes", ())):
-        shop.accepts_pass(shop.user, (name, "passes", position), word)
+        reader.has_pass(reader.user, (name, "passes", position), word)
     listed = {word: base.passes.get(word, {}) for word in table.get("passes", base.passes)}
-    for word in table.get("skip", ()):
+    skipped = table.get("skip", ())
+    for word in skipped:
         if word not in listed:
             problem = f"levels.{name}.skip: level {base.name} has no pass {word}{nearest(word, listed)}"
-            shop.refuse(shop.user, (name, "skip"), problem)
-    return {word: options for word, options in listed.items() if word not in table.get("skip", ())}
+            reader.report((name, "skip"), problem)
+    return {word: options for word, options in listed.items() if word not in skipped}
 
 
-def _options_over(
-    name: str, table: Mapping[str, Any], passes: dict[str, dict[str, Any]], shop: _Workshop
+def _with_options(
+    name: str, table: Mapping[str, Any], passes: dict[str, dict[str, Any]], reader: _LevelReader
 ) -> dict[str, dict[str, Any]]:
-    over = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    for word in [word for word in over if word not in passes]:
+    """Return the passes with the options of the table over theirs."""
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    for word in [word for word in tables if word not in passes]:
         problem = f"level {name} has no pass {word}{nearest(word, passes)}; add it with levels.{name}.passes"
-        shop.refuse(shop.user, (name, word), problem)
+        reader.report((name, word), problem)
     return {
-        word: {**options, **shop.options(shop.user, (name, word), word, over.get(word, {}))}
+        word: {**options, **reader.options(reader.user.part((name, word), tables.get(word, {})), word)}
         for word, options in passes.items()
     }
 
@@ -334,10 +304,10 @@ def _level(draft: _Draft, known_passes: PassTable | None) -> Level:
     return Level(draft.name, draft.number, draft.title, draft.promise, uses)
 
 
-def _use(name: str, given: Mapping[str, Any], known_passes: PassTable | None) -> PassUse:
+def _use(name: str, options: Mapping[str, Any], known_passes: PassTable | None) -> PassUse:
     table = (known_passes or {}).get(name, {})
-    options = {**{key: as_option(value).default for key, value in table.items()}, **given}
-    return PassUse(name, tuple((key, _frozen(value)) for key, value in sorted(options.items())))
+    complete = {**{key: as_option(value).default for key, value in table.items()}, **options}
+    return PassUse(name, tuple((key, _frozen(value)) for key, value in sorted(complete.items())))
 
 
 def _frozen(value: Any) -> Any:

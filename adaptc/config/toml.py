@@ -1,7 +1,7 @@
-"""A TOML file together with the line of each key, so that a complaint names the place.
+"""A TOML file with the line of each key, so that a message can name the place of a mistake.
 
 ``tomllib`` gives values without positions. Since it has already accepted the text, the scan here may trust
-the grammar (TOML 1.0.0) and only has to find where a key stands: table headers, dotted and quoted keys,
+the grammar (TOML 1.0.0) and only has to find the lines of keys: table headers, dotted and quoted keys,
 arrays of tables. Keys inside an inline table take the line of the key that holds the table.
 """
 
@@ -31,7 +31,7 @@ class TomlSource:
 
     def line(self, path: KeyPath) -> int | None:
         """Return the line of ``path``, or of the nearest table around it, or None."""
-        return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
+        return next((self.lines[path[:end]] for end in range(len(path), -1, -1) if path[:end] in self.lines), None)
 
     def complaint(self, path: KeyPath, problem: str) -> str:
         """Return ``problem`` with file and line in front: ``adaptc.toml:12: build.jobs must be ...``."""
@@ -40,10 +40,15 @@ class TomlSource:
         return printable(f"{place}: {problem}" if place else problem)
 
     def below(self, name: str) -> TomlSource:
-        """Return the table ``name`` alone; places in it are still those of the whole file."""
+        """Return the table ``name`` alone; its lines are still those of the whole file."""
         inner = self.values.get(name, {})
-        lines = {path[1:]: line for path, line in self.lines.items() if path[0] == name and len(path) > 1}
-        return TomlSource(self.name, inner if isinstance(inner, Mapping) else {}, lines)
+        return self.part((name,), inner if isinstance(inner, Mapping) else {})
+
+    def part(self, place: KeyPath, values: Mapping[str, Any]) -> TomlSource:
+        """Return ``values``, which are at ``place``, as a source of their own with the lines of the whole file."""
+        depth = len(place)
+        lines = {path[depth:]: line for path, line in self.lines.items() if path[:depth] == place}
+        return TomlSource(self.name, values, lines)
 
 
 def read_toml(path: Path, shown: str | None = None) -> TomlSource:
@@ -73,8 +78,8 @@ def parse_toml(text: str, name: str) -> TomlSource:
 
 def _syntax_complaint(name: str, message: str) -> str:
     """Turn "... (at line 3, column 5)" into "name:3: ..."."""
-    found = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", message, re.DOTALL)
-    problem, place = (found[1], f"{name}:{found[2]}") if found else (message, name)
+    match = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", message, re.DOTALL)
+    problem, place = (match[1], f"{name}:{match[2]}") if match else (message, name)
     return printable(f"{place}: not TOML: {problem[:1].lower()}{problem[1:]}")
 
 
@@ -87,7 +92,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it would stand in a TOML file, in 60 characters at most."""
+    """Return a value as a TOML file has it, in 60 characters at most."""
     if isinstance(value, Mapping):
         return "a table"
     text = json.dumps(value, ensure_ascii=False, default=str)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.config.config import recipe_text, relevelled
+from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
@@ -66,7 +66,7 @@ class Emission:
         )
 
     def _said(self, stored: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-        return tuple(relevelled([*self.report.loading, *self.report.unread, *stored], self.blueprint.config))
+        return tuple(with_severities([*self.report.loading, *self.report.unread, *stored], self.blueprint.config))
 
     # ---- writing
 

@@ -15,16 +15,15 @@ from adaptc.compile.engine.progress import Progress, Silent
 from adaptc.compile.engine.reasons import Reason
 from adaptc.compile.engine.state import State, Unit, discard, is_damage, system_error
 from adaptc.compile.engine.store import Store
-from adaptc.compile.pipeline import KNOWN_PASSES
-from adaptc.config.config import MIRRORS, Config, relevelled
-from adaptc.config.rulebook import Level, choose_levels, load_levels
+from adaptc.config.config import MIRRORS, Config, with_severities
 from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.workflow.configuration import configured_levels
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.report import Report
     from adaptc.report.figures import SiteFigures
 
-__all__ = ["BuildResult", "Plan", "build", "configured_levels", "plan", "refuse_strangers"]
+__all__ = ["BuildResult", "Plan", "build", "plan", "refuse_strangers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,6 @@ class Plan:
     reasons: dict[Unit, Reason]
     removed: int
     diagnostics: tuple[Diagnostic, ...]
-
-
-def configured_levels(config: Config) -> tuple[Level, ...]:
-    """Return the levels that ``config`` asks for, dearest first. Raises ``UsageError``."""
-    return choose_levels(config.build.levels, load_levels(config.levels, KNOWN_PASSES))
 
 
 def build(config: Config, progress: Progress | None = None, screenshots: int = 0) -> BuildResult:
@@ -110,7 +104,7 @@ def plan(config: Config) -> Plan:
     engine = engine_of(config, Silent())
     with contextlib.closing(State(engine.blueprint.state_path, read_only=True)) as state:
         report = engine.plan(state)
-        return Plan(report.reasons, report.removed, tuple(relevelled(report.loading, config)))
+        return Plan(report.reasons, report.removed, tuple(with_severities(report.loading, config)))
 
 
 def engine_of(config: Config, progress: Progress) -> Builder:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from adaptc.config.schema import InvalidValue, Schema, duration, flag, number, one_or_more, path, subset_of, text, whole
 from adaptc.daemons.classify.classifier import Classifier, Limits
 from adaptc.daemons.classify.estimate import Rules
 from adaptc.daemons.classify.prefixes import Prefixes, read_routes
 from adaptc.daemons.classify.tables import WRITERS
-from adaptc.daemons.settings import Check, Unfit, duration, flag, number, path, paths, text, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class ClassifySettings:
         for name in ("first", "last", "rtt"):
             rich, poor = getattr(self, f"rich_{name}"), getattr(self, f"poor_{name}")
             if rich >= poor:
-                raise Unfit(f"rich_{name} ({rich:g}) must be below poor_{name} ({poor:g})")
+                raise InvalidValue(f"rich_{name} ({rich:g}) must be below poor_{name} ({poor:g})")
 
     def classifier(self) -> Classifier:
         """Return a classifier with these rules. Raises ``UsageError`` for files that are wrong."""
@@ -78,29 +76,20 @@ def _pages(file: Path | None) -> frozenset[str]:
     return frozenset(line.strip() for line in lines if line.strip())
 
 
-def _forms(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not set(value) <= WRITERS.keys():
-        raise Unfit(f"a list of {', '.join(WRITERS)}")
-    return tuple(value)
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    return tuple(text(one) for one in (value if isinstance(value, list) else [value]))
-
-
+_PATHS = one_or_more(path)
 _SECONDS = number(0, 3600)
 
-CHECKS: Mapping[str, Check] = {
-    "logs": paths,
-    "history": paths,
+CHECKS: Schema = {
+    "logs": _PATHS,
+    "history": _PATHS,
     "log_format": text,
     "interval": duration(0.1, 60),
-    "write": _forms,
+    "write": subset_of(WRITERS, 1),
     "write_every": duration(0, 3600),
     "save_every": duration(1, 86400),
     "routes": path,
     "pages": path,
-    "unacted": _names,
+    "unacted": one_or_more(text),
     "normalise": flag,
     "alpha": number(0, 0.999),
     "poor_first": _SECONDS,

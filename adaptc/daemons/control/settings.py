@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from adaptc.config.toml import TomlSource
-from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.control.ladder import Ladder, ladder_from
-from adaptc.daemons.control.machine import Machine, Site, Tuning
-from adaptc.daemons.settings import (
-    Check,
-    Unfit,
+from adaptc.config.schema import (
+    InvalidValue,
+    Schema,
     duration,
     flag,
     http_url,
     number,
     one_of,
+    one_or_more,
     path,
-    paths,
+    problems_of,
     read_settings,
+    refuse,
     text,
     whole,
 )
+from adaptc.config.toml import TomlSource
+from adaptc.core.diagnostics import UsageError
+from adaptc.daemons.control.ladder import Ladder, ladder_from
+from adaptc.daemons.control.machine import Machine, Site, Tuning
 from adaptc.serve.capacity.manifest_ladder import ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 
@@ -47,7 +50,7 @@ class SiteSettings:
 
     def __post_init__(self) -> None:
         if (self.requests is None) != (self.kilobytes is None):
-            raise Unfit("a guarantee needs both requests and kilobytes")
+            raise InvalidValue("a guarantee needs both requests and kilobytes")
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -57,9 +60,9 @@ class SiteSettings:
         return Guarantee(self.requests, self.kilobytes)
 
 
-SITE_CHECKS: Mapping[str, Check] = {
+SITE_CHECKS: Schema = {
     "output": path,
-    "logs": paths,
+    "logs": one_or_more(path),
     "status_url": http_url,
     "requests": number(0, 1e7),
     "kilobytes": number(0, 1e9),
@@ -99,8 +102,8 @@ class ControlSettings:
         return Tuning(self.bound, self.margin, self.interval, self.forgetting, self.throughput_only, self.learn)
 
 
-CHECKS: Mapping[str, Check] = {
-    "logs": paths,
+CHECKS: Schema = {
+    "logs": one_or_more(path),
     "log_format": text,
     "status_url": http_url,
     "interval": duration(0.1, 5),
@@ -120,26 +123,39 @@ CHECKS: Mapping[str, Check] = {
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def read_control(source: TomlSource, given: Sequence[str]) -> tuple[ControlSettings, dict[str, SiteSettings]]:
-    """Return the settings and those of each site. Raises ``UsageError``."""
+def read_control(
+    source: TomlSource, assignments: Sequence[str] = ()
+) -> tuple[ControlSettings, dict[str, SiteSettings]]:
+    """Return the settings, changed by ``assignments`` (``--set KEY=VALUE``), and those of each site.
+
+    Raises ``UsageError`` that names every mistake, one a line.
+    """
     sites = source.below("sites")
-    own = TomlSource(source.name, {key: value for key, value in source.values.items() if key != "sites"}, source.lines)
-    settings = read_settings(ControlSettings, CHECKS, own, given)
-    found = {name: _site(sites, name) for name in sites.values}
+    table = source.part((), {key: value for key, value in source.values.items() if key != "sites"})
+    refuse([
+        *problems_of(lambda: read_settings(ControlSettings, CHECKS, table, assignments)),
+        *(problem for name in sites.values for problem in problems_of(partial(_read_site, sites, name))),
+    ])  # fmt: skip
+    settings = {name: _read_site(sites, name) for name in sites.values}
+    refuse(_shared_outputs(sites, settings))
+    return read_settings(ControlSettings, CHECKS, table, assignments), settings
+
+
+def _shared_outputs(sites: TomlSource, settings: Mapping[str, SiteSettings]) -> Iterator[str]:
     outputs: dict[Path | None, str] = {}
-    for name, site in found.items():
-        if outputs.setdefault(site.output, name) != name:
-            raise UsageError(sites.complaint((name,), f"the sites {outputs[site.output]} and {name} have one output"))
-    return settings, found
+    for name, site in settings.items():
+        first = outputs.setdefault(site.output, name)
+        if first != name:
+            yield sites.complaint((name,), f"the sites {first} and {name} have one output")
 
 
-def _site(sites: TomlSource, name: str) -> SiteSettings:
+def _read_site(sites: TomlSource, name: str) -> SiteSettings:
     if not _NAME.fullmatch(name):
         raise UsageError(sites.complaint((name,), f"{name!r} is no name of a site: letters, digits, dots and hyphens"))
-    found = read_settings(SiteSettings, SITE_CHECKS, sites.below(name))
-    if found.output is None or not (found.logs or found.status_url):
+    site = read_settings(SiteSettings, SITE_CHECKS, sites.below(name))
+    if site.output is None or not (site.logs or site.status_url):
         raise UsageError(sites.complaint((name,), f"the site {name} needs output, and logs or status_url"))
-    return found
+    return site
 
 
 def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], default: Cost) -> Machine:

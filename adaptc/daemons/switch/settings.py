@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.daemons.settings import (
-    Check,
-    Unfit,
-    duration,
-    flag,
-    http_url,
-    number,
-    one_of,
-    pair,
-    path,
-    text,
-    whole,
-)
+from adaptc.config.schema import InvalidValue, Schema, duration, flag, http_url, number, one_of, pair, path, text, whole
 from adaptc.daemons.switch.gopshtein import Gopshtein
 from adaptc.daemons.switch.policy import Policy
 from adaptc.daemons.switch.steady import Steady
@@ -61,9 +48,9 @@ class SwitchSettings:
 
     def __post_init__(self) -> None:
         if self.leave >= self.enter:
-            raise Unfit(f"leave ({self.leave:g}) must be below enter ({self.enter:g})")
+            raise InvalidValue(f"leave ({self.leave:g}) must be below enter ({self.enter:g})")
         if self.dwell > self.dwell_most:
-            raise Unfit(f"dwell ({self.dwell:g} s) must not be above dwell_most ({self.dwell_most:g} s)")
+            raise InvalidValue(f"dwell ({self.dwell:g} s) must not be above dwell_most ({self.dwell_most:g} s)")
 
     def rule(self) -> Policy:  # type: ignore[type-arg]
         """Return the policy with its parameters; the published one has none."""
@@ -85,7 +72,7 @@ class SwitchSettings:
         )
 
 
-CHECKS: Mapping[str, Check] = {
+CHECKS: Schema = {
     "policy": one_of(*POLICIES),
     "interval": duration(0.1, LONGEST_INTERVAL),
     "cgroup": text,

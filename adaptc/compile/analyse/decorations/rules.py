@@ -18,12 +18,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from adaptc.compile.analyse.decorations.evidence import Tag
 from adaptc.compile.analyse.decorations.filters import FilterList
-from adaptc.config.toml import TomlSource, nearest, parse_toml, shown
-from adaptc.core.diagnostics import UsageError
+from adaptc.config.schema import Check, InvalidSetting, Schema, any_of, fits, pair, read_table, refuse
+from adaptc.config.toml import TomlSource, nearest, parse_toml
 
 FILE_NAME = "decorations.toml"
 QUESTIONS = ("decoration", "logo", "story")
@@ -91,11 +92,9 @@ def load_decoration_rules(user: TomlSource | None = None) -> DecorationRules:
     Raises ``UsageError`` that names every mistake, one a line, with file and line.
     """
     shipped = shipped_rules().values
-    given = user or TomlSource()
-    problems = [*_unknown(given, shipped), *_override_problems(given)]
-    if problems:
-        raise UsageError("\n".join(problems))
-    return _made(_over(shipped, given.values), given.values)
+    source = user or TomlSource()
+    refuse([*_table_problems(source, shipped), *_override_problems(source)])
+    return _made(_over(shipped, source.values), source.values)
 
 
 def _over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,49 +138,43 @@ def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
 # ---- mistakes
 
 
-def _unknown(given: TomlSource, shipped: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a complaint for each table and key that the package's file has not, and each value of another type."""
+def _table_problems(user: TomlSource, shipped: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a message for each table and key that the package's file lacks, and each value of another type."""
     from adaptc.compile.analyse.decorations.signs import SIGNS  # which reads rules, and so imports this module
 
     weights = {name: {"threshold": 0, "weights": dict.fromkeys(SIGNS, 0)} for name in QUESTIONS}
-    known = {**shipped, **weights, "keep": [], "drop": []}
-    yield from _differences(given, (), given.values, known)
+    schema = {**_schema({**shipped, **weights}), "keep": any_of(list), "drop": any_of(list)}
+    return read_table(user, schema).problems
 
 
-def _differences(
-    given: TomlSource, place: tuple[str, ...], values: Mapping[str, Any], known: Mapping[str, Any]
-) -> Iterator[str]:
-    for key, value in values.items():
-        here = (*place, key)
-        name = ".".join(here)
-        if key not in known:
-            yield given.complaint(here, f"unknown key {name}{nearest(key, known)}")
-        elif isinstance(known[key], Mapping) and isinstance(value, Mapping):
-            yield from _differences(given, here, value, known[key])
-        elif not _is_alike(value, known[key]):
-            yield given.complaint(here, f"{name} must be {_kind(known[key])}, not {shown(value)}")
-        elif place and isinstance(value, list) and not all(_is_item(one, known[key][0]) for one in value):
-            yield given.complaint(here, f"{name} must hold {_ITEMS[type(known[key][0])]} each")
+def _schema(example: Mapping[str, Any]) -> Schema:
+    """Return the schema of tables that have the keys and types of ``example``."""
+    return {
+        key: _schema(value)
+        if isinstance(value, Mapping)
+        else _like_list(value)
+        if isinstance(value, list)
+        else _like(value)
+        for key, value in example.items()
+    }
 
 
-def _is_alike(value: Any, known: Any) -> bool:
-    numbers = (int, float)
-    return type(value) in numbers if type(known) in numbers else type(value) is type(known)
+def _like(example: Any) -> Check:
+    return any_of(str if isinstance(example, str) else float)
 
 
-def _is_item(value: Any, known: Any) -> bool:
-    """Whether an entry of a list is a text, or a pair of numbers, as the first one of the package's list is."""
-    if not isinstance(known, list):
-        return _is_alike(value, known)
-    return isinstance(value, list) and len(value) == len(known) and all(map(_is_alike, value, known))
+def _like_list(example: list[Any]) -> Check:
+    """Allow a list of texts or of pairs of numbers, whichever ``example`` has."""
+    is_pairs = isinstance(example[0], list)
+    check_item = pair(any_of(float)) if is_pairs else any_of(str)
+    wanted = "two numbers" if is_pairs else "a text"
 
+    def check(value: Any, base: Path) -> Any:
+        if not all(fits(check_item, item) for item in any_of(list)(value, base)):
+            raise InvalidSetting(f"must hold {wanted} each")
+        return value
 
-_ITEMS: dict[type, str] = {list: "two numbers", str: "a text"}
-_KINDS: dict[type, str] = {list: "a list", str: "a text", dict: "a table"}
-
-
-def _kind(known: Any) -> str:
-    return _KINDS.get(type(known), "a number")
+    return check
 
 
 def _override_problems(given: TomlSource) -> Iterator[str]:

@@ -1,0 +1,241 @@
+"""``adaptc.toml`` becomes a ``Config``: the schema of its tables, and the reading of a file.
+
+``FIELDS`` is the one list of keys; ``docs/configuration.md`` explains each (a test compares the two). All mistakes of a
+file are reported in one run, each with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adaptc.config import schema
+from adaptc.config.config import (
+    CLASS_MAPS,
+    EFFORTS,
+    FRESHNESS,
+    MIRRORS,
+    NGINX_CLASSES,
+    SECTIONS,
+    SERVERS,
+    CodingsConfig,
+    Config,
+)
+from adaptc.config.schema import Check, InvalidSetting, InvalidValue, TableReading, Wording, flag, one_of, read_table
+from adaptc.config.toml import TomlSource, nearest, nested, read_toml
+from adaptc.core.diagnostics import KINDS, Severity, UsageError
+
+FILE_NAME = "adaptc.toml"
+
+# A part of the configuration that another module reads: it gets the configuration and the file, and raises
+# ``UsageError`` that names every mistake, one a line.
+Part = Callable[[Config, TomlSource], object]
+
+
+# ---- checks of single keys
+
+
+def _file_names(value: Any, base: Path) -> tuple[str, ...]:
+    names = schema.texts(value, base)
+    if any("/" in name for name in names):
+        raise InvalidValue("a list of file names, without /")
+    return names
+
+
+def _levels(value: Any, base: Path) -> tuple[str, ...]:
+    names = schema.texts(value, base)
+    if not names or len(set(names)) < len(names):
+        raise InvalidValue("a list of level names, each once")
+    return names
+
+
+def _base_url(value: Any, _base: Path) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"https?://[^/\s?#]+(/[^\s?#]*)?", value):
+        raise InvalidValue("an http or https URL without query and fragment, such as https://example.org/")
+    return value if value.count("/") > 2 else f"{value}/"
+
+
+def _url_paths(value: Any, base: Path) -> tuple[str, ...]:
+    return tuple(schema.url_path(item, base) for item in schema.texts(value, base))
+
+
+def _logs(value: Any, base: Path) -> tuple[str, ...]:
+    is_list = isinstance(value, list | tuple)
+    if not is_list or not all(isinstance(item, str) and item not in ("", "-") for item in value):
+        raise InvalidValue('a list of files or shell patterns, such as ["logs/access.log*"]')
+    return tuple(str(schema.path(item, base)) for item in value)
+
+
+def _log_format(value: Any, base: Path) -> str:
+    from adaptc.formats.accesslog.parser import compile_format
+
+    try:
+        parser = compile_format(schema.string(value, base))
+    except UsageError as error:
+        raise InvalidValue(f"a log format that can be read ({error})") from None
+    if parser.lacks("target", "status"):
+        raise InvalidValue("a log format with the request and its status, by which page views are counted")
+    return parser.format
+
+
+FIELDS: dict[str, Check] = {
+    "docroot": schema.path,
+    "output": schema.path,
+    "site.base_url": _base_url,
+    "site.index": _file_names,
+    "site.exclude": schema.texts,
+    "site.include_hidden": flag,
+    "site.max_file_bytes": schema.size(),
+    "site.max_pixels": schema.whole(1),
+    "site.csp": schema.string,
+    "build.levels": _levels,
+    "build.effort": one_of(*EFFORTS),
+    "build.jobs": schema.whole(0),
+    "build.cache": schema.path,
+    "build.cache_size": schema.size(),
+    "build.identity": one_of("complete", "changed"),
+    **{f"codings.{field.name}": flag for field in fields(CodingsConfig)},
+    "select.logs": _logs,
+    "select.share": schema.number(0.01, 1),
+    "select.format": _log_format,
+    "cost.request_ms": schema.number(0),
+    "cost.kilobyte_ms": schema.number(0),
+    "cost.pages_per_visit": schema.number(1),
+    "cost.warm_share": schema.number(0, 1),
+    "cost.data_uri_budget": schema.size(),
+    "cost.data_uri_max": schema.size(),
+    "decorations.keep": schema.texts,
+    "decorations.drop": schema.texts,
+    "decorations.rules": schema.path,
+    "decorations.filters": schema.paths,
+    "serve.emit": schema.subset_of(SERVERS),
+    "serve.name": schema.string,
+    "serve.prefix": schema.url_path,
+    "serve.docroot": schema.path,
+    "serve.output": schema.path,
+    "serve.state": schema.path,
+    "serve.templates": schema.path,
+    "serve.flag": flag,
+    "serve.level": schema.string,
+    "serve.buckets": flag,
+    "serve.reject": flag,
+    "serve.retry_after": schema.whole(0),
+    "serve.freshness": one_of(*FRESHNESS),
+    "serve.classes": flag,
+    "serve.hints": flag,
+    "serve.poor_level": schema.string,
+    "serve.normal_level": schema.string,
+    "serve.rich_level": schema.string,
+    "serve.class_map": one_of(*CLASS_MAPS),
+    "serve.expose": flag,
+    "serve.exclude": _url_paths,
+    "serve.trusted_proxies": schema.networks,
+    "serve.client_header": schema.header_name,
+    "serve.htaccess_trees": schema.url_path,
+    "serve.nginx_location": flag,
+    "serve.nginx_headers": schema.path,
+    "serve.nginx_classes": one_of(*NGINX_CLASSES),
+    "serve.nginx_file_cache": flag,
+}
+
+# Tables whose keys are names that FIELDS cannot list: of levels, diagnostics, daemons, and of levels again.
+OPEN_TABLES = ("levels", "diagnostics", "daemons", "budgets")
+
+_SCHEMA = {**nested(FIELDS), **dict.fromkeys(OPEN_TABLES, schema.table)}
+
+
+# ---- [diagnostics]
+
+_SEVERITIES: dict[str, Severity | None] = {**{severity.value: severity for severity in Severity}, "off": None}
+
+
+def _severity(kind: str, value: Any, base: Path) -> Severity | None:
+    severity = _SEVERITIES[one_of(*_SEVERITIES)(value, base)]
+    if KINDS[kind].severity is Severity.ERROR and severity is not Severity.ERROR:
+        raise InvalidSetting("is an error, and errors cannot be silenced")
+    return severity
+
+
+_DIAGNOSTICS = {kind: partial(_severity, kind) for kind in KINDS}
+_DIAGNOSTICS_WORDING = Wording("unknown diagnostic {}".format, "diagnostics.{}".format)
+
+
+# ---- reading
+
+
+def read_config(
+    path: Path | None = None, overrides: Mapping[str, Any] | None = None, parts: Iterable[Part] = ()
+) -> Config:
+    """Read ``path``, or ``adaptc.toml`` of the working directory if there is one, or return the defaults.
+
+    ``overrides`` are settings of the command line by dotted key (``{"build.effort": "max"}``). They win over the file,
+    None is ignored, and relative paths in them start from the working directory. ``parts`` check the tables of other
+    modules. Raises ``UsageError`` that names every mistake of all of them, one a line.
+    """
+    file, base = _file_source(path)
+    options = {key: value for key, value in (overrides or {}).items() if value is not None}
+    command_line = TomlSource("command line", nested(options))
+    readings = [_read_tables(file, base), _read_tables(command_line, Path())]
+    open_tables = {name: (command_line if name in command_line.values else file).below(name) for name in OPEN_TABLES}
+    severities = read_table(open_tables["diagnostics"], _DIAGNOSTICS, base, _DIAGNOSTICS_WORDING)
+    config = Config(
+        levels=open_tables["levels"],
+        daemons=open_tables["daemons"],
+        budgets=open_tables["budgets"],
+        diagnostics=tuple(severities.values.items()),
+        file=base / Path(file.name).name if file.name else None,
+    )
+    for reading in readings:
+        config = _with_settings(config, reading.values)
+    problems = [problem for reading in (*readings, severities) for problem in reading.problems]
+    problems += [problem for part in parts for problem in schema.problems_of(partial(part, config, file))]
+    schema.refuse(problems)
+    _refuse_overlap(config)
+    return config
+
+
+def _file_source(path: Path | None) -> tuple[TomlSource, Path]:
+    """Return the file's source and the directory that its relative paths start from."""
+    if path is None and not Path(FILE_NAME).exists():
+        return TomlSource(), Path()
+    file = path or Path(FILE_NAME)
+    return read_toml(file), file.parent
+
+
+def _read_tables(source: TomlSource, base: Path) -> TableReading:
+    return read_table(source, _SCHEMA, base, Wording(suggest=_suggest))
+
+
+def _suggest(key: str, _known: Collection[str]) -> str:
+    """Suggest a key: the same name in another table first, then one that is spelt alike."""
+    leaf = key.rpartition(".")[2]
+    same_leaf = [known for known in FIELDS if known.rpartition(".")[2] == leaf]
+    if same_leaf:
+        return f", did you mean {same_leaf[0]}?"
+    return nearest(key, [*FIELDS, *SECTIONS, *OPEN_TABLES])
+
+
+def _with_settings(config: Config, values: Mapping[str, Any]) -> Config:
+    """Return ``config`` with the values of a file or the command line, which fit the schema, over it."""
+    return replace(config, **dict(_changes(config, values)))
+
+
+def _changes(config: Config, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if key in SECTIONS:
+            yield key, replace(getattr(config, key), **value)
+        elif key not in OPEN_TABLES:
+            yield key, value
+
+
+def _refuse_overlap(config: Config) -> None:
+    """Publishing removes files without a source, so a docroot inside the output would be deleted."""
+    if config.docroot is None:
+        return
+    docroot, output = config.docroot.resolve(), config.output.resolve()
+    if docroot.is_relative_to(output) and not docroot.is_relative_to(output / MIRRORS):
+        raise UsageError(f"output {config.output} holds the docroot {config.docroot}: choose another output")

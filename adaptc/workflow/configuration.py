@@ -1,0 +1,81 @@
+"""The configuration of the whole program: ``adaptc.toml`` with the tables that each part reads checked in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adaptc.config.config import Config
+from adaptc.config.config_file import Part, read_config
+from adaptc.config.schema import problems_of, refuse
+from adaptc.config.toml import TomlSource, nearest
+
+if TYPE_CHECKING:
+    from adaptc.config.rulebook import Level
+
+
+def load_config(path: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
+    """Read ``path``, or ``adaptc.toml`` of the working directory if there is one, or return the defaults.
+
+    ``overrides`` are settings by dotted key, as ``docs/configuration.md`` lists them (``{"build.effort": "max"}``).
+    They win over the file, and None is ignored. Relative paths start from the directory of the file; those in
+    ``overrides`` start from the working directory.
+
+    Raises ``UsageError`` that names every mistake of all tables, one a line, with file and line.
+
+    >>> import adaptc
+    >>> adaptc.load_config(overrides={"output": "opt", "build.levels": ["full"]}).build.levels
+    ('full',)
+    """
+    return read_config(path, overrides, _PARTS)
+
+
+def known_levels(config: Config) -> dict[str, Level]:
+    """Return the levels that ship and those of ``[levels]``, by name. Raises ``UsageError``."""
+    from adaptc.compile.pipeline import KNOWN_PASSES
+    from adaptc.config.rulebook import load_levels
+
+    return load_levels(config.levels, KNOWN_PASSES)
+
+
+def configured_levels(config: Config) -> tuple[Level, ...]:
+    """Return the levels that ``config`` builds, those of the highest quality first. Raises ``UsageError``."""
+    from adaptc.config.rulebook import choose_levels
+
+    return choose_levels(config.build.levels, known_levels(config))
+
+
+# ---- tables that only some commands use: their modules are imported only if the table is in the file
+
+
+def _check_levels(config: Config, file: TomlSource) -> None:
+    levels = known_levels(config) if config.levels.values or config.build.levels != Config().build.levels else {}
+    refuse(_unknown_levels(config.build.levels, levels, file) if levels else ())
+
+
+def _unknown_levels(names: tuple[str, ...], levels: Mapping[str, Level], file: TomlSource) -> Iterator[str]:
+    table = file.below("build")
+    for name in names:
+        if name not in levels:
+            problem = f"there is no level {name}{nearest(name, levels)}"
+            yield table.complaint(("levels",), problem) if name in table.values.get("levels", ()) else problem
+
+
+def _check_budgets(config: Config, _file: TomlSource) -> None:
+    if config.budgets.values:
+        from adaptc.config.budgets import read_budgets
+
+        is_mistaken = list(problems_of(partial(known_levels, config)))
+        read_budgets(config.budgets, None if is_mistaken else known_levels(config))
+
+
+def _check_daemons(config: Config, _file: TomlSource) -> None:
+    if config.daemons.values:
+        from adaptc.daemons.settings import check_daemons
+
+        check_daemons(config.daemons)
+
+
+_PARTS: tuple[Part, ...] = (_check_levels, _check_budgets, _check_daemons)
