@@ -11,8 +11,8 @@ from adaptc.compile.analyse.gathering import gather
 from adaptc.compile.analyse.placement import Placement
 from adaptc.compile.engine.derive import derived_file
 from adaptc.compile.engine.view import Decisions, RecordingView
-from adaptc.compile.pipeline import KNOWN_PASSES, Plan, Step, plan_level
-from adaptc.compile.rewrite import Rewritten, rewrite_page
+from adaptc.compile.pipeline import KNOWN_PASSES, AssetPass, Plan, Step, plan_level
+from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.view import Asset, DerivedFile, Options, Outcome, Settings
 from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import TomlSource
@@ -35,7 +35,7 @@ def lossless() -> Plan:
 
 def steps_named(*names: str) -> tuple[Step, ...]:
     """Return steps of the shipped lossless level by name."""
-    return tuple(step for step in lossless().steps if step.of.name in names)
+    return tuple(step for step in lossless().steps if step.name in names)
 
 
 @dataclass
@@ -83,22 +83,22 @@ class SmallSite:
         view, made = self.view(), self.contents[path]
         media_type = self.site.sources[path].media_type
         for step in lossless().steps_for(media_type):
-            if step.of.asset is None or view.is_pinned(path):
+            if not isinstance(step.pass_, AssetPass) or view.is_pinned(path):
                 continue
-            outcome = step.of.asset(Asset(path, media_type, made), view, step.options)
+            outcome = step.pass_.run(Asset(path, media_type, made), view, step.options)
             made = made if outcome.content is None else outcome.content
         return made
 
     def asset(self, path: str, name: str, options: Options | None = None) -> Outcome:
         """Run one asset pass on a file, with the options of the lossless level."""
         (step,) = steps_named(name)
-        assert step.of.asset is not None
+        assert isinstance(step.pass_, AssetPass)
         asset = Asset(path, self.site.sources[path].media_type, self.contents[path])
-        return step.of.asset(asset, self.view(), {**step.options, **(options or {})})
+        return step.pass_.run(asset, self.view(), {**step.options, **(options or {})})
 
     def rewrite(
         self, path: str = "index.html", steps: tuple[Step, ...] | None = None, promise: str = "same"
-    ) -> Rewritten:
+    ) -> PageResult:
         """Rewrite a page by the given steps, or by all of the lossless level."""
         chosen = lossless().steps_for(media.HTML) if steps is None else steps
         return rewrite_page(path, self.contents[path], self.view(), chosen, promise)

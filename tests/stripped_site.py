@@ -66,9 +66,7 @@ class StrippedSite(SmallSite):
         page, view = read_page(self.contents[path]), self.view()
         editor = Editor(page.text)
         defaults = {key: option.default for key, option in BY_NAME[name].options.items()}
-        run = BY_NAME[name].edit
-        assert run is not None
-        report = run(editor, page_context(path, page, editor.tree, view), view, {**defaults, **options})
+        report = BY_NAME[name].run(editor, page_context(path, page, editor.tree, view), view, {**defaults, **options})
         return editor.apply().text, report.actions
 
     def sheet(self, path: str, **options: Any) -> tuple[str, list[Action]]:
@@ -82,9 +80,7 @@ class StrippedSite(SmallSite):
         from adaptc.compile.view import Asset
 
         defaults = {key: option.default for key, option in BY_NAME[name].options.items()}
-        run = BY_NAME[name].asset
-        assert run is not None
-        return run(Asset(path, "text/css", self.contents[path]), self.view(), {**defaults, **options})
+        return BY_NAME[name].run(Asset(path, "text/css", self.contents[path]), self.view(), {**defaults, **options})
 
 
 def body(html: str, rules: str = "", name: str = "strip", level: str = "moderate", **options: Any) -> str:

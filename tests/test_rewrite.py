@@ -8,7 +8,7 @@ import pytest
 from small_site import SmallSite, steps_named
 
 from adaptc.compile.page.context import Report
-from adaptc.compile.pipeline import Pass, Step
+from adaptc.compile.pipeline import EditPass, Step, TextPass
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.document import parse
@@ -29,7 +29,7 @@ def edits(name, change, *, after_edits=False, changes_embeds=False, verb="change
         change(editor)
         return Report([Action(name, verb, "the page")])
 
-    return Step(Pass(name, 1, PAGES, edit=run, after_edits=after_edits, changes_embeds=changes_embeds), {})
+    return Step(EditPass(name, 1, PAGES, run, after_edits=after_edits, keeps_embeds=not changes_embeds), {})
 
 
 def text(name, change):
@@ -40,7 +40,7 @@ def text(name, change):
         made = change(given)
         return made and Minified(made, parse(made))
 
-    return Step(Pass(name, 1, PAGES, text=run), {})
+    return Step(TextPass(name, 1, PAGES, run), {})
 
 
 def first(editor: Editor, tag: str):

@@ -1,18 +1,18 @@
-"""The pipeline: every pass there is, in one list, and what a level makes of it.
+"""The pipeline: every pass, in one list, and the steps of a level.
 
-A pass is declared here and nowhere else. ``version`` goes up whenever the pass makes other bytes of the same input:
-name, version and options are part of the recipe, and so of every cache key.
+A pass is declared in ``PASSES`` and nowhere else. Raise its ``version`` whenever it writes other bytes for the same
+input: name, version and options are part of a level's recipe, and so of every cache key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from adaptc.compile.passes.deferred import Deferred
-from adaptc.compile.passes.images import MEDIA_TYPES as IMAGES
 from adaptc.config.rulebook import Level, Option
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
@@ -23,84 +23,128 @@ from adaptc.formats.image.targets import MODERATE, TEXT_SCALE
 if TYPE_CHECKING:
     from turbohtml import Document
 
-    from adaptc.compile.page.context import PageContext, PagePass, WholePass
-    from adaptc.compile.view import Alternates, Asset, Beside, DerivingView, Options, Outcome, View
+    from adaptc.compile.page.context import PageContext, Report
+    from adaptc.compile.view import Alternates, Asset, DerivingView, Options, Outcome, Sidecar, View
+    from adaptc.formats.html.edit import Editor
     from adaptc.formats.html.markup import Minified
 
-make_alternates = Deferred("alternates", "make_alternates")
-base_only = Deferred("base_only", "base_only")
-bundle_beside = Deferred("bundle", "bundle_beside")
-bundle_page = Deferred("bundle", "bundle_page")
-add_dimensions = Deferred("dimensions", "add_dimensions")
-minify_embedded = Deferred("embedded", "minify_embedded")
-half_images = Deferred("half_images", "half_images")
-half_objects = Deferred("half_objects", "half_objects")
-half_sheet_file = Deferred("half_sheets", "half_sheet_file")
-recompress_image = Deferred("images", "recompress_image")
-inline_images = Deferred("inline_images", "inline_images")
-inline_scripts = Deferred("inline_scripts", "inline_scripts")
-inline_styles = Deferred("inline_styles", "inline_styles")
-shorten_markup = Deferred("markup", "shorten_markup")
-reduce_icons = Deferred("page_icons", "reduce_icons")
-read_only = Deferred("reading", "read_only")
-reduce_page_fonts = Deferred("fonts", "reduce_page_fonts")
-reduce_sheet_fonts = Deferred("fonts", "reduce_sheet_fonts")
-remove_scripts = Deferred("remove_scripts", "remove_scripts")
-show_noscript = Deferred("remove_scripts", "show_noscript")
-rewrite_json = Deferred("scripts", "rewrite_json")
-rewrite_script = Deferred("scripts", "rewrite_script")
-strip = Deferred("strip", "strip")
-strip_sheet = Deferred("strip_sheets", "strip_sheet")
-rewrite_sheet = Deferred("styles", "rewrite_sheet")
-clean_svg_file = Deferred("svg", "clean_svg_file")
-unembed = Deferred("unembed", "unembed")
-used_styles = Deferred("used_styles", "used_styles")
+# ---- the kinds of passes
 
-AssetPass = Callable[["Asset", "DerivingView", "Options"], "Outcome"]
-# Makes an image in other formats, of the image at the level and the bytes as they came
-AlternatePass = Callable[["Asset", bytes, "View", "Options"], "Alternates"]
-# Makes a file next to a page, of its path and content as it came
-BesidePass = Callable[[str, bytes, "View", "Options"], "Beside"]
-# A text pass works on the finished text of a page, after all edits, and what it parses to, where that is known.
-TextPass = Callable[["str", "Document | None", "PageContext", "Options"], "Minified | None"]
+_PACKAGE = "adaptc.compile.passes"
 
-_JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
-_PAGES = frozenset({media.HTML})
-_CONVERTIBLE = frozenset(media.BY_EXTENSION[extension] for extension in NEGOTIABLE)
+AssetFunction = Callable[["Asset", "DerivingView", "Options"], "Outcome"]
+# Gets the image at the level, and its bytes in the docroot
+AlternateFunction = Callable[["Asset", bytes, "View", "Options"], "Alternates"]
+EditFunction = Callable[["Editor", "PageContext", "DerivingView", "Options"], "Report"]
+# Returns the whole page as new text, ``None`` to leave it as it is
+WholePageFunction = Callable[[str, "PageContext", "DerivingView", "Options"], "tuple[str | None, Report]"]
+# Gets the text of a page after all edits, and its tree if that is known
+TextFunction = Callable[[str, "Document | None", "PageContext", "Options"], "Minified | None"]
+# Gets the path and the source of a page
+SidecarFunction = Callable[[str, bytes, "View", "Options"], "Sidecar"]
+
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """A pass: its name, version, the media types it works on, its options with their defaults, and its function.
+class BasePass(Generic[F]):
+    """What all kinds of passes share: ``options`` are their names with defaults.
 
-    Exactly one of ``asset``, ``edit``, ``whole``, ``text``, ``beside`` and ``alternate`` is given. ``content_only``
-    says that an asset pass looks at nothing but the content, so that its result is shared by equal files wherever
-    they are; ``after_edits`` that an edit pass must see what the edit passes before it made of the page, where
-    others may run on the same text; ``changes_embeds`` that a page may load other files after it. ``writes`` are
-    the tags of elements that an edit pass changes and others may change as well: two passes never edit one element
-    in the same text. ``may_grow`` says that an asset or page is worth more bytes to this pass, which saves them, or
-    requests, elsewhere; ``labels`` that it asks what images are for. ``prepare`` turns the text into one that the
-    edits of a pass, which runs by itself then, start from.
+    ``function`` is ``"MODULE:NAME"``, a function of ``adaptc.compile.passes.MODULE``, which is imported when the pass
+    first runs. A command that builds nothing, as ``adaptc check`` of a fresh site, needs the recipes of levels only;
+    the modules of all passes, with their parsers, take 0.4 s to import.
     """
 
     name: str
     version: int
     media_types: frozenset[str]
+    function: str | F
     options: Mapping[str, Option] = field(default_factory=dict)
-    asset: AssetPass | None = None
-    edit: PagePass | None = None
-    whole: WholePass | None = None
-    text: TextPass | None = None
-    beside: BesidePass | None = None
-    alternate: AlternatePass | None = None
-    content_only: bool = False
-    after_edits: bool = False
-    changes_embeds: bool = False
-    writes: frozenset[str] = frozenset()
-    labels: bool = False
-    may_grow: bool = False
-    prepare: Callable[[str], str] | None = None
 
+    @property
+    def run(self) -> F:
+        """The function itself. Raises ``ImportError`` and ``AttributeError`` if there is none."""
+        return cast("F", _import_function(self.function))
+
+    def function_names(self) -> Iterator[str]:
+        """Yield the ``"MODULE:NAME"`` of each function of the pass."""
+        if isinstance(self.function, str):
+            yield self.function
+
+
+@dataclass(frozen=True, slots=True)
+class AssetPass(BasePass[AssetFunction]):
+    """Rewrites a file that is not a page.
+
+    With ``content_only`` the result depends on the content alone, and equal files share it. With ``may_grow`` the
+    file may become larger, because that saves bytes or requests elsewhere. With ``needs_labels`` the pass asks for the
+    labels of images.
+    """
+
+    content_only: bool = False
+    may_grow: bool = False
+    needs_labels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlternatePass(BasePass[AlternateFunction]):
+    """Makes an image in other formats."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditPass(BasePass[EditFunction]):
+    """Edits a page through an ``Editor``, in one round with other edit passes where possible.
+
+    ``writes`` are the tags of elements that it changes and that others may change too: two passes never edit an
+    element in the same round. With ``after_edits`` the pass starts a new round, so that it sees the edits of the
+    passes before it. With ``keeps_embeds`` the page loads the same files as before. ``prepare`` turns the text into one
+    that the edits start from; such a pass has a round of its own.
+    """
+
+    writes: frozenset[str] = frozenset()
+    after_edits: bool = False
+    keeps_embeds: bool = False
+    needs_labels: bool = False
+    prepare: str | Callable[[str], str] | None = None
+
+    def prepared(self, text: str) -> str:
+        """Return the text that the edits start from."""
+        return text if self.prepare is None else cast("str", _import_function(self.prepare)(text))
+
+    def function_names(self) -> Iterator[str]:
+        """Yield the ``"MODULE:NAME"`` of each function of the pass."""
+        yield from (name for name in (self.function, self.prepare) if isinstance(name, str))
+
+
+@dataclass(frozen=True, slots=True)
+class WholePagePass(BasePass[WholePageFunction]):
+    """Writes a page anew; it may load other files then. With ``may_grow`` the page may become larger."""
+
+    may_grow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextPass(BasePass[TextFunction]):
+    """Shortens the text of a page after all edits."""
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarPass(BasePass[SidecarFunction]):
+    """Makes a file next to a page."""
+
+
+Pass = AssetPass | AlternatePass | EditPass | WholePagePass | TextPass | SidecarPass
+
+
+@cache
+def _import_function(function: str | Callable[..., Any]) -> Any:
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
+    return getattr(import_module(f"{_PACKAGE}.{module}"), name)
+
+
+# ---- their options
 
 _MINIFY = {"minify": Option(True)}
 _STRIP = {
@@ -110,12 +154,11 @@ _STRIP = {
 }
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
-# How near to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
+# How close to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
 _TARGET = Option("exact", "exact", float)
-# Formats in which images are made as well, in any order
+# The additional formats of images, in any order
 _FORMATS = Option([], *(list(names) for count in range(len(FORMATS) + 1) for names in permutations(FORMATS, count)))
-
-# What a smaller copy of an image is like: see ``adaptc.formats.image.halve.halve``
+# The smaller copies of images: see ``adaptc.formats.image.halve.halve``
 _COPIES = {
     "scale": Option(0.5),
     "text_scale": Option(TEXT_SCALE),
@@ -123,122 +166,118 @@ _COPIES = {
     "frozen": Option(False),
 }
 
-# What data URIs may add to a page, and how large an image may become one, in bytes; 0 is for the pass to choose
-_TAKEN_IN = {"budget": Option(0), "largest": Option(0)}
-# Whose cost decides what moves into a page: readers of several pages, or a crowd of which each reads one
-_READERS = Option("visitors", "visitors", "crowd")
-# Which scripts keep a page's images as they are
-_SCRIPTS = Option("own", "own", "any")
-
-# Families whose fonts stay
-# Which fonts for text go: every one, or those that other sites serve; and families that stay
+# Bytes of all data URIs that a page may get, and of the largest image among them; with 0 the pass decides
+_DATA_URIS = {"budget": Option(0), "largest": Option(0)}
+# Whose transfer costs count: readers of several pages, or a crowd of readers of one page each
+_READERS = {"readers": Option("visitors", "visitors", "crowd")}
+# The scripts that keep a pass from changing the images of a page
+_SCRIPTS = ("own", "any")
+_HALF_IMAGES = {
+    **_COPIES,
+    **_DATA_URIS,
+    "kind": Option("half", "half", "hard"),
+    "scripts": Option("own", *_SCRIPTS),
+}
+_INLINE_IMAGES = {**_DATA_URIS, **_READERS, "scripts": Option("any", *_SCRIPTS)}
+_USED_STYLES = {
+    "loads": Option("nothing", "nothing", "images", "everything"),
+    "scripts": Option("none", "none", "own"),
+    "apart": Option([]),
+}
+# The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
-
-# The bytes of a page's files together, up to which they are bundled
+# The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
 
+# ---- the passes
+
+_HTML, _CSS, _JS, _SVG = (frozenset({name}) for name in (media.HTML, media.CSS, media.JS, media.SVG))
+_JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
+_CONVERTIBLE = frozenset(media.BY_EXTENSION[extension] for extension in NEGOTIABLE)
+_RASTER = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
+_IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
+
 PASSES: tuple[Pass, ...] = (
-    Pass("images", 2, IMAGES, {"target": _TARGET}, asset=recompress_image, content_only=True),
-    Pass("alternates", 1, _CONVERTIBLE, {"formats": _FORMATS, "target": _TARGET}, alternate=make_alternates),
-    Pass("svg", 1, frozenset({media.SVG}), asset=clean_svg_file, content_only=True),
-    Pass("strip-sheets", 1, frozenset({media.CSS}), _STRIP, asset=strip_sheet, labels=True, may_grow=True),
-    Pass("styles", 3, frozenset({media.CSS}), {"flatten": Option(True), **_MINIFY}, asset=rewrite_sheet),
-    Pass("fonts", 2, frozenset({media.CSS}), _FAMILIES, asset=reduce_sheet_fonts, content_only=True),
-    Pass("half-sheets", 1, frozenset({media.CSS}), _COPIES, asset=half_sheet_file, may_grow=True),
-    Pass("scripts", 1, frozenset({media.JS}), _MINIFY, asset=rewrite_script, content_only=True),
-    Pass("json", 1, _JSON, asset=rewrite_json, content_only=True),
-    Pass("page-fonts", 2, _PAGES, _FAMILIES, edit=reduce_page_fonts, writes=frozenset({"style", "link"})),
-    Pass("page-icons", 1, _PAGES, {"largest": Option(2048)}, edit=reduce_icons, changes_embeds=True),
-    Pass("remove-scripts", 1, _PAGES, edit=remove_scripts, prepare=show_noscript, changes_embeds=True),
-    Pass("unembed", 1, _PAGES, edit=unembed, after_edits=True, changes_embeds=True),
-    Pass(
-        "used-styles",
-        1,
-        _PAGES,
-        {
-            "loads": Option("nothing", "nothing", "images", "everything"),
-            "scripts": Option("none", "none", "own"),
-            "apart": Option([]),
-        },
-        edit=used_styles,
-        after_edits=True,
-        changes_embeds=True,
-        writes=frozenset({"link", "style"}),
-    ),
-    Pass("half-objects", 1, _PAGES, edit=half_objects, changes_embeds=True, writes=frozenset({"img"}), labels=True),
-    Pass("strip", 2, _PAGES, _STRIP, edit=strip, changes_embeds=True, writes=frozenset({"img", "style"}), labels=True),
-    Pass(
-        "half-images",
-        2,
-        _PAGES,
-        {**_COPIES, **_TAKEN_IN, "kind": Option("half", "half", "hard"), "scripts": _SCRIPTS},
-        edit=half_images,
-        changes_embeds=True,
-        writes=frozenset({"img", "style"}),
-    ),
-    Pass(
-        "inline-styles",
-        2,
-        _PAGES,
-        {"readers": _READERS},
-        edit=inline_styles,
-        changes_embeds=True,
-        writes=frozenset({"link"}),
-    ),
-    Pass("inline-scripts", 3, _PAGES, {"readers": _READERS}, edit=inline_scripts, changes_embeds=True),
-    Pass(
-        "inline-images",
-        2,
-        _PAGES,
-        {**_TAKEN_IN, "readers": _READERS, "scripts": Option("any", "own", "any")},
-        edit=inline_images,
-        changes_embeds=True,
-        writes=frozenset({"img"}),
-    ),
-    Pass("bundle", 1, _PAGES, _LIMIT, whole=bundle_page, changes_embeds=True, may_grow=True),
-    Pass("bundle-file", 1, _PAGES, _LIMIT, beside=bundle_beside),
-    Pass("dimensions", 1, _PAGES, edit=add_dimensions),
-    Pass("embedded", 1, _PAGES, _MINIFY, edit=minify_embedded, writes=frozenset({"style"})),
-    Pass("base-only", 1, _PAGES, whole=base_only, changes_embeds=True),
-    Pass("reading", 1, _PAGES, whole=read_only, changes_embeds=True),
-    Pass("markup", 1, _PAGES, {"comments": _COMMENTS}, text=shorten_markup),
+    # files
+    AssetPass("images", 2, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
+    AlternatePass("alternates", 1, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
+    AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
+    AssetPass("strip-sheets", 1, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
+    AssetPass("styles", 3, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
+    AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
+    AssetPass("half-sheets", 1, _CSS, "half_sheets:half_sheet_file", _COPIES, may_grow=True),
+    AssetPass("scripts", 1, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
+    AssetPass("json", 1, _JSON, "scripts:rewrite_json", content_only=True),
+    # pages
+    EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
+    EditPass("page-icons", 1, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
+    EditPass("remove-scripts", 1, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_noscript"),
+    EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
+    EditPass("used-styles", 1, _HTML, "used_styles:used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True),
+    EditPass("half-objects", 1, _HTML, "half_objects:half_objects", writes=_IMG, needs_labels=True),
+    EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("half-images", 2, _HTML, "half_images:half_images", _HALF_IMAGES, writes=_IMG | _STYLE),
+    EditPass("inline-styles", 2, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 3, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
+    WholePagePass("bundle", 1, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
+    SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
+    EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
+    EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    WholePagePass("base-only", 1, _HTML, "base_only:base_only"),
+    WholePagePass("reading", 1, _HTML, "reading:read_only"),
+    TextPass("markup", 1, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 
-BY_NAME: Mapping[str, Pass] = {one.name: one for one in PASSES}
-KNOWN_PASSES: Mapping[str, Mapping[str, Option]] = {one.name: one.options for one in PASSES}
+BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}
+KNOWN_PASSES: Mapping[str, Mapping[str, Option]] = {each.name: each.options for each in PASSES}
+
+# ---- levels
+
+P = TypeVar("P", bound=Pass, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A pass with the options that a level gives it."""
+class Step(Generic[P]):
+    """A pass with the options that a level sets."""
 
-    of: Pass
+    pass_: P
     options: Mapping[str, Any]
 
+    @property
+    def name(self) -> str:
+        """The name of the pass."""
+        return self.pass_.name
+
     def recipe(self) -> str:
-        """Return the text that stands for what this step does."""
-        chosen = ",".join(f"{name}={value!r}" for name, value in sorted(self.options.items()))
-        return f"{self.of.name}/{self.of.version}({chosen})"
+        """Return the text that identifies the effect of this step: name, version and options."""
+        options = ",".join(f"{name}={value!r}" for name, value in sorted(self.options.items()))
+        return f"{self.name}/{self.pass_.version}({options})"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A level, ready to run: its steps in order."""
+    """A level with its steps in order."""
 
     level: Level
-    steps: tuple[Step, ...]
+    steps: tuple[Step[Pass], ...]
 
     @property
-    def labels(self) -> bool:
-        """Whether some step asks what images are for."""
-        return any(step.of.labels for step in self.steps)
+    def needs_labels(self) -> bool:
+        """Whether a step asks for the labels of images."""
+        return any(isinstance(step.pass_, AssetPass | EditPass) and step.pass_.needs_labels for step in self.steps)
 
-    def steps_for(self, media_type: str) -> tuple[Step, ...]:
-        """Return the steps that work on a media type, in order."""
-        return tuple(step for step in self.steps if media_type in step.of.media_types)
+    def steps_for(self, media_type: str) -> tuple[Step[Pass], ...]:
+        """Return the steps for files of a media type, in order."""
+        return tuple(step for step in self.steps if media_type in step.pass_.media_types)
+
+    def steps_of(self, kind: type[P], media_type: str) -> tuple[Step[P], ...]:
+        """Return the steps for files of a media type whose pass is of one kind, in order."""
+        steps = self.steps_for(media_type)
+        return tuple(Step(step.pass_, step.options) for step in steps if isinstance(step.pass_, kind))
 
     def recipe(self, settings: str) -> str:
-        """Return the digest of everything but the site that decides the level's bytes."""
+        """Return the digest of everything that decides the level's bytes, except the site."""
         return digest_parts(VERSION, settings, self.level.promise, *(step.recipe() for step in self.steps))
 
 
@@ -248,7 +287,7 @@ def plan_level(level: Level) -> Plan:
 
 
 def modules_of(levels: Iterable[Level]) -> list[str]:
-    """Return the modules of the passes that levels have, for who will need them all."""
-    passes = {step.of.name: step.of for level in levels for step in plan_level(level).steps}
-    values = (getattr(of, one.name) for of in passes.values() for one in fields(of))
-    return sorted({one.home for one in values if isinstance(one, Deferred)})
+    """Return the modules of the passes of ``levels``, for callers that import them early."""
+    passes = {step.name: step.pass_ for level in levels for step in plan_level(level).steps}
+    names = (name for each in passes.values() for name in each.function_names())
+    return sorted({f"{_PACKAGE}.{name.partition(':')[0]}" for name in names})

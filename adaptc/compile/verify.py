@@ -1,44 +1,184 @@
-"""References that a level's passes wrote and that lead nowhere."""
+"""Verify a rewritten page: it keeps the promise of its level, and takes no more bytes to transfer than its source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext
+from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.page.inlining import compressed_size, transfer_size
 from adaptc.compile.view import DerivingView
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
-from adaptc.formats.html.references import base_href, references
+from adaptc.formats.html import contract
+from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
+from adaptc.formats.html.references import base_href, embedded_references, references
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
-__all__ = ["new_dead_references"]
+# Bytes of a request and its response without the body, at the least: header fields as HTTP/2 compresses them. In
+# HTTP/1.1 they are 600 and more. Without them no data URI pays: base64 compresses to the size of the image again.
+_REQUEST_BYTES = 100
+_LISTED = 3  # dead references that a message lists
 
-_SHOWN = 3  # references that the sentence names
+
+@dataclass(slots=True)
+class Draft:
+    """A page after some steps: its text, and the report or the refusal of each step by pass name.
+
+    ``may_load_others`` says that a browser may load other files with it than with the source.
+    """
+
+    page: Page
+    text: str
+    reports: dict[str, Report] = field(default_factory=dict)
+    refusals: dict[str, Diagnostic] = field(default_factory=dict)
+    may_load_others: bool = False
+    embeds: tuple[str, ...] | None = None  # the files that a browser loads with this text, once they are known
+    _tree: Document | None = None
+    _encoded: tuple[str, bytes | None] | None = None
+
+    def tree(self) -> Document:
+        """Return the tree of the text, without source locations, parsed once."""
+        if self._tree is None:
+            self._tree = parse_bare(self.text)
+        return self._tree
+
+    def encoded(self) -> bytes | None:
+        """Return the text in the page's encoding, encoded once; ``None`` if the encoding lacks a character."""
+        if self._encoded is None or self._encoded[0] is not self.text:
+            self._encoded = (self.text, encode_page(self.page, self.text))
+        return self._encoded[1]
+
+    def replace(self, text: str, tree: Document | None = None) -> None:
+        """Replace the text, and its tree if that is known."""
+        self.text, self._tree, self.embeds = text, tree, None
+
+    def release_tree(self) -> Document | None:
+        """Return the tree of the text if it is known; the caller may change it."""
+        tree, self._tree = self._tree, None
+        return tree
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a draft is rejected: the kind of diagnostic and its reason."""
+
+    kind: str
+    reason: object
+
+    def diagnostic(self, name: str, path: str) -> Diagnostic:
+        """Return the diagnostic for the pass ``name``, which is dropped."""
+        return diagnose(self.kind, Location(path), name=name, reason=self.reason)
+
+
+class Verifier:
+    """Compares drafts of one page with its source, whose parsed text is ``tree``.
+
+    ``promise`` (``adaptc.config.rulebook.PROMISES``) says which parts must be the same.
+    """
+
+    def __init__(
+        self, content: bytes, tree: Document, context: PageContext, view: DerivingView, promise: str, *, may_grow: bool
+    ) -> None:
+        self.tree, self.context, self.view, self.promise, self.may_grow = tree, context, view, promise, may_grow
+        self.source_size = compressed_size(content)
+
+    def problem(self, draft: Draft) -> Problem | None:
+        """Return the first problem of a draft: its encoding, its size, the contract."""
+        if draft.text == self.context.page.text:
+            return None
+        encoded = draft.encoded()
+        if encoded is None:
+            return Problem("contract-broken", "it cannot be written in the page's encoding")
+        return self._size_problem(draft, encoded) or self._contract_problem(draft.tree())
+
+    def _size_problem(self, draft: Draft, encoded: bytes) -> Problem | None:
+        # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
+        if self.may_grow or (extra := self._extra_bytes(draft, encoded)) <= 0:
+            return None
+        return Problem("pass-larger", f"{extra} bytes more, compressed")
+
+    def _contract_problem(self, tree: Document) -> Problem | None:
+        violations = self._find_violations(tree)
+        if self.promise != "same":  # passes of "same" levels write no references but those they read, and inline others
+            violations = [*violations, *new_dead_references(self.tree, tree, self.context, self.view)]
+        return Problem("contract-broken", "; ".join(violations)) if violations else None
+
+    @cached_property
+    def _find_violations(self) -> contract.Broken:
+        return contract.BROKEN[self.promise](self.tree)
+
+    # ---- sizes
+
+    def extra_bytes(self, draft: Draft) -> int:
+        """Return how many more bytes than with the source a browser receives, compressed: page and embedded files."""
+        return self._extra_bytes(draft, draft.encoded() or b"")
+
+    def _extra_bytes(self, draft: Draft, encoded: bytes) -> int:
+        extra, embeds = compressed_size(encoded) - self.source_size, self.embeds(draft)
+        if embeds is None:
+            return extra
+        source_embeds = embedded_files(self.tree, self.context.base, self.view)
+        extra += sum(map(self._file_bytes, set(embeds).difference(source_embeds)))
+        if extra <= 0:
+            return extra  # the exact number decides nothing, and takes reading every image of the page
+        return extra - sum(map(self._file_bytes, set(source_embeds).difference(embeds)))
+
+    def _file_bytes(self, path: str) -> int:
+        derived = self.view.derived.get(path)
+        return _REQUEST_BYTES + (transfer_size(path, self.view) if derived is None else derived.size)
+
+    def embeds(self, draft: Draft) -> tuple[str, ...] | None:
+        """Return the files that a browser loads with a draft, ``None`` for those of the source."""
+        if draft.embeds is None and (draft.may_load_others or self.promise != "same"):
+            draft.embeds = embedded_files(draft.tree(), self.context.base, self.view)
+        return draft.embeds
+
+
+# ---- references
+
+
+def embedded_files_of(path: str, content: bytes, view: DerivingView) -> tuple[str, ...]:
+    """Return the files of the site that a browser loads with the page ``content``."""
+    try:
+        tree = parse(read_page(content).text)
+    except Irreversible:
+        return ()
+    return embedded_files(tree, document_base(view.url_of(path), base_href(tree)), view)
+
+
+def embedded_files(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
+    """Return the files of the site that a browser loads with a page whose document base URL is ``base``."""
+    links = (view.follow(base, reference.url) for reference in embedded_references(tree))
+    paths = (link.target.path if link.target.path in view.derived else link.path for link in links)
+    return tuple(dict.fromkeys(path for path in paths if path is not None))
 
 
 def new_dead_references(before: Document, after: Document, page: PageContext, view: DerivingView) -> list[str]:
-    """Say which references of ``after`` lead to no file of the site, where ``before`` has none to the same place."""
-    written = set(_urls(before))
+    """Describe the references of ``after`` that lead to no file of the site, if ``before`` has none to that place."""
+    known_urls = set(_urls(before))
     is_same_base = base_href(before) == base_href(after)
     base = page.base if is_same_base else document_base(view.url_of(page.path), base_href(after))
-    suspects = [url for url in dict.fromkeys(_urls(after)) if not (is_same_base and url in written)]
-    dead = {url: target for url in suspects if (target := _missing(url, base, view)) is not None}
+    suspects = [url for url in dict.fromkeys(_urls(after)) if not (is_same_base and url in known_urls)]
+    dead = {url: target for url in suspects if (target := _missing_target(url, base, view)) is not None}
     if not dead:
         return []
-    known = {view.follow(page.base, url).target.path for url in written}
-    new = [url for url, target in dead.items() if target.path not in known]
-    shown = ", ".join(new[:_SHOWN]) + (", ..." if len(new) > _SHOWN else "")
-    return [f"references lead nowhere: {shown}"] if new else []
+    known_paths = {view.follow(page.base, url).target.path for url in known_urls}
+    new = [url for url, target in dead.items() if target.path not in known_paths]
+    listed = ", ".join(new[:_LISTED]) + (", ..." if len(new) > _LISTED else "")
+    return [f"references lead nowhere: {listed}"] if new else []
 
 
 def _urls(tree: Document) -> Iterator[str]:
     return (reference.url for reference in references(tree))
 
 
-def _missing(url: str, base: str, view: DerivingView) -> Target | None:
-    """Return the target of a reference to a file that is not there; what adaptc derives is published with the page."""
-    found = view.follow(base, url)
-    is_missing = found.target.reach is Reach.LOCAL and found.path is None
-    return found.target if is_missing and found.target.path not in view.derived else None
+def _missing_target(url: str, base: str, view: DerivingView) -> Target | None:
+    """Return the target of a reference to a file that does not exist; derived files are published with the page."""
+    link = view.follow(base, url)
+    is_missing = link.target.reach is Reach.LOCAL and link.path is None
+    return link.target if is_missing and link.target.path not in view.derived else None

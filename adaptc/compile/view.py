@@ -62,7 +62,7 @@ class Alternates:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Sidecar:
     """A file that a pass puts next to a page, at ``path``; ``content`` is ``None`` where there is none."""
 
     path: str

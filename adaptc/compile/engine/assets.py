@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.view import RecordingView
-from adaptc.compile.pipeline import Plan, Step
+from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, Step
 from adaptc.compile.view import Alternate, Alternates, Asset, DerivedFile, Outcome
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.digest import digest_bytes, digest_parts
@@ -70,9 +70,9 @@ class Assets:
     def run(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
         """Return what the passes of a level make of an asset."""
         media_type = self.sources[path].media_type
-        steps = _asset_steps(self.plans[level], media_type)
+        steps = self.plans[level].steps_of(AssetPass, media_type)
         if steps and view.is_pinned(path):
-            kept = Action(steps[0].of.name, "kept", path, "an integrity attribute fixes its bytes")
+            kept = Action(steps[0].name, "kept", path, "an integrity attribute fixes its bytes")
             return Outcome(None, (kept,))
         made, actions, diagnostics = content, list[Action](), list[Diagnostic]()
         for step in steps:
@@ -80,7 +80,7 @@ class Assets:
             actions.extend(outcome.actions)
             diagnostics.extend(outcome.diagnostics)
             if outcome.content is not None and (
-                step.of.may_grow or len(outcome.content) < len(made) + outcome.absorbed
+                step.pass_.may_grow or len(outcome.content) < len(made) + outcome.absorbed
             ):
                 made = outcome.content
         return Outcome(None if made is content else made, tuple(actions), tuple(diagnostics))
@@ -88,16 +88,15 @@ class Assets:
     def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
         """Return what the level makes of an image, whose ``content`` it has already, in other formats."""
         asset = Asset(path, self.sources[path].media_type, content)
-        steps = [one for one in self.plans[level].steps_for(asset.media_type) if one.of.alternate is not None]
+        steps = self.plans[level].steps_of(AlternatePass, asset.media_type)
         if not steps or not is_negotiable(path) or view.is_pinned(path):
             return Alternates()
         (step,) = steps
-        assert step.of.alternate is not None
         key = digest_parts(
             "alternates", VERSION, step.recipe(), str(view.settings), digest_bytes(original), digest_bytes(content)
         )
         known = self._remembered_alternates(key, path)
-        return known or self._remember_alternates(key, step.of.alternate(asset, original, view, step.options))
+        return known or self._remember_alternates(key, step.pass_.run(asset, original, view, step.options))
 
     def _remembered_alternates(self, key: str, path: str) -> Alternates | None:
         made, actions = list[Alternate](), list[Action]()
@@ -121,16 +120,15 @@ class Assets:
             self.store.put_record(key, record)
         return found
 
-    def _run_step(self, step: Step, asset: Asset, view: RecordingView) -> Outcome:
-        assert step.of.asset is not None
-        if not step.of.content_only:
-            return step.of.asset(asset, view, step.options)
+    def _run_step(self, step: Step[AssetPass], asset: Asset, view: RecordingView) -> Outcome:
+        if not step.pass_.content_only:
+            return step.pass_.run(asset, view, step.options)
         key = digest_parts(
             "asset", VERSION, step.recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content)
         )
         outcome = self._remembered(key, asset.path)
         if outcome is None:
-            outcome = step.of.asset(asset, view, step.options)
+            outcome = step.pass_.run(asset, view, step.options)
             self._remember(key, outcome)
         return outcome
 
@@ -155,7 +153,3 @@ class Assets:
         self.store.put_record(
             key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
         )
-
-
-def _asset_steps(plan: Plan, media_type: str) -> tuple[Step, ...]:
-    return tuple(step for step in plan.steps_for(media_type) if step.of.asset is not None)

@@ -82,7 +82,7 @@ class Blueprint:
     # ---- recipes
 
     def _decorations(self) -> Configured | None:
-        if not any(plan_level(one).labels for one in self.levels):
+        if not any(plan_level(one).needs_labels for one in self.levels):
             return None
         from adaptc.compile.analyse.decorations.configured import configured_rules
 
@@ -101,7 +101,7 @@ class Blueprint:
         """Everything of the configuration that a unit's bytes may depend on."""
         site = self.config.site
         shared = (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes)
-        rules = (plan.level.name, self.decorations.digest) if plan.labels and self.decorations else None
+        rules = (plan.level.name, self.decorations.digest) if plan.needs_labels and self.decorations else None
         return repr((*shared, self._complete(), rules))
 
     def _complete(self) -> bool:

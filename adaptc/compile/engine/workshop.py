@@ -22,8 +22,9 @@ from adaptc.compile.engine.results import Extra, Output, UnitResult
 from adaptc.compile.engine.snapshot import Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.view import Labelling, RecordingView
-from adaptc.compile.pipeline import Plan, plan_level
-from adaptc.compile.rewrite import embedded_files, rewrite_page
+from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
+from adaptc.compile.rewrite import rewrite_page
+from adaptc.compile.verify import embedded_files_of
 from adaptc.compile.view import Alternates, DerivedFile
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
@@ -161,7 +162,7 @@ class Workshop:
     def _weight(self, result: UnitResult, view: RecordingView) -> Weight:
         embeds = result.embeds
         if embeds is None:
-            embeds = embedded_files(result.path, view.read(result.path), view)
+            embeds = embedded_files_of(result.path, view.read(result.path), view)
         weight, looked_at = self.scales.page(result, self.site.sources[result.path].size, embeds)
         view.include(looked_at, ())
         return weight
@@ -184,7 +185,7 @@ class Workshop:
             return self._finished(level, path, original, original, view)
         done = rewrite_page(path, original, view, steps, plan.level.promise)
         result = self._finished(level, path, _or(done.content, original), original, view)
-        files, said = self._beside(plan, path, original, view)
+        files, said = self._sidecars(plan, path, original, view)
         return dataclasses.replace(
             result,
             dependencies=tuple(view.dependencies),
@@ -195,12 +196,12 @@ class Workshop:
             embeds=done.embeds,
         )
 
-    def _beside(
+    def _sidecars(
         self, plan: Plan, path: str, original: bytes, view: RecordingView
     ) -> tuple[list[Extra], list[Diagnostic]]:
         """Return the files that the level puts next to a page."""
-        passes = [(step.of.beside, step.options) for step in plan.steps_for(media.HTML)]
-        made = [beside(path, original, view, options) for beside, options in passes if beside is not None]
+        steps = plan.steps_of(SidecarPass, media.HTML)
+        made = [step.pass_.run(path, original, view, step.options) for step in steps]
         files = [
             Extra(one.path, one.media_type, tuple(self.encoder.outputs(one.content, one.media_type, identity=True)))
             for one in made

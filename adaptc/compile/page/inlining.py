@@ -32,11 +32,13 @@ def moves_in(path: str, view: View, options: Options) -> bool:
 def transfer_size(path: str, view: View) -> int:
     """Return the bytes that an asset at this level takes on the way."""
     content = view.artifact(path)
-    return compressed_size(content) if media.is_compressible(view.media_type(path)) else len(content)
+    return _compressed_file_size(content) if media.is_compressible(view.media_type(path)) else len(content)
+
+
+def compressed_size(content: bytes) -> int:
+    """Return the size of text as a server sends it, close enough to compare."""
+    return len(deflate.zlib_compress(content, _LEVEL))
 
 
 # A file's bytes are the same object in all pages of a batch
-@lru_cache(maxsize=256)
-def compressed_size(content: bytes) -> int:
-    """Return the size of text as a server sends it, near enough to compare."""
-    return len(deflate.zlib_compress(content, _LEVEL))
+_compressed_file_size = lru_cache(maxsize=256)(compressed_size)

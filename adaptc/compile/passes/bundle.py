@@ -12,7 +12,7 @@ from adaptc.compile.passes.inline_images import data_uri, inline_images
 from adaptc.compile.passes.inline_scripts import inline_scripts
 from adaptc.compile.passes.inline_styles import inline_styles
 from adaptc.compile.passes.page_files import page_files
-from adaptc.compile.view import Beside, Options, View
+from adaptc.compile.view import Options, Sidecar, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action, Role
@@ -26,7 +26,7 @@ from adaptc.formats.mhtml import MEDIA_TYPE, Part, write_mhtml
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["SUFFIX", "bundle_beside", "bundle_page"]
+__all__ = ["SUFFIX", "bundle_page", "bundle_sidecar"]
 
 NAME = "bundle"
 SUFFIX = ".bundle"
@@ -57,22 +57,22 @@ def bundle_page(text: str, page: PageContext, view: View, options: Options) -> t
     return made, report
 
 
-def bundle_beside(path: str, content: bytes, view: View, options: Options) -> Beside:
+def bundle_sidecar(path: str, content: bytes, view: View, options: Options) -> Sidecar:
     """Return the page as it came and all that it loads, in one MHTML file next to it: ``page.html.bundle``."""
     name = path + SUFFIX
     base = view.url_of(path)
     if view.follow(base, quote_path(name.rpartition("/")[2])).path is not None:
-        return Beside(name, MEDIA_TYPE, None, (diagnose("bundle-name-taken", Location(path), name=name),))
+        return Sidecar(name, MEDIA_TYPE, None, (diagnose("bundle-name-taken", Location(path), name=name),))
     try:
         tree = parse(read_page(content).text)
     except Irreversible:
-        return Beside(name, MEDIA_TYPE, None)  # the page itself is left, and that is said of it
+        return Sidecar(name, MEDIA_TYPE, None)  # the page itself is left, and that is said of it
     files = [each for each in page_files(tree, document_base(base, base_href(tree)), view) if each != path]
     excess = _excess(path, files, view, options)
     if excess is not None:
-        return Beside(name, MEDIA_TYPE, None)  # said of the page
+        return Sidecar(name, MEDIA_TYPE, None)  # said of the page
     parts = [Part(view.url_of(each), view.media_type(each), _content(each, view)) for each in files]
-    return Beside(name, MEDIA_TYPE, write_mhtml([Part(base, media.HTML, content), *parts]))
+    return Sidecar(name, MEDIA_TYPE, write_mhtml([Part(base, media.HTML, content), *parts]))
 
 
 def _content(path: str, view: View) -> bytes:
