@@ -295,7 +295,9 @@ def test_at_moderate_no_rule_that_is_used_gets_lost():
     )
     files = {"index.html": f"{HEAD}{head}<body><p class=a>text", "noise.css": NOISE}
     files |= {"css/a.css": ".a{color:red}.x{margin:0}", "css/b.css": f".a{{font-weight:700}}{NOISE}"}
-    moderate = [step for step in plan_level(level).steps_for(media.HTML) if not getattr(step.pass_, "needs_labels", False)]
+    moderate = [
+        step for step in plan_level(level).steps_for(media.HTML) if not getattr(step.pass_, "needs_labels", False)
+    ]
     done = SmallSite(files, settings=Settings(crowd_limit=5000)).rewrite("index.html", moderate, "words")
     text = (done.content or b"").decode()
     assert "color:red" in text
