@@ -10,8 +10,8 @@ from PIL import Image
 
 from adaptc.compile.analyse.decorations import ImageUse, classify_site, load_decoration_rules
 from adaptc.compile.analyse.decorations.evidence import UseEvidence
-from adaptc.compile.analyse.decorations.page import page_uses
-from adaptc.compile.analyse.decorations.sheets import sheet_images
+from adaptc.compile.analyse.decorations.page_images import page_uses
+from adaptc.compile.analyse.decorations.sheet_images import sheet_images
 from adaptc.config.toml import parse_toml
 from adaptc.core import media
 from adaptc.core.fs import MemoryTree

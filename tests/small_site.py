@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from adaptc.compile.analyse.gathering import gather
-from adaptc.compile.analyse.placement import Placement
-from adaptc.compile.engine.derive import derived_file
-from adaptc.compile.engine.view import Decisions, RecordingView
+from adaptc.compile.analyse.decisions import Decisions, Placement
+from adaptc.compile.analyse.facts import gather
+from adaptc.compile.engine.derived import derived_file
+from adaptc.compile.engine.recording_view import RecordingView
 from adaptc.compile.pipeline import KNOWN_PASSES, AssetPass, Plan, Step, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.view import Asset, DerivedFile, Options, Outcome, Settings

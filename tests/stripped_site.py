@@ -9,8 +9,9 @@ from typing import Any
 from PIL import Image
 from small_site import SmallSite
 
+from adaptc.compile.analyse.decisions import Decisions
 from adaptc.compile.analyse.decorations import Standing, image_evidence, load_decoration_rules
-from adaptc.compile.engine.view import Decisions, Labelling, RecordingView
+from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.page.context import page_context
 from adaptc.compile.pipeline import BY_NAME
 from adaptc.config.toml import parse_toml

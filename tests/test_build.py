@@ -17,7 +17,7 @@ import pytest
 from built_site import LEVELS, BuiltSite, decoded, files_below
 
 import adaptc
-from adaptc.compile.engine.lock import output_lock
+from adaptc.compile.engine.output import output_lock
 from adaptc.core.diagnostics import Busy, Severity, UsageError
 
 PAGE = "<!DOCTYPE html>\n<html>\n<head><title>{title}</title>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
@@ -827,7 +827,7 @@ def test_a_page_whose_sheet_cannot_be_read_any_more_is_tried_again(
 
 
 def test_a_file_that_changes_between_reading_and_building(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.compile.engine import decisions
+    from adaptc.compile.analyse import decisions
 
     decide = decisions.decide
 
@@ -871,9 +871,9 @@ def test_a_name_that_the_output_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_a_bug_on_one_page_does_not_cost_the_others(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.compile.engine import worker, workshop
+    from adaptc.compile.engine import unit_builder
 
-    rewrite_page, gather = workshop.rewrite_page, worker.gather
+    rewrite_page, gather = unit_builder.rewrite_page, unit_builder.gather
 
     def fails(path: str, *rest: object) -> object:
         if path == "a.html":
@@ -884,8 +884,8 @@ def test_a_bug_on_one_page_does_not_cost_the_others(site: BuiltSite, monkeypatch
         return {}[path] if path == "sub/b.html" else gather(path, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(workshop, "rewrite_page", fails)
-        patch.setattr(worker, "gather", fails_to_gather)
+        patch.setattr(unit_builder, "rewrite_page", fails)
+        patch.setattr(unit_builder, "gather", fails_to_gather)
         result = site.build()
     found = {str(one.location): one.message for one in result.diagnostics if one.id == "pass-failed"}
     assert "OSError: cannot identify image file at test_build.py" in found["a.html"]

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.reporting import Silent
 from adaptc.workflow.check.check import check, repair
 from adaptc.workflow.check.findings import Status
 from adaptc.workflow.watch.keeper import Keeper

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from adaptc.compile.analyse.decisions import DeliveryCost, changed_decisions, decide, decision_rows
 from adaptc.compile.analyse.decorations import Standing
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.analyse.placement import DeliveryCost
-from adaptc.compile.engine.decisions import changed_decisions, decide, decision_rows
 from adaptc.core import media
 from adaptc.site.site import Source
 

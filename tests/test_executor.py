@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from adaptc.compile.engine.executor import Workers, batches_by_size
-from adaptc.compile.engine.order import weight_of
+from adaptc.compile.engine.stages import weight_of
 from adaptc.core import media
 from adaptc.site.site import Source
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
 from adaptc.workflow.export.site import Exported, export_site

@@ -6,8 +6,7 @@ import zlib
 
 import pytest
 
-from adaptc.compile.analyse.facts import Facts, affected_targets
-from adaptc.compile.analyse.gathering import gather
+from adaptc.compile.analyse.facts import Facts, affected_targets, gather
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.urls import SiteAddress

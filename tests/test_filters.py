@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from stripped_site import NOTE, STAND_IN, StrippedSite
 
-from adaptc.compile.analyse.decorations.configured import configured_rules
 from adaptc.compile.analyse.decorations.filters import FilterList, Request, read_filters
-from adaptc.compile.analyse.decorations.rules import selector_problem
+from adaptc.compile.analyse.decorations.rules import configured_rules, selector_problem
 from adaptc.core.diagnostics import UsageError
 from adaptc.workflow.configuration import load_config
 

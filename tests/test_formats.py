@@ -22,7 +22,7 @@ from servers import Server
 from test_image_halve import photo
 
 from adaptc.cli.main import run
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import is_negotiable, name_in_tree, path_of_name
 from adaptc.formats.image import alternates as made_by

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from adaptc.compile.analyse.placement import DeliveryCost, Placement, Use, place_assets
+from adaptc.compile.analyse.decisions import DeliveryCost, Placement, Use, place_assets
 
 # a = 0.83 ms a request, b = 0.033 ms a kB, three pages a visit, 30 % of the visits warm
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)

@@ -14,7 +14,7 @@ from PIL import Image
 
 import adaptc
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.reporting import Silent
 from adaptc.core.urls import SiteAddress
 from adaptc.report.figures import PageFigures
 from adaptc.report.screenshots.chromium import Answer, BrowserError, find_chromium, running

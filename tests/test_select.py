@@ -14,7 +14,7 @@ from access_log import line, write_log
 from built_site import BuiltSite
 
 import adaptc
-from adaptc.compile.engine.reasons import NeverBuilt
+from adaptc.compile.engine.outdated import NeverBuilt
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.explain import explain
 from adaptc.workflow.configuration import load_config

@@ -11,9 +11,8 @@ import pytest
 from built_site import BuiltSite, files_below
 
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.building import Admission
-from adaptc.compile.engine.gate import Gate, Owed
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.gate import Admission, Gate, Owed
+from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.session import Session, Unusual
 from adaptc.compile.engine.state import State
 from adaptc.workflow.api import bring_up_to_date, engine_of

@@ -13,8 +13,8 @@ import pytest
 
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.engine import state as state_module
-from adaptc.compile.engine.changes import Changes, compare_files, stale_units
-from adaptc.compile.engine.reasons import (
+from adaptc.compile.engine.outdated import (
+    Changes,
     DecisionChanged,
     DependencyChanged,
     InputChanged,
@@ -22,6 +22,8 @@ from adaptc.compile.engine.reasons import (
     OutputMissing,
     Reason,
     RecipeChanged,
+    compare_files,
+    stale_units,
 )
 from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.compile.engine.state import State, as_sources, is_damage, system_error

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.reporting import Silent
 from adaptc.serve.emitter import emit
 from adaptc.serve.verify.races import Race
 from adaptc.serve.verify.tally import Tally

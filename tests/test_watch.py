@@ -22,9 +22,9 @@ from built_site import BuiltSite
 from watched_site import WAIT, save, watched
 
 from adaptc.cli.status import status_text
-from adaptc.compile.engine.changes import aliases_of
 from adaptc.compile.engine.gate import Gate
-from adaptc.compile.engine.progress import Silent
+from adaptc.compile.engine.outdated import aliases_of
+from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.state import State as EngineState
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.daemons.status import DaemonStatus, live

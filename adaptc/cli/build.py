@@ -18,7 +18,7 @@ from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.reasons import Reason
+    from adaptc.compile.engine.outdated import Reason
     from adaptc.config.config import Config
     from adaptc.crawl.crawl import CrawlResult
     from adaptc.workflow.api import BuildResult, Plan

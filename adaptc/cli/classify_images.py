@@ -55,7 +55,7 @@ def classify_images(
 
 
 def _rules(config: Config, path: Path | None) -> DecorationRules:
-    from adaptc.compile.analyse.decorations.configured import configured_rules
+    from adaptc.compile.analyse.decorations.rules import configured_rules
 
     return configured_rules(config, path).rules
 

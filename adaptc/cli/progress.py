@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from adaptc.cli.command import Invocation
-from adaptc.compile.engine.progress import Progress, Silent
+from adaptc.compile.engine.reporting import Progress, Silent
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

@@ -44,7 +44,7 @@ def watch(
     are removed from the trees at once, so that the server falls back to the original; then the fast encodings appear;
     when nothing changes for a while, the best ones replace them.
     """
-    from adaptc.compile.engine.progress import Silent
+    from adaptc.compile.engine.reporting import Silent
     from adaptc.workflow.watch.driver import Surroundings, Watcher
     from adaptc.workflow.watch.journal import Journal
     from adaptc.workflow.watch.machine import Timing

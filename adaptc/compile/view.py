@@ -14,8 +14,8 @@ from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action
 
 if TYPE_CHECKING:
+    from adaptc.compile.analyse.decisions import Placement
     from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
-    from adaptc.compile.analyse.placement import Placement
     from adaptc.site.site import Found
 
 Effort = Literal["fast", "default", "max"]
@@ -94,7 +94,7 @@ class Settings:
     """What passes know of the configuration.
 
     ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
-    ``adaptc.compile.analyse.placement.DeliveryCost``.
+    ``adaptc.compile.analyse.decisions.DeliveryCost``.
     """
 
     effort: Effort = "fast"

@@ -17,9 +17,8 @@ from adaptc.report.remembered import diagnostic_figures, pack_build, unpack_buil
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.popularity import Traffic
-    from adaptc.compile.engine.blueprint import Blueprint
-    from adaptc.compile.engine.progress import Progress
-    from adaptc.compile.engine.report import Report
+    from adaptc.compile.engine.reporting import Progress, Report
+    from adaptc.compile.engine.spec import Blueprint
     from adaptc.compile.engine.state import State
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.report.collect import Collector

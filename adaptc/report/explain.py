@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from adaptc.compile.analyse.decisions import PIN, PLACEMENT
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.state import State, as_sources, last_build
 from adaptc.compile.engine.traffic import last_traffic
-from adaptc.compile.engine.view import PIN, PLACEMENT
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.media import HTML

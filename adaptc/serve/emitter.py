@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.compile.engine.output import SourceTimes
 from adaptc.compile.engine.state import State, last_build
-from adaptc.compile.engine.times import SourceTimes
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
 from adaptc.config.rulebook import load_levels

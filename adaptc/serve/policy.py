@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from adaptc.compile.engine.times import TIMES
+from adaptc.compile.engine.output import TIMES
 from adaptc.config.config import Config, ServeConfig
 from adaptc.config.rulebook import Level
 from adaptc.config.toml import nearest
@@ -64,7 +64,7 @@ class Policy:
 
     @property
     def is_strict(self) -> bool:
-        """Whether the server compares times of sources (``adaptc.compile.engine.times``)."""
+        """Whether the server compares times of sources (``adaptc.compile.engine.output``)."""
         return self.serve.freshness == "strict"
 
     @property

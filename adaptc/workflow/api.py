@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adaptc.compile.engine.blueprint import Blueprint
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.progress import Progress, Silent
-from adaptc.compile.engine.reasons import Reason
+from adaptc.compile.engine.outdated import Reason
+from adaptc.compile.engine.reporting import Progress, Silent
+from adaptc.compile.engine.spec import Blueprint
 from adaptc.compile.engine.state import State, Unit, discard, is_damage, system_error
 from adaptc.compile.engine.store import Store
 from adaptc.config.config import MIRRORS, Config, with_severities
@@ -20,7 +20,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.workflow.configuration import configured_levels
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.report import Report
+    from adaptc.compile.engine.reporting import Report
     from adaptc.report.figures import SiteFigures
 
 __all__ = ["BuildResult", "Plan", "build", "plan", "refuse_strangers"]

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.core import media
+from adaptc.core.digest import digest_parts
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site
 
 if TYPE_CHECKING:
+    from adaptc.config.rulebook import Level
+    from adaptc.core.model import Resource
     from adaptc.formats.accesslog.parser import Entry
 
 # From the path that was served, as logged, to the page that is behind it; None when there is none.
@@ -141,3 +144,31 @@ def measured(hits: Mapping[str, int], share: float, aliases: Mapping[str, str]) 
     popular = {rank.path for rank in popular_set(joined(hits, aliases), share)}
     links = {link for link, path in aliases.items() if path in popular}
     return Traffic(hits, frozenset(popular | links), share)
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Pages that are left out of some levels: those that are not popular, of levels that change what a page shows."""
+
+    levels: frozenset[str] = frozenset()
+    pages: frozenset[str] = frozenset()
+
+    def forbids(self, unit: tuple[str, str]) -> bool:
+        """Whether a unit (level, path) is left out."""
+        return unit[0] in self.levels and unit[1] in self.pages
+
+    def mark(self) -> str:
+        """Return a digest."""
+        return digest_parts(*sorted(self.levels), "", *sorted(self.pages))
+
+
+UNRESTRICTED = Restriction()
+
+
+def restriction(traffic: Traffic | None, resources: Mapping[str, Resource], levels: Iterable[Level]) -> Restriction:
+    """Return what traffic leaves out; nothing when no view of a page was seen."""
+    if traffic is None or not traffic.hits:
+        return UNRESTRICTED
+    pages = {path for path, one in resources.items() if one.media_type == media.HTML}
+    degraded = {level.name for level in levels if level.promise != "same"}
+    return Restriction(frozenset(degraded), frozenset(pages - traffic.popular))

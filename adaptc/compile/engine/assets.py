@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adaptc.compile.engine.recording_view import RecordingView
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.view import RecordingView
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, Step
 from adaptc.compile.view import Alternate, Alternates, Asset, DerivedFile, Outcome
 from adaptc.core.diagnostics import Diagnostic

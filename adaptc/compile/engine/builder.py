@@ -18,25 +18,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adaptc.compile.engine.blueprint import Blueprint
-from adaptc.compile.engine.changes import FileChanges, compare_files, racily_clean, stale_units, what_changed
-from adaptc.compile.engine.lock import output_lock, wait_for_workers
-from adaptc.compile.engine.order import ordered
-from adaptc.compile.engine.progress import Progress
-from adaptc.compile.engine.report import Report, begun
+from adaptc.compile.engine.outdated import FileChanges, compare_files, ordered, racily_clean, stale_units, what_changed
+from adaptc.compile.engine.output import SourceTimes, output_lock, wait_for_workers
+from adaptc.compile.engine.reporting import Progress, Report
+from adaptc.compile.engine.spec import Blueprint
 from adaptc.compile.engine.state import State, Unit, as_sources
-from adaptc.compile.engine.times import SourceTimes
 from adaptc.compile.engine.trees import Trees
 from adaptc.compile.pipeline import modules_of
 from adaptc.core.fs import TEMPORARY
 from adaptc.core.model import Resource
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.building import Admission
+    from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.engine.executor import Workers
-    from adaptc.compile.engine.gate import Gate
-    from adaptc.compile.engine.reading import Reading
-    from adaptc.compile.engine.view import Decisions
+    from adaptc.compile.engine.gate import Admission, Gate
+    from adaptc.compile.engine.stages import Reading
 
 
 class Builder:
@@ -74,7 +70,7 @@ class Builder:
 
     def plan(self, state: State) -> Report:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        report = begun(self.blueprint, state, self.progress, remember=False)
+        report = self.blueprint.begin_report(state, self.progress, remember=False)
         before = state.resources()
         touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
@@ -89,7 +85,7 @@ class Builder:
     def run(self, state: State) -> Report:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        report = begun(self.blueprint, state, self.progress, remember=True)
+        report = self.blueprint.begin_report(state, self.progress, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
         unknown = self.trees.differ(state)
@@ -100,7 +96,7 @@ class Builder:
         jobs, modules = self.blueprint.config.build.jobs or available_cpus(), modules_of(self.blueprint.levels)
         if jobs > 1:
             prepare_pool(modules, [report.resources[path].size for path in touched.touched if path in report.resources])
-        from adaptc.compile.engine.reading import Reading
+        from adaptc.compile.engine.stages import Reading
 
         reading = Reading(self.blueprint, state, report, before, started)
         with worker_pool(jobs, self._worker_lock(), modules) as workers:
@@ -110,8 +106,7 @@ class Builder:
 
     def _build(self, reading: Reading, touched: FileChanges, unknown: bool, workers: Workers) -> None:
         """Read what was ``touched``, and build what is stale; ``unknown`` says that the trees may hold anything."""
-        from adaptc.compile.engine.building import Building
-        from adaptc.compile.engine.reading import written
+        from adaptc.compile.engine.stages import Building, written
 
         state, report, before = reading.state, reading.report, reading.before
         state.begin()
@@ -134,7 +129,7 @@ class Builder:
         self, reading: Reading, read: Mapping[str, str], decisions: Decisions, unknown: bool
     ) -> dict[Unit, None]:
         """Find the stale units, and take out of the trees what is untrue; return the extra files of that."""
-        from adaptc.compile.engine.decisions import note_decisions
+        from adaptc.compile.engine.outdated import note_decisions
 
         state, report = reading.state, reading.report
         changes = what_changed(report.resources, read, reading.before)
@@ -159,7 +154,7 @@ class Builder:
     @property
     def admission(self) -> Admission:
         """How results get into the trees."""
-        from adaptc.compile.engine.building import Admission
+        from adaptc.compile.engine.gate import Admission
 
         return Admission(self.trees.publisher, self.gate, self.yields)
 

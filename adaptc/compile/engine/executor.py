@@ -90,7 +90,7 @@ def _pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Executor]:
     """
     from concurrent.futures import ProcessPoolExecutor
 
-    from adaptc.compile.engine.worker import start_worker
+    from adaptc.compile.engine.unit_builder import start_worker
 
     context = _context(modules)
     theirs, ours = context.Pipe(duplex=False)
@@ -112,7 +112,7 @@ def _context(modules: Sequence[str]) -> ForkServerContext:
     import multiprocessing
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["adaptc.compile.engine.worker", *modules])
+    context.set_forkserver_preload(["adaptc.compile.engine.unit_builder", *modules])
     return context
 
 

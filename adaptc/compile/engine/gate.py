@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.compile.engine.publish import ObjectGone, Publisher
-from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import Unit
-from adaptc.compile.engine.view import PRESENCE
+from adaptc.compile.engine.results import PRESENCE, UnitResult
+from adaptc.compile.engine.state import State, Unit
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import OWN_DIRECTORY
 
@@ -151,3 +150,32 @@ class Gate:
             if self._db is not None:
                 self._db.close()
             self._db = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """How results get into the trees: by the workers themselves, or through a ``gate`` by this process.
+
+    ``yields`` says that the build is given up when the gate shuts.
+    """
+
+    publisher: Publisher
+    gate: Gate | None = None
+    yields: bool = False
+
+    def admitted(self, made: UnitResult, alias_of: str | None) -> UnitResult:
+        """Publish a result through the gate; without one its worker did."""
+        if self.gate is None:
+            return made
+        return self.gate.publish(made, lambda: self.publisher.published(made, alias_of))
+
+    def commit(self, state: State) -> None:
+        """Commit results."""
+        state.commit()
+        if self.gate:
+            self.gate.committed()
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the build is to be given up."""
+        return self.gate is not None and (self.gate.is_closing or (self.yields and self.gate.is_shut))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 
+from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.compile.engine.store import Store
 from adaptc.core.diagnostics import Location, diagnose
@@ -21,7 +22,6 @@ from adaptc.core.fs import place, place_link, remove, remove_empty_directories
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, name_in_tree
 
 ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)
-PRIVATE = ".adaptc"
 _TRIES = 3
 
 # The target's file system has no such name: too long, or bytes that it does not allow.

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 from adaptc.core.diagnostics import Diagnostic, Location, Severity
 from adaptc.core.model import Action
 
+PRESENCE = "/presence/"
+"""The prefix of a dependency on whether there is such a file, and of which media type."""
+
 
 class Output(NamedTuple):
     """A file of the tree: content coding ("id", "br", ...), object key, SHA-256 of the bytes, size in bytes."""

@@ -11,19 +11,26 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from adaptc.compile.analyse.decisions import EVERYTHING, Decisions, Row, changed_decisions, decision_rows
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.builder import Builder, note_begun
-from adaptc.compile.engine.changes import Changes, aliases_of, racily_clean, units_of_changes, what_changed
-from adaptc.compile.engine.decisions import Row, changed_decisions, decision_rows
 from adaptc.compile.engine.gate import Owed
-from adaptc.compile.engine.order import ordered, phase_of
-from adaptc.compile.engine.reasons import NeverBuilt, OutputMissing, Reason
-from adaptc.compile.engine.report import Report
+from adaptc.compile.engine.outdated import (
+    Changes,
+    NeverBuilt,
+    OutputMissing,
+    Reason,
+    aliases_of,
+    ordered,
+    racily_clean,
+    units_of_changes,
+    what_changed,
+)
+from adaptc.compile.engine.reporting import Report
+from adaptc.compile.engine.stages import phase_of
 from adaptc.compile.engine.state import State, Unit, as_sources
-from adaptc.compile.engine.view import EVERYTHING, Decisions
-from adaptc.compile.engine.worker import gathered
-from adaptc.compile.engine.workshop import Workshop
+from adaptc.compile.engine.unit_builder import Workshop, gathered
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.directory import load_file

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import (
     StoredFile,
     UnitResult,
@@ -307,7 +307,7 @@ class State:
         return {os.fsdecode(path): mtime for path, mtime in self.db.execute("SELECT path, mtime_ns FROM directories")}
 
     def seals(self) -> dict[str, str]:
-        """Return the directories of the trees with their seals (``adaptc.compile.engine.seals``)."""
+        """Return the directories of the trees with their seals (``adaptc.compile.engine.trees``)."""
         return {os.fsdecode(path): seal for path, seal in self.db.execute("SELECT path, seal FROM directories")}
 
     def set_directories(self, directories: Iterable[tuple[str, int, str]]) -> None:

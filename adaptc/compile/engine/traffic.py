@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.popularity import Traffic, count_paths, measured, page_hits, site_finder
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
-from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.state import State
 from adaptc.config.config import Config
-from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
-from adaptc.core.digest import digest_parts
-from adaptc.core.media import HTML
 from adaptc.core.model import Resource
 from adaptc.site.load import site_of
 
@@ -28,34 +24,6 @@ if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser
 
 _LOGS, _TRAFFIC = "logs", "traffic"
-
-
-@dataclass(frozen=True, slots=True)
-class Restriction:
-    """Pages that are left out of some levels: those that are not popular, of levels that change what a page shows."""
-
-    levels: frozenset[str] = frozenset()
-    pages: frozenset[str] = frozenset()
-
-    def forbids(self, unit: Unit) -> bool:
-        """Whether a unit is left out."""
-        return unit[0] in self.levels and unit[1] in self.pages
-
-    def mark(self) -> str:
-        """Return a digest."""
-        return digest_parts(*sorted(self.levels), "", *sorted(self.pages))
-
-
-UNRESTRICTED = Restriction()
-
-
-def restriction(traffic: Traffic | None, resources: Mapping[str, Resource], levels: Iterable[Level]) -> Restriction:
-    """Return what traffic leaves out; nothing when no view of a page was seen."""
-    if traffic is None or not traffic.hits:
-        return UNRESTRICTED
-    pages = {path for path, one in resources.items() if one.media_type == HTML}
-    degraded = {level.name for level in levels if level.promise != "same"}
-    return Restriction(frozenset(degraded), frozenset(pages - traffic.popular))
 
 
 def measure_traffic(

@@ -20,7 +20,7 @@ from adaptc.compile.analyse.decorations import (
     label_page,
     sheet_images,
 )
-from adaptc.compile.analyse.decorations.sheets import ImageRule
+from adaptc.compile.analyse.decorations.sheet_images import ImageRule
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.compile.analyse.decorations.surroundings import words
 from adaptc.compile.page.backgrounds import Going, clear_backgrounds

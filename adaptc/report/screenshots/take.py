@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.report.figures import PageFigures, PageShots, Shot
 from adaptc.report.screenshots.chromium import NAMES, BrowserError, Chromium, Server, find_chromium, running

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.reporting import Progress
 from adaptc.core.media import HTML
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY
 from adaptc.report.catalogue import Catalogue

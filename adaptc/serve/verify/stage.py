@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.engine.output import PRIVATE, TIMES
 from adaptc.compile.engine.state import last_build
-from adaptc.compile.engine.times import TIMES
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve import statedir

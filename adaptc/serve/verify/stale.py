@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.times import TIMES
+from adaptc.compile.engine.output import TIMES
 from adaptc.serve.verify.judge import Case
 from adaptc.serve.verify.matrix import BEST, Scene, headers_of
 from adaptc.serve.verify.targets import Target

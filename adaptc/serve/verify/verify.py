@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptc.compile.engine.blueprint import Blueprint
-from adaptc.compile.engine.progress import Progress
-from adaptc.compile.engine.report import Report
+from adaptc.compile.engine.dry_run import Look, Survey, look, survey
+from adaptc.compile.engine.reporting import Progress, Report
+from adaptc.compile.engine.spec import Blueprint
 from adaptc.compile.engine.state import State, Unit, is_damage, system_error
-from adaptc.compile.engine.survey import Look, Survey, look, survey
 from adaptc.compile.engine.trees import Trees
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from adaptc.compile.engine.reasons import NeverBuilt, OutputMissing, Reason, RecipeChanged
+from adaptc.compile.engine.outdated import NeverBuilt, OutputMissing, Reason, RecipeChanged
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 
 

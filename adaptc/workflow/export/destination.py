@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import TEMPORARY, remove, remove_empty_directories, write_atomic

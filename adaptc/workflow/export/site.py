@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adaptc.compile.engine.lock import output_lock
-from adaptc.compile.engine.progress import Progress
-from adaptc.compile.engine.publish import PRIVATE
+from adaptc.compile.engine.output import PRIVATE, output_lock
+from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.report.catalogue import read_catalogue

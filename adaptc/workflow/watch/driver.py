@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from adaptc.compile.engine.gate import GivenUp
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.daemons.notify import notify

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.changes import aliases_of, compare_files
+from adaptc.compile.engine.dry_run import digests_of
 from adaptc.compile.engine.gate import Gate, Owed
-from adaptc.compile.engine.progress import Progress
+from adaptc.compile.engine.outdated import aliases_of, compare_files
+from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.session import Session, Unusual
 from adaptc.compile.engine.state import State, discard, is_damage, system_error
-from adaptc.compile.engine.survey import digests_of
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.fs import DiskTree

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations.classify import classify_site, count_uses, site_pages
     from adaptc.compile.analyse.decorations.evidence import (
         ImageEvidence,
         SiteCounts,
@@ -17,12 +16,21 @@ if TYPE_CHECKING:
         Standings,
         Tag,
         UseEvidence,
+        image_evidence,
     )
-    from adaptc.compile.analyse.decorations.labels import STRIPPED, ImageUse, Label, kept_at_extreme, label_page
-    from adaptc.compile.analyse.decorations.page import page_uses
-    from adaptc.compile.analyse.decorations.pixels import image_evidence
+    from adaptc.compile.analyse.decorations.labels import (
+        STRIPPED,
+        ImageUse,
+        Label,
+        classify_site,
+        count_uses,
+        kept_at_extreme,
+        label_page,
+        site_pages,
+    )
+    from adaptc.compile.analyse.decorations.page_images import page_uses
     from adaptc.compile.analyse.decorations.rules import DecorationRules, load_decoration_rules
-    from adaptc.compile.analyse.decorations.sheets import SheetImages, sheet_images
+    from adaptc.compile.analyse.decorations.sheet_images import SheetImages, sheet_images
 
 __all__ = [
     "STRIPPED", "DecorationRules", "ImageEvidence", "ImageUse", "Label", "SheetImages", "SiteCounts", "Standing",
@@ -33,9 +41,9 @@ __all__ = [
 
 # Imported when asked for: who only reads the rules, for a recipe, needs none of the parsers behind the labels.
 _HOMES = {
-    "classify_site": "classify",
-    "count_uses": "classify",
-    "site_pages": "classify",
+    "classify_site": "labels",
+    "count_uses": "labels",
+    "site_pages": "labels",
     "ImageEvidence": "evidence",
     "SiteCounts": "evidence",
     "Standing": "evidence",
@@ -47,12 +55,12 @@ _HOMES = {
     "Label": "labels",
     "kept_at_extreme": "labels",
     "label_page": "labels",
-    "page_uses": "page",
-    "image_evidence": "pixels",
+    "page_uses": "page_images",
+    "image_evidence": "evidence",
     "DecorationRules": "rules",
     "load_decoration_rules": "rules",
-    "SheetImages": "sheets",
-    "sheet_images": "sheets",
+    "SheetImages": "sheet_images",
+    "sheet_images": "sheet_images",
 }
 
 

@@ -8,6 +8,8 @@ and ``drop`` tables are its own::
     [[keep]]
     selector = "#team img"
     levels = ["moderate"]           # else at every level
+
+The classifier's rules with what ``[decorations]`` of ``adaptc.toml`` says over them.
 """
 
 from __future__ import annotations
@@ -15,16 +17,19 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from adaptc.compile.analyse.decorations.evidence import Tag
-from adaptc.compile.analyse.decorations.filters import FilterList
+from adaptc.compile.analyse.decorations.filters import FilterList, read_filters
+from adaptc.config.config import Config
 from adaptc.config.schema import Check, InvalidSetting, Schema, any_of, fits, pair, read_table, refuse
-from adaptc.config.toml import TomlSource, nearest, parse_toml
+from adaptc.config.toml import TomlSource, nearest, parse_toml, read_toml
+from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose, printable
+from adaptc.core.digest import digest_parts
 
 FILE_NAME = "decorations.toml"
 QUESTIONS = ("decoration", "logo", "story")
@@ -140,9 +145,8 @@ def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
 
 def _table_problems(user: TomlSource, shipped: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a message for each table and key that the package's file lacks, and each value of another type."""
-    from adaptc.compile.analyse.decorations.signs import SIGNS  # which reads rules, and so imports this module
-
-    weights = {name: {"threshold": 0, "weights": dict.fromkeys(SIGNS, 0)} for name in QUESTIONS}
+    signs = [sign for name in QUESTIONS for sign in shipped[name]["weights"]]  # each sign has a weight there
+    weights = {name: {"threshold": 0, "weights": dict.fromkeys(signs, 0)} for name in QUESTIONS}
     schema = {**_schema({**shipped, **weights}), "keep": any_of(list), "drop": any_of(list)}
     return read_table(user, schema).problems
 
@@ -212,3 +216,65 @@ def selector_problem(selector: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+# Stands before a CSS selector, as in filter lists; anything else is a pattern of a URL
+SELECTOR = "##"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The rules, a digest of all that they were made of, and what is to be said of them."""
+
+    rules: DecorationRules
+    digest: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def configured_rules(config: Config, rules_file: Path | None = None) -> Configured:
+    """Return the rules of ``config``; ``rules_file`` takes the place of ``decorations.rules``.
+
+    Raises ``UsageError`` with the file and line of a mistake.
+    """
+    chosen = config.decorations
+    path = rules_file or chosen.rules
+    source = read_toml(path) if path else TomlSource()
+    rules = load_decoration_rules(source)
+    own = [
+        *_configured_overrides("keep", chosen.keep, config),
+        *_configured_overrides("drop", chosen.drop, config),
+        *rules.overrides,
+    ]
+    # where both fit, nothing is lost
+    own.sort(key=lambda one: one.tag.verdict != "keep")
+    texts = [_read(path) for path in chosen.filters]
+    filters = read_filters("\n".join(texts), selector_problem)
+    parts = (repr(shipped_rules().values), repr(source.values), repr(chosen.keep), repr(chosen.drop), *texts)
+    made = replace(rules, overrides=tuple(own), filters=filters)
+    return Configured(made, digest_parts(*parts), tuple(_left_out(filters)))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig", "replace")
+    except OSError as error:
+        raise UsageError(printable(f"{path}: cannot be read ({error.strerror})")) from error
+
+
+def _left_out(filters: FilterList) -> Iterator[Diagnostic]:
+    if filters.left_out:
+        count, example = len(filters.left_out), filters.left_out[0]
+        yield diagnose("filter-unsupported", None, count=f"{count:,}", total=f"{filters.total:,}", example=example)
+
+
+def _configured_overrides(verdict: str, written: tuple[str, ...], config: Config) -> Iterator[Override]:
+    for one in written:
+        tag = Tag(verdict, (), f"decorations.{verdict} has {one}")
+        if not one.startswith(SELECTOR):
+            yield Override(tag, pattern=one)
+            continue
+        selector = one.removeprefix(SELECTOR)
+        if problem := selector_problem(selector):
+            source = read_toml(config.file) if config.file else TomlSource()
+            raise UsageError(source.complaint(("decorations", verdict), f"decorations.{verdict} has {one}: {problem}"))
+        yield Override(tag, selector)

@@ -6,7 +6,7 @@ either there or not, so that every score can be read as a sum of sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,8 +87,23 @@ SIGNS: dict[str, Sign] = {}
 
 
 def _sign(read: Sign) -> Sign:
-    SIGNS[read.__name__.strip("_")] = read
+    """Add a sign that is named like its function."""
+    SIGNS[read.__name__] = read
     return read
+
+
+def _use_sign(
+    name: str, sentence: str, condition: Callable[[UseEvidence], object], *, markup_only: bool = False
+) -> None:
+    """Add a sign that depends on the use alone and always has the same sentence.
+
+    With ``markup_only`` it is not for backgrounds.
+    """
+
+    def read(case: Case) -> str | None:
+        return sentence if condition(case.use) and not (markup_only and case.is_background()) else None
+
+    SIGNS[name] = read
 
 
 def signs(case: Case) -> Iterator[tuple[str, str]]:
@@ -106,26 +121,15 @@ def _if(condition: object, sentence: str) -> str | None:
 # ---- size and pixels
 
 
-@_sign
-def hairline(case: Case) -> str | None:
-    return _if(case.size and case.shortest <= case.rules.limits["hairline"], _size(case))
+def _size_sign(name: str, condition: Callable[[Case, Mapping[str, float]], object]) -> None:
+    """Add a sign of the size in which an image is shown, given the limits of the rules."""
+    SIGNS[name] = lambda case: _if(case.size and condition(case, case.rules.limits), _size(case))
 
 
-@_sign
-def small(case: Case) -> str | None:
-    limits = case.rules.limits
-    return _if(case.size and case.shortest > limits["hairline"] and case.longest <= limits["small"], _size(case))
-
-
-@_sign
-def icon_sized(case: Case) -> str | None:
-    limits = case.rules.limits
-    return _if(case.size and limits["small"] < case.longest <= limits["icon"], _size(case))
-
-
-@_sign
-def large(case: Case) -> str | None:
-    return _if(not case.is_background() and case.shortest >= case.rules.limits["large"], _size(case))
+_size_sign("hairline", lambda case, limits: case.shortest <= limits["hairline"])
+_size_sign("small", lambda case, limits: case.shortest > limits["hairline"] and case.longest <= limits["small"])
+_size_sign("icon_sized", lambda case, limits: limits["small"] < case.longest <= limits["icon"])
+_size_sign("large", lambda case, limits: not case.is_background() and case.shortest >= limits["large"])
 
 
 @_sign
@@ -164,28 +168,20 @@ def animated(case: Case) -> str | None:
 # ---- the site
 
 
-@_sign
-def everywhere(case: Case) -> str | None:
-    return _stands(case, Standing.EVERYWHERE)
+def _usage_sign(name: str, usage: Standing, *, markup_only: bool = False) -> None:
+    """Add a sign: how many pages of the site use the file."""
+
+    def read(case: Case) -> str | None:
+        is_used_so = usage in case.standing and not (markup_only and case.is_background())
+        return case.site.sentence(case.use.path, usage) if is_used_so else None
+
+    SIGNS[name] = read
 
 
-@_sign
-def shared(case: Case) -> str | None:
-    return _stands(case, Standing.SHARED)
-
-
-@_sign
-def unique(case: Case) -> str | None:
-    return None if case.is_background() else _stands(case, Standing.UNIQUE)
-
-
-@_sign
-def first_on_pages(case: Case) -> str | None:
-    return _stands(case, Standing.FIRST)
-
-
-def _stands(case: Case, one: Standing) -> str | None:
-    return case.site.sentence(case.use.path, one) if one in case.standing else None
+_usage_sign("everywhere", Standing.EVERYWHERE)
+_usage_sign("shared", Standing.SHARED)
+_usage_sign("unique", Standing.UNIQUE, markup_only=True)
+_usage_sign("first_on_pages", Standing.FIRST)
 
 
 # ---- the page
@@ -201,22 +197,14 @@ def series(case: Case) -> str | None:
     return _if(case.use.alike >= 3, f"one of {case.use.alike} different images in places of the same kind")
 
 
-@_sign
-def first(case: Case) -> str | None:
-    return _if(not case.is_background() and case.use.order == 0, "the first image of the page")
+_use_sign("first", "the first image of the page", lambda use: use.order == 0, markup_only=True)
+_use_sign("before_heading", "before the first heading", lambda use: use.before_heading, markup_only=True)
 
 
-@_sign
-def before_heading(case: Case) -> str | None:
-    return _if(not case.is_background() and case.use.before_heading, "stands before the first heading")
+# ---- its alternative text
 
 
-# ---- what is said of it
-
-
-@_sign
-def alt_empty(case: Case) -> str | None:
-    return _if(not case.is_background() and case.use.alt is not None and not case.use.alt.strip(), "empty alt")
+_use_sign("alt_empty", "empty alt", lambda use: use.alt is not None and not use.alt.strip(), markup_only=True)
 
 
 @_sign
@@ -230,9 +218,7 @@ def alt_idle(case: Case) -> str | None:
     return _if(is_idle, f'alt "{_shortened(case.use.alt or "")}" says nothing')
 
 
-@_sign
-def alt_sentence(case: Case) -> str | None:
-    return _if(not case.is_background() and len((case.use.alt or "").split()) >= 4, "its alt is a sentence")
+_use_sign("alt_sentence", "its alt is a sentence", lambda use: len((use.alt or "").split()) >= 4, markup_only=True)
 
 
 def _says_something(case: Case) -> bool:
@@ -262,114 +248,66 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-@_sign
-def hidden(case: Case) -> str | None:
-    return _if(case.use.hidden, "hidden from assistive technology")
+_use_sign("hidden", "hidden from assistive technology", lambda use: use.hidden)
 
 
-# ---- where it stands
+# ---- its place
 
 
-@_sign
-def in_header(case: Case) -> str | None:
-    return _if(case.use.region == "header", "in the header")
-
-
-@_sign
-def in_nav(case: Case) -> str | None:
-    return _if(case.use.region == "nav", "in the navigation")
-
-
-@_sign
-def in_footer(case: Case) -> str | None:
-    return _if(case.use.region == "footer", "in the footer")
-
-
-@_sign
-def in_aside(case: Case) -> str | None:
-    return _if(case.use.region == "aside", "in a side bar")
-
-
-@_sign
-def in_figure(case: Case) -> str | None:
-    return _if(case.use.figure and not case.is_background(), "in a figure")
-
-
-@_sign
-def alone_in_link(case: Case) -> str | None:
-    is_so = case.use.alone_in_link and not case.use.link_alike
-    return _if(is_so, "only content of a link: not stripped")
-
-
-@_sign
-def leads_away(case: Case) -> str | None:
-    is_so = case.use.alone_in_link and case.use.link in ("page", "outside", "home")
-    return _if(is_so and not case.is_background(), "leads to another page")
-
-
-@_sign
-def link_with_twin(case: Case) -> str | None:
-    return _if(case.use.link_alike, "its link stands beside as text")
-
-
-@_sign
-def home_link(case: Case) -> str | None:
-    is_so = case.use.link == "home" and case.use.path and (case.use.alone_in_link or case.is_background())
-    return _if(is_so, "links to the home page")
-
-
-@_sign
-def outside_link(case: Case) -> str | None:
-    return _if(case.use.link == "outside" and case.use.alone_in_link, "links to another site")
-
-
-@_sign
-def enlarges(case: Case) -> str | None:
-    return _if(case.use.link == "image", "links to a picture")
-
-
-@_sign
-def linked_with_text(case: Case) -> str | None:
-    is_so = case.use.link in ("page", "home", "outside", "button") and not case.use.alone_in_link
-    return _if(is_so and not case.is_background(), "beside the text of its link")
-
-
-@_sign
-def alone_in_cell(case: Case) -> str | None:
-    return _if(not case.is_background() and case.use.in_cell and case.use.alone, "only content of a table cell")
-
-
-@_sign
-def alone_in_block(case: Case) -> str | None:
-    is_so = not case.is_background() and case.use.alone and not case.use.in_cell and not case.use.alone_in_link
-    return _if(is_so, "stands alone in its block")
+_use_sign("in_header", "in the header", lambda use: use.region == "header")
+_use_sign("in_nav", "in the navigation", lambda use: use.region == "nav")
+_use_sign("in_footer", "in the footer", lambda use: use.region == "footer")
+_use_sign("in_aside", "in a side bar", lambda use: use.region == "aside")
+_use_sign("in_figure", "in a figure", lambda use: use.figure, markup_only=True)
+_use_sign(
+    "alone_in_link",
+    "only content of a link: not stripped",
+    lambda use: use.alone_in_link and not use.link_alike,
+)
+_use_sign(
+    "leads_away",
+    "leads to another page",
+    lambda use: use.alone_in_link and use.link in ("page", "outside", "home"),
+    markup_only=True,
+)
+_use_sign("link_with_twin", "a text link nearby leads to the same place", lambda use: use.link_alike)
+_use_sign(
+    "home_link",
+    "links to the home page",
+    lambda use: use.link == "home" and use.path and (use.alone_in_link or use.kind == "background"),
+)
+_use_sign("outside_link", "links to another site", lambda use: use.link == "outside" and use.alone_in_link)
+_use_sign("enlarges", "links to a picture", lambda use: use.link == "image")
+_use_sign(
+    "linked_with_text",
+    "next to the text of its link",
+    lambda use: use.link in ("page", "home", "outside", "button") and not use.alone_in_link,
+    markup_only=True,
+)
+_use_sign("alone_in_cell", "only content of a table cell", lambda use: use.in_cell and use.alone, markup_only=True)
+_use_sign(
+    "alone_in_block",
+    "alone in its block",
+    lambda use: use.alone and not use.in_cell and not use.alone_in_link,
+    markup_only=True,
+)
 
 
 @_sign
 def beside_label(case: Case) -> str | None:
-    is_so = not case.is_background() and 0 < case.use.beside <= case.rules.limits["label"]
-    return _if(is_so, f"beside its own text ({case.use.beside} characters)")
+    has_label = not case.is_background() and 0 < case.use.beside <= case.rules.limits["label"]
+    return _if(has_label, f"next to its own text ({case.use.beside} characters)")
 
 
 @_sign
 def in_text(case: Case) -> str | None:
-    is_so = case.use.in_text and not case.is_background() and case.use.beside > case.rules.limits["label"]
-    return _if(is_so, "in a line of text")
+    is_in_text = case.use.in_text and not case.is_background() and case.use.beside > case.rules.limits["label"]
+    return _if(is_in_text, "in a line of text")
 
 
-@_sign
-def in_heading(case: Case) -> str | None:
-    return _if(case.use.in_heading and not case.is_background(), "in a heading")
-
-
-@_sign
-def form_button(case: Case) -> str | None:
-    return _if(case.use.kind == "input", "a button of a form: not stripped")
-
-
-@_sign
-def image_map(case: Case) -> str | None:
-    return _if(case.use.usemap, "an image map: not stripped")
+_use_sign("in_heading", "in a heading", lambda use: use.in_heading, markup_only=True)
+_use_sign("form_button", "a button of a form: not stripped", lambda use: use.kind == "input")
+_use_sign("image_map", "an image map: not stripped", lambda use: use.usemap)
 
 
 @_sign
@@ -401,9 +339,11 @@ def background(case: Case) -> str | None:
     return _if(case.is_background(), "CSS background" if case.use.property.startswith("background") else "CSS image")
 
 
-@_sign
-def repeats(case: Case) -> str | None:
-    return _if(case.use.repeat in ("repeat", "repeat-x", "repeat-y", "round", "space"), "repeated as a pattern")
+_use_sign(
+    "repeats",
+    "repeated as a pattern",
+    lambda use: use.repeat in ("repeat", "repeat-x", "repeat-y", "round", "space"),
+)
 
 
 @_sign
@@ -418,10 +358,11 @@ def named_background(case: Case) -> str | None:
     return _if(is_so, f'a background that is called "{_shortened(case.use.alt or "")}"')
 
 
-@_sign
-def empty_background(case: Case) -> str | None:
-    is_so = case.is_background() and not case.use.holds_text and not case.use.body and not case.use.pseudo
-    return _if(is_so, "background of an element without text")
+_use_sign(
+    "empty_background",
+    "background of an element without text",
+    lambda use: use.kind == "background" and not use.holds_text and not use.body and not use.pseudo,
+)
 
 
 # ---- names

@@ -1,36 +1,45 @@
 """What is built, of what, where to and how: all that follows from the configuration, before anything is looked at.
 
 Nothing of this module's imports parses or encodes: who only asks whether an output is fresh pays for none of it.
+
+What a worker needs to know to build units: a value that is written once for each phase and read by each worker.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from adaptc.compile.analyse.placement import DeliveryCost
-from adaptc.compile.engine.ladder import levels_above
-from adaptc.compile.engine.publish import PRIVATE
-from adaptc.compile.engine.state import state_path
+from adaptc.compile.analyse.decisions import DeliveryCost
+from adaptc.compile.analyse.popularity import restriction
+from adaptc.compile.engine.output import PRIVATE
+from adaptc.compile.engine.page_weight import levels_above
+from adaptc.compile.engine.reporting import Progress, Report
+from adaptc.compile.engine.state import State, state_path
+from adaptc.compile.engine.traffic import measure_traffic
 from adaptc.compile.pipeline import Plan, plan_level
 from adaptc.compile.view import Effort, Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
-from adaptc.core.fs import DiskTree
+from adaptc.core.fs import DiskTree, write_atomic
 from adaptc.core.model import CODINGS
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.directory import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations.configured import Configured
+    from adaptc.compile.analyse.decisions import Decisions
+    from adaptc.compile.analyse.decorations import DecorationRules
+    from adaptc.compile.analyse.decorations.rules import Configured
     from adaptc.compile.analyse.facts import Facts
-    from adaptc.compile.engine.report import Report
-    from adaptc.compile.engine.snapshot import Snapshot
-    from adaptc.compile.engine.view import Decisions
+    from adaptc.compile.engine.reporting import Report
+    from adaptc.compile.view import Settings
+    from adaptc.config.rulebook import Level
     from adaptc.site.site import Source
 
 
@@ -79,12 +88,24 @@ class Blueprint:
         """Load the docroot."""
         return load_directory(DiskTree(self.docroot), self.selection, types_of(self.docroot))
 
+    def begin_report(self, state: State, progress: Progress, *, remember: bool) -> Report:
+        """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
+
+        With ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for missing logs.
+        """
+        docroot = self.load()
+        traffic, problems = measure_traffic(self.config, state, docroot.resources, progress, remember=remember)
+        left_out = restriction(traffic, docroot.resources, self.levels)
+        rules = self.decorations.diagnostics if self.decorations else ()
+        diagnostics = [*docroot.diagnostics, *rules, *problems]
+        return Report(docroot.resources, loading=diagnostics, traffic=traffic, restriction=left_out)
+
     # ---- recipes
 
     def _decorations(self) -> Configured | None:
         if not any(plan_level(one).needs_labels for one in self.levels):
             return None
-        from adaptc.compile.analyse.decorations.configured import configured_rules
+        from adaptc.compile.analyse.decorations.rules import configured_rules
 
         return configured_rules(self.config)
 
@@ -120,7 +141,7 @@ class Blueprint:
 
     def decide(self, facts: Iterable[tuple[str, Facts]], sources: Mapping[str, Source]) -> Decisions:
         """Take the decisions about the whole site from the facts of all its files."""
-        from adaptc.compile.engine.decisions import decide
+        from adaptc.compile.analyse.decisions import decide
 
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
@@ -128,7 +149,6 @@ class Blueprint:
 
     def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
         """Return what those who read or build the files ``sources`` need to know."""
-        from adaptc.compile.engine.snapshot import Snapshot
 
         return Snapshot(
             self.docroot,
@@ -146,3 +166,39 @@ class Blueprint:
             self._complete(),
             self.decorations.rules if self.decorations else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The docroot as it was found, the decisions made about it, and where things go.
+
+    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` what the encoders do.
+    ``complete`` says that the id tree of a level holds every file. ``decorations`` are the rules by which images are
+    labelled, ``None`` where no level asks for labels.
+    """
+
+    docroot: Path
+    output: Path
+    cache: Path
+    base_url: str | None
+    index_names: tuple[str, ...]
+    sources: dict[str, Source]
+    decisions: Decisions
+    settings: Settings
+    levels: tuple[Level, ...]
+    codings: tuple[str, ...]
+    codec: str
+    max_file_bytes: int
+    complete: bool
+    decorations: DecorationRules | None = None
+
+    def write(self, path: Path) -> None:
+        """Write the snapshot for the workers."""
+        write_atomic(os.fspath(path), pickle.dumps(self, pickle.HIGHEST_PROTOCOL))
+
+    @staticmethod
+    def load(path: Path) -> Snapshot:
+        """Read what ``write`` wrote."""
+        found = pickle.loads(path.read_bytes())  # our own file, under our own lock
+        assert isinstance(found, Snapshot)
+        return found

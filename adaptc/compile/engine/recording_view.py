@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.placement import Placement
+from adaptc.compile.analyse.decisions import NOT_SHARED, PIN, PLACEMENT, SOLE, STANDING, Decisions, Placement
+from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Tree
@@ -16,30 +17,6 @@ from adaptc.site.site import Found, Site, Source
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
 
-# The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
-# PRESENCE is on whether there is such a file, and of which media type.
-# SOLE is on whether one sheet alone loads a sheet, by an import.
-PLACEMENT, PIN, PRESENCE, STANDING, SOLE = "/placement/", "/pin/", "/presence/", "/standing/", "/sole/"
-
-NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """Decisions about the whole site.
-
-    Where assets live, which have their bytes fixed by integrity attributes, how images are used, and which sheets one
-    other sheet alone loads.
-    """
-
-    placements: Mapping[str, Placement]
-    pinned: frozenset[str]
-    standings: Mapping[str, Standing] = field(default_factory=dict)
-    sole: frozenset[str] = frozenset()
-
-
-EVERYTHING = Decisions({}, frozenset())
-"""No decisions yet: for those who only read."""
 
 # Says what an image file looks like, given its source and how to read it.
 Evidence = Callable[[Source, Callable[[], bytes]], "ImageEvidence"]

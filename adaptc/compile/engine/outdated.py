@@ -1,4 +1,7 @@
-"""What changed since the last build, and which units that makes stale."""
+"""Why a unit is built: values that can be counted, compared and printed (``--explain``).
+
+What changed since the last build, and which units that makes stale.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,73 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from adaptc.compile.engine.reasons import (
-    DecisionChanged,
-    DependencyChanged,
-    InputChanged,
-    NeverBuilt,
-    Reason,
-    RecipeChanged,
-)
+from adaptc.compile.analyse.decisions import PIN, PLACEMENT, SOLE, STANDING, Decisions, changed_decisions, decision_rows
+from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
+from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.traffic import UNRESTRICTED, Restriction
-from adaptc.compile.engine.view import PIN, PLACEMENT, PRESENCE, SOLE, STANDING
+from adaptc.config.rulebook import Level
+from adaptc.core.diagnostics import printable
 from adaptc.core.model import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class NeverBuilt:
+    """There is no record of this unit: a new file, a new level, or an interrupted build."""
+
+    def __str__(self) -> str:
+        return "it was not built before"
+
+
+@dataclass(frozen=True, slots=True)
+class InputChanged:
+    """The unit's own source has other content."""
+
+    def __str__(self) -> str:
+        return "its source changed"
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyChanged:
+    """A file that the unit looked at changed, came or went."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"{printable(self.path)} changed, which it depends on"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionChanged:
+    """A decision about the whole site that the unit asked for is another one now."""
+
+    subject: str
+
+    def __str__(self) -> str:
+        return f"the decision about {printable(self.subject)} changed"
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeChanged:
+    """The level's passes, their options, the configuration or the tool changed."""
+
+    def __str__(self) -> str:
+        return "the recipe changed (passes, options, configuration or version)"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputMissing:
+    """A file of the tree is gone or was changed by someone else."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"{printable(self.path)} is missing or was changed"
+
+
+Reason = NeverBuilt | InputChanged | DependencyChanged | DecisionChanged | RecipeChanged | OutputMissing
+STALE = (InputChanged, DependencyChanged)
+"""Reasons for which what stands in the tree is wrong now: it is removed before work starts."""
+
 
 # Times of files move in steps of 10 ms at most (a kernel with HZ=100)
 _TICK_NS = 20_000_000
@@ -166,3 +224,17 @@ def _subject(key: str) -> str:
     for prefix in (PLACEMENT, PIN, STANDING, SOLE):
         key = key.removeprefix(prefix)
     return key
+
+
+def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
+    """Note decisions in the state; return the keys of those that turned."""
+    rows = decision_rows(decisions)
+    turned = changed_decisions(state.decisions(), rows)
+    state.set_decisions(rows)
+    return frozenset(turned)
+
+
+def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+    """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
+    rank = {level.name: number for number, level in enumerate(levels)}
+    return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}

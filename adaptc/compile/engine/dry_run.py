@@ -12,13 +12,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adaptc.compile.analyse.facts import affected_targets
-from adaptc.compile.engine.blueprint import Blueprint
-from adaptc.compile.engine.changes import Changes, FileChanges, compare_files, stale_units, what_changed
 from adaptc.compile.engine.executor import available_cpus
-from adaptc.compile.engine.order import ordered
-from adaptc.compile.engine.progress import Silent
-from adaptc.compile.engine.reasons import Reason
-from adaptc.compile.engine.report import Report, begun
+from adaptc.compile.engine.outdated import (
+    Changes,
+    FileChanges,
+    Reason,
+    compare_files,
+    ordered,
+    stale_units,
+    what_changed,
+)
+from adaptc.compile.engine.reporting import Report, Silent
+from adaptc.compile.engine.spec import Blueprint
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.trees import Trees
 from adaptc.core.digest import digest_chunks
@@ -53,8 +58,8 @@ class Look:
 
 
 def look(blueprint: Blueprint, state: State) -> Look:
-    """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``begun``."""
-    report, before = begun(blueprint, state, Silent(), remember=False), state.resources()
+    """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report``."""
+    report, before = blueprint.begin_report(state, Silent(), remember=False), state.resources()
     return Look(report, before, compare_files(report.resources, before))
 
 
@@ -101,10 +106,9 @@ def _decisions(
     blueprint: Blueprint, copy: State, report: Report, before: _Before, read: Mapping[str, str], changes: Changes
 ) -> frozenset[str]:
     """Return the decisions that would turn; ``copy`` is a state that may be written."""
-    from adaptc.compile.engine.decisions import note_decisions
-    from adaptc.compile.engine.view import EVERYTHING
-    from adaptc.compile.engine.worker import gathered
-    from adaptc.compile.engine.workshop import Workshop
+    from adaptc.compile.analyse.decisions import EVERYTHING
+    from adaptc.compile.engine.outdated import note_decisions
+    from adaptc.compile.engine.unit_builder import Workshop, gathered
 
     known = {**{path: digest for path, (_, digest) in before.items()}, **read}
     sources = as_sources((one, known[path]) for path, one in report.resources.items())

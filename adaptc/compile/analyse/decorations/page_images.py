@@ -10,11 +10,23 @@ from dataclasses import dataclass, replace
 from turbohtml import Document, Element
 
 from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence
-from adaptc.compile.analyse.decorations.links import Places, link_around
 from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
-from adaptc.compile.analyse.decorations.sheets import ImageRule, SheetImages, for_screen, sheet_images, style_images
-from adaptc.compile.analyse.decorations.surroundings import Around, PageText, around, words
-from adaptc.compile.analyse.decorations.tags import tags_around
+from adaptc.compile.analyse.decorations.sheet_images import (
+    ImageRule,
+    SheetImages,
+    for_screen,
+    sheet_images,
+    style_images,
+)
+from adaptc.compile.analyse.decorations.surroundings import (
+    Around,
+    PageText,
+    Places,
+    around,
+    link_around,
+    tags_around,
+    words,
+)
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template, parse_srcset

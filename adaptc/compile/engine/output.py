@@ -1,4 +1,6 @@
-"""The times of sources, for servers that compare them: ``times/PATH`` is an empty file with the time of PATH's source.
+"""One build at a time in one output directory.
+
+The times of sources, for servers that compare them: ``times/PATH`` is an empty file with the time of PATH's source.
 
 A server that is strict sends a variant only while the source has exactly the time that it had when the variants were
 made, so that a source that was edited, or replaced by an older copy that kept its time, shows at once. Variants cannot
@@ -11,12 +13,35 @@ the two, and where a build is killed, originals are sent.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from adaptc.core.fs import remove, remove_empty_directories
+from adaptc.core.diagnostics import Busy
+from adaptc.core.fs import lock_file, remove, remove_empty_directories
 from adaptc.core.model import Resource
+
+
+def wait_for_workers(path: Path) -> None:
+    """Wait until no worker of a killed build holds the lock file ``path``: it might still publish something old."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    finally:
+        os.close(descriptor)
+
+
+def hold_as_worker(path: str) -> None:
+    """Hold the lock file ``path`` together with other workers for as long as this process lives."""
+    fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), fcntl.LOCK_SH)
+
+
+def output_lock(path: Path) -> AbstractContextManager[None]:
+    """Hold the lock file ``path`` of an output directory. Raises ``Busy``."""
+    return lock_file(path, Busy(f"another build is writing to {path.parent.parent}"))
+
 
 TIMES = "times"
 
@@ -80,3 +105,6 @@ class SourceTimes:
 def _let_pass(error: OSError) -> None:
     if error.errno not in _REFUSED:
         raise error
+
+
+PRIVATE = ".adaptc"

@@ -1,20 +1,44 @@
-"""What a build did, or would do, as it is found out."""
+"""How a build tells what it is doing.
+
+What a build did, or would do, as it is found out.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from adaptc.compile.engine.reasons import Reason
-from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.traffic import UNRESTRICTED, Restriction, measure_traffic, restriction
+from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
+from adaptc.compile.engine.outdated import Reason
+from adaptc.compile.engine.state import Unit
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Resource
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.popularity import Traffic
-    from adaptc.compile.engine.blueprint import Blueprint
-    from adaptc.compile.engine.progress import Progress
+
+
+class Progress(Protocol):
+    """Someone who watches a build; called from one thread."""
+
+    def begin(self, phase: str, units: int, size: int) -> None:
+        """A phase ("reading", "building") starts, with so many units and bytes of originals to go."""
+
+    def advance(self, units: int, size: int, saved: int) -> None:
+        """Units are done: their bytes of originals, and the bytes that they save."""
+
+    def end(self) -> None:
+        """The phase is over."""
+
+
+class Silent:
+    """Watches nothing."""
+
+    def begin(self, phase: str, units: int, size: int) -> None: ...
+
+    def advance(self, units: int, size: int, saved: int) -> None: ...
+
+    def end(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -40,16 +64,3 @@ class Report:
     def wants(self, unit: Unit) -> bool:
         """Whether a unit of a level that is built should be there: its source is, and its page is not left out."""
         return unit[1] in self.resources and not self.restriction.forbids(unit)
-
-
-def begun(blueprint: Blueprint, state: State, progress: Progress, *, remember: bool) -> Report:
-    """Return the report of a build that begins: what there is, and what traffic leaves out.
-
-    With ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for logs that are not there.
-    """
-    loaded = blueprint.load()
-    traffic, said = measure_traffic(blueprint.config, state, loaded.resources, progress, remember=remember)
-    left_out = restriction(traffic, loaded.resources, blueprint.levels)
-    rules = blueprint.decorations.diagnostics if blueprint.decorations else ()
-    found = [*loaded.diagnostics, *rules, *said]
-    return Report(loaded.resources, loading=found, traffic=traffic, restriction=left_out)

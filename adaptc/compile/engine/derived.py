@@ -1,0 +1,177 @@
+"""Encode content with the codings of a build, each once: what was encoded is in the cache.
+
+Smaller copies of images, each made once for the site and kept in the cache.
+
+What image files look like, measured once for each content and kept in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from adaptc.compile.analyse.decorations import ImageEvidence, image_evidence
+from adaptc.compile.engine.publish import ObjectGone
+from adaptc.compile.engine.results import Output
+from adaptc.compile.engine.store import Store
+from adaptc.compile.view import DerivedFile, Effort, Options, Settings
+from adaptc.core import media
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.model import IDENTITY, OWN_DIRECTORY
+from adaptc.core.version import VERSION
+from adaptc.formats import codings
+from adaptc.formats.image.derive import KINDS
+from adaptc.formats.image.derive import VERSION as COPY_VERSION
+from adaptc.formats.image.halve import Derived
+from adaptc.site.site import Source
+
+# What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
+# nothing would be.
+_NO_GAIN = b"-"
+
+
+class Encoder:
+    """Makes outputs of content. ``codec`` says what the encoders do (``codings.recipe``)."""
+
+    def __init__(self, store: Store, names: tuple[str, ...], codec: str, effort: Effort) -> None:
+        self.store, self.codings, self.codec, self.effort = store, names, codec, effort
+
+    def outputs(self, content: bytes, media_type: str, *, identity: bool) -> Iterator[Output]:
+        """Yield the outputs of content: itself if ``identity`` says so, and the encodings."""
+        digest = digest_bytes(content)
+        if identity:
+            yield Output(IDENTITY, self.store.put(content, digest), digest, len(content))
+        yield from self.encodings(content, media_type, digest)
+
+    def encodings(self, content: bytes, media_type: str, digest: str | None = None) -> Iterator[Output]:
+        """Yield what each coding makes of content where that is smaller."""
+        if not media.is_compressible(media_type):
+            return
+        digest = digest or digest_bytes(content)
+        for coding in self.codings:
+            key = digest_parts("encode", self.codec, VERSION, coding, self.effort, digest)
+            encoded = self._encoded(key, content, coding)
+            if encoded is not None:
+                yield Output(coding, key, digest_bytes(encoded), len(encoded))
+
+    def _encoded(self, key: str, content: bytes, coding: str) -> bytes | None:
+        """Return the encoded content, ``None`` when that does not pay, from the cache if it is there."""
+        encoded = self.store.read(key)
+        if encoded is not None and encoded != _NO_GAIN and not _stands_for(encoded, content, coding):
+            encoded = None
+        if encoded is None:
+            encoded = codings.encode_if_smaller(content, coding, self.effort) or _NO_GAIN
+            self.store.put(encoded, key)
+        return None if encoded == _NO_GAIN else encoded
+
+
+def _stands_for(encoded: bytes, content: bytes, coding: str) -> bool:
+    try:
+        return codings.decode(encoded, coding, len(content)) == content
+    except codings.CodingError:
+        return False
+
+
+# Digits of the digest in a file's name: 64 bits, enough for the images of any site
+_DIGITS = 16
+
+
+class Deriver:
+    """Makes copies, or finds them in the store: content, kind and options say all about one."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        self._known: dict[str, DerivedFile | str] = {}
+
+    def derived(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
+        """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
+        chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
+        key = digest_parts("derive", str(COPY_VERSION), kind, repr(sorted(chosen.items())), digest)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._stored(key) or self._made(key, read(), kind, chosen)
+        return found
+
+    def content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy. Raises ``ObjectGone`` where another build removed it from the cache."""
+        found = self.store.content(copy.digest)
+        if found is None:
+            self._known.clear()
+            raise ObjectGone(copy.path)
+        return found
+
+    def _stored(self, key: str) -> DerivedFile | str | None:
+        record = self.store.record(key)
+        if not isinstance(record, dict):
+            return record if isinstance(record, str) else None
+        file = DerivedFile(**record)
+        return file if self.store.content(file.digest) is not None else None
+
+    def _made(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
+        made = KINDS[kind](content, **options)
+        if not isinstance(made, Derived):
+            self.store.put_record(key, made.reason)
+            return made.reason
+        file = derived_file(made)
+        self.store.put(made.content, file.digest)
+        self.store.put_record(key, asdict(file))
+        return file
+
+
+def derived_file(made: Derived) -> DerivedFile:
+    """Return what passes see of a copy."""
+    digest = digest_bytes(made.content)
+    return DerivedFile(
+        f"{OWN_DIRECTORY}{digest[:_DIGITS]}.{made.extension}",
+        made.media_type,
+        digest,
+        len(made.content),
+        made.width,
+        made.height,
+        made.natural_width,
+        made.natural_height,
+    )
+
+
+# Goes up whenever the same content gives other evidence
+_EVIDENCE_VERSION = "1"
+# Evidence that a worker remembers: the icons and backgrounds of a site stand on many of its pages
+_KNOWN = 4096
+
+
+class EvidenceStore:
+    """Measures images, or finds what was measured."""
+
+    def __init__(self, store: Store, limit_pixels: int) -> None:
+        self.store, self.limit_pixels = store, limit_pixels
+        self._known: dict[str, ImageEvidence] = {}
+
+    def of(self, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
+        """Return the evidence of the file ``source``, whose content ``read`` gives."""
+        key = digest_parts("evidence", _EVIDENCE_VERSION, str(self.limit_pixels), source.media_type, source.digest)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._stored(key) or self._measured(key, source, read)
+        return found
+
+    def _stored(self, key: str) -> ImageEvidence | None:
+        record = self.store.record(key)
+        return _unpacked(record) if isinstance(record, dict) else None
+
+    def _measured(self, key: str, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
+        made = image_evidence(read(), source.media_type, self.limit_pixels)
+        self.store.put_record(key, asdict(made))
+        return made
+
+
+def _unpacked(record: dict[str, Any]) -> ImageEvidence | None:
+    """Return the evidence of a record; ``None`` where it is of another version, or damaged."""
+    try:
+        found = ImageEvidence(**record)
+    except TypeError:
+        return None
+    colour = record["colour"]
+    return replace(found, colour=None if colour is None else tuple(colour))

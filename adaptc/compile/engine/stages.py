@@ -1,0 +1,157 @@
+"""In which order units are built.
+
+Read what changed in the docroot, and note in the state what is found.
+
+Build and publish units, and note each in the state when its files are in the trees.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.compile.analyse.decisions import EVERYTHING
+from adaptc.compile.analyse.facts import Facts, affected_targets
+from adaptc.compile.engine.executor import Workers
+from adaptc.compile.engine.gate import Admission, GivenUp
+from adaptc.compile.engine.outdated import FileChanges, racily_clean
+from adaptc.compile.engine.reporting import Progress, Report
+from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.spec import Blueprint, Snapshot
+from adaptc.compile.engine.state import State, as_sources
+from adaptc.compile.engine.unit_builder import build_batch, gather_batch, make_batch
+from adaptc.core.diagnostics import Location, diagnose
+from adaptc.core.media import CSS, HTML, JS, PNG, SVG
+from adaptc.core.model import Resource
+from adaptc.site.site import Source
+
+
+def phase_of(source: Source) -> int:
+    """Assets first: a page may take their artifacts in. Aliases last: they may be links to what they stand for."""
+    if source.alias_of is not None:
+        return 2
+    return 1 if source.media_type == HTML else 0
+
+
+# How often as long as a page a file of its size takes, at the least effort; JPEG images take as long
+_WEIGHTS = {CSS: 8, JS: 3, SVG: 2, PNG: 2}
+
+
+def weight_of(source: Source) -> int:
+    """Return how many bytes of a page take about as long to build as a file of the site."""
+    return source.size * _WEIGHTS.get(source.media_type, 1)
+
+
+Before = Mapping[str, tuple[Resource, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The reading of a build that ``started`` at this time, in ns since 1970; ``before`` are the known files."""
+
+    blueprint: Blueprint
+    state: State
+    report: Report
+    before: Before
+    started: int
+
+    def gather(self, touched: FileChanges, workers: Workers, progress: Progress) -> dict[str, str]:
+        """Read files, note what is found in the state, and return their digests.
+
+        What cannot be read is taken out of the report's resources.
+        """
+        report = self.report
+        # a link comes right after what it leads to: equal pages are read once
+        paths = sorted(self._to_read(touched), key=lambda path: (report.resources[path].alias_of or path, path))
+        sizes = [(path, report.resources[path].size) for path in paths]
+        progress.begin("reading", len(sizes), sum(size for _, size in sizes))
+        digests: dict[str, str] = {}
+        for path, facts in workers.run(gather_batch, self._snapshot(), sizes):
+            progress.advance(1, report.resources[path].size, 0)
+            if isinstance(facts, str):
+                report.unread.append(diagnose("unreadable-file", Location(path), reason=facts))
+            else:
+                digests[path] = facts.digest
+                self._note(path, facts)
+        progress.end()
+        for said in report.unread:
+            assert said.location is not None
+            del report.resources[said.location.path]
+        return digests
+
+    def _to_read(self, touched: FileChanges) -> dict[str, None]:
+        """Return what was touched, and what refers to files that came or went."""
+        wanted = dict.fromkeys(touched.touched)
+        if touched.came or touched.went:
+            affected = affected_targets(touched.came | touched.went, self.blueprint.config.site.index)
+            referring = self.state.affected_by_targets(affected)
+            wanted.update((path, None) for path in referring if path in self.report.resources)
+        return wanted
+
+    def _snapshot(self) -> str:
+        before = self.before
+        known = ((one, before[path][1] if path in before else "") for path, one in self.report.resources.items())
+        return written(self.blueprint, "read", self.blueprint.snapshot(as_sources(known), EVERYTHING))
+
+    def _note(self, path: str, facts: Facts) -> None:
+        self.state.set_source(racily_clean(self.report.resources[path], self.started), facts.digest)
+        self.state.set_facts(path, facts)
+
+
+def written(blueprint: Blueprint, name: str, snapshot: Snapshot) -> str:
+    """Write a snapshot for the workers, and return the name of the file."""
+    path: Path = blueprint.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
+    snapshot.write(path)
+    return os.fspath(path)
+
+
+# Results between two commits: what a killed build has to do again
+_COMMIT_EVERY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """The building of the units of ``report`` from ``sources``."""
+
+    blueprint: Blueprint
+    state: State
+    report: Report
+    sources: Mapping[str, Source]
+    admission: Admission
+
+    def run(self, snapshot: str, workers: Workers, progress: Progress) -> bool:
+        """Build and publish; return whether all units could be. Raises ``GivenUp``."""
+        units = self.report.reasons
+        progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
+        unpublished = len(self.report.unread)
+        work = make_batch if self.admission.gate else build_batch
+        for phase in (0, 1, 2):
+            chosen = [unit for unit in units if phase_of(self.sources[unit[1]]) == phase]
+            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
+            self._note_all(workers.run(work, snapshot, weighed), progress)
+        progress.end()
+        return len(self.report.unread) == unpublished
+
+    def _note_all(self, results: Iterable[UnitResult], progress: Progress) -> None:
+        self.state.begin()
+        for number, result in enumerate(results, 1):
+            self._note(result, progress)
+            gives_up = self.admission.gives_up
+            if gives_up or number % _COMMIT_EVERY == 0:
+                self.admission.commit(self.state)
+                if gives_up:
+                    raise GivenUp
+                self.state.begin()
+        self.admission.commit(self.state)
+
+    def _note(self, made: UnitResult, progress: Progress) -> None:
+        source = self.sources[made.path]
+        result = self.admission.admitted(made, source.alias_of)
+        smallest = min((output.size for output in result.outputs), default=source.size)
+        progress.advance(1, source.size, source.size - smallest)
+        if result.published:
+            self.state.set_unit(result, self.blueprint.recipes[result.level])
+        else:
+            self.report.unread.extend(result.diagnostics)
