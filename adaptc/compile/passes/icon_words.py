@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from adaptc.formats.css.images import has_private_use
+from adaptc.formats.css.fonts import has_private_use
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.labels import is_followed, link_label
 from adaptc.formats.html.landmarks import in_content

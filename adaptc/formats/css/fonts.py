@@ -1,6 +1,6 @@
 """The fonts of a style sheet, and which of them draw icons instead of text (CSS Fonts 4).
 
-An icon font must stay where text fonts go: without it a page shows boxes instead of arrows and magnifying glasses.
+Icon fonts are kept where text fonts are dropped: without one, a page shows boxes instead of arrows and magnifiers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from adaptc.formats.css.imports import header_imports
+from adaptc.formats.css.imports import head_imports
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.rules import Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import unescape
@@ -19,6 +19,7 @@ __all__ = [
     "drop_font_imports",
     "drop_fonts",
     "font_family",
+    "has_private_use",
     "icon_families",
     "is_font_service",
     "is_icon_service",
@@ -40,6 +41,7 @@ _ICON_NAME = re.compile(
     r"[a-z]*icons?|[a-z]*glyphs?)(?:$|[^a-z])"
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
+_PRIVATE_CHARACTER = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _RANGE = re.compile(r"u\+([0-9a-f?]{1,6})(?:-([0-9a-f]{1,6}))?", re.IGNORECASE)
 _CLASS_WORD = re.compile(r"\.([A-Za-z][\w]*)|\[class[\^*|~]?=[\"']?\s*([A-Za-z][\w]*)")
 _GENERIC = frozenset({"serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "inherit", "initial"})
@@ -47,23 +49,22 @@ _GENERIC = frozenset({"serif", "sans-serif", "monospace", "cursive", "fantasy", 
 
 def font_family(body: str) -> str:
     """Return the family that the declarations of an ``@font-face`` name, in lower case, or ``""``."""
-    value = next((value for name, value in _declarations(body, declaration_items(body)) if name == "font-family"), "")
-    return _family(value)
+    return _normalise_family(_value(body, "font-family"))
 
 
 def drop_fonts(text: str, keep: Callable[[str], bool], *, foreign: bool = False) -> str:
-    """Return the sheet without its ``@font-face`` rules, but for icon fonts and families that ``keep`` wants.
+    """Return the sheet without ``@font-face`` rules, except for icon fonts and families for which ``keep`` is true.
 
-    ``keep`` is asked with the family in lower case. With ``foreign`` only those go whose files are all on other hosts.
-    Evidence of other sheets: ``icon_families``.
+    ``keep`` gets a family in lower case, so that callers can keep what ``icon_families`` finds in several sheets.
+    With ``foreign`` only fonts are dropped whose files are all on other hosts.
     """
     icons = icon_families((text,))
 
-    def goes(body: str) -> bool:
+    def is_dropped(body: str) -> bool:
         family = font_family(body)
         return bool(family) and family not in icons and not keep(family) and (not foreign or _is_foreign(body))
 
-    return _without_faces(text, goes)
+    return _without_faces(text, is_dropped)
 
 
 def drop_fetched_fonts(text: str) -> str:
@@ -72,59 +73,68 @@ def drop_fetched_fonts(text: str) -> str:
 
 
 def _is_foreign(body: str) -> bool:
-    urls = [one.url.lower() for one in css_references(body, declarations=True)]
+    urls = [reference.url.lower() for reference in css_references(body, declarations=True)]
     return bool(urls) and all(url.startswith(("http://", "https://", "//")) for url in urls)
 
 
 def _is_fetched(body: str) -> bool:
-    return any(not one.url.lower().startswith("data:") for one in css_references(body, declarations=True))
+    references = css_references(body, declarations=True)
+    return any(not reference.url.lower().startswith("data:") for reference in references)
 
 
-def _without_faces(text: str, goes: Callable[[str], bool]) -> str:
-    """Return the sheet without the ``@font-face`` rules whose declarations ``goes`` names; licences stay."""
+def _without_faces(text: str, is_dropped: Callable[[str], bool]) -> str:
+    """Return the sheet without the ``@font-face`` rules for whose declarations ``is_dropped`` is true.
+
+    Licence comments before them are kept.
+    """
     pieces: list[str] = []
     position = 0
     for item in _font_faces(sheet_items(text)):
-        if goes(text[item.body : item.close]):
+        if is_dropped(text[item.body : item.close]):
             pieces.append(text[position : item.start if "/*!" in text[item.gap : item.start] else item.gap])
             position = item.end
     return "".join(pieces) + text[position:]
 
 
+def has_private_use(text: str) -> bool:
+    """Whether a text has characters of the private use areas, for which only icon fonts have glyphs."""
+    return _PRIVATE_CHARACTER.search(text) is not None
+
+
 def is_font_service(url: str) -> bool:
-    """Whether a URL leads to a service of fonts, outside of the site."""
+    """Whether a URL is one of a font service, such as Google Fonts."""
     return "//" in url[:8] and _SERVICES.search(url) is not None
 
 
 def is_icon_service(url: str) -> bool:
-    """Whether the fonts at such a URL draw icons."""
+    """Whether a URL is one of a font service, for fonts that draw icons."""
     return is_font_service(url) and _ICON_SERVICE.search(url) is not None
 
 
 def drop_font_imports(text: str, *, icons_too: bool = True) -> str:
-    """Return the sheet without the ``@import`` rules that lead to services of fonts."""
-    pieces, done = [], 0
-    for statement in header_imports(text):
-        url = next((found.url for found in css_references(text[statement.start : statement.end])), "")
+    """Return the sheet without ``@import`` rules of font services; without ``icons_too`` those of icon fonts stay."""
+    pieces, position = [], 0
+    for statement in head_imports(text):
+        url = next((reference.url for reference in css_references(text[statement.start : statement.end])), "")
         if is_font_service(url) and (icons_too or not is_icon_service(url)):
-            pieces.append(text[done : statement.start])
-            done = statement.end
-    return "".join([*pieces, text[done:]])
+            pieces.append(text[position : statement.start])
+            position = statement.end
+    return "".join([*pieces, text[position:]])
 
 
 @lru_cache(maxsize=64)
 def icon_families(texts: tuple[str, ...]) -> frozenset[str]:
     """Return the families of ``@font-face`` rules that draw icons, in lower case.
 
-    Evidence: the name; a ``unicode-range`` within the private use areas; rules whose ``content`` is a character
-    of these areas, and which stand in that family themselves or share the first word of a class with a rule that
-    sets it (``.fa`` and ``.fa-home``).
+    Evidence is the family's name, a ``unicode-range`` within the private use areas, or a rule whose ``content`` has a
+    character of these areas. Such a rule sets the family itself, or shares the first word of a class with a rule that
+    does (``.fa`` and ``.fa-home``).
     """
     faces = {family: body for text in texts for family, body in _faces(text)}
     if not faces:
         return frozenset()
     named = {family for family, body in faces.items() if _ICON_NAME.search(family) or _is_private(body)}
-    return frozenset(named | (_drawn(texts) & faces.keys()))
+    return frozenset(named | (_families_of_private_content(texts) & faces.keys()))
 
 
 def _faces(text: str) -> Iterator[tuple[str, str]]:
@@ -141,9 +151,8 @@ def _font_faces(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def _is_private(body: str) -> bool:
-    """Whether every character that a font is for is a private one."""
-    value = next((value for name, value in _declarations(body, declaration_items(body)) if name == "unicode-range"), "")
-    bounds = [_bounds(match) for match in _RANGE.finditer(value)]
+    """Whether the ``unicode-range`` of a font is within the private use areas."""
+    bounds = [_bounds(match) for match in _RANGE.finditer(_value(body, "unicode-range"))]
     return bool(bounds) and all(any(low <= a and b <= high for low, high in _PRIVATE_USE) for a, b in bounds)
 
 
@@ -152,22 +161,22 @@ def _bounds(match: re.Match[str]) -> tuple[int, int]:
     return int(first.replace("?", "0"), 16), int(last.replace("?", "F"), 16)
 
 
-def _drawn(texts: Sequence[str]) -> set[str]:
-    """Return the families that draw private characters, by the rules that use them."""
-    users: dict[str, set[str]] = {}
-    drawing: set[str] = set()
-    found: set[str] = set()
+def _families_of_private_content(texts: Sequence[str]) -> set[str]:
+    """Return the families of rules whose ``content`` has private characters, or that share a class with one."""
+    class_words: dict[str, set[str]] = {}  # by family
+    icon_words: set[str] = set()
+    families: set[str] = set()
     for text in texts:
         for item in _style_rules(sheet_items(text)):
-            declared = dict(_declarations(text, item.items))
-            family = _first_family(declared)
+            values = dict(_declarations(text, item.items))
+            family = _first_family(values)
             words = {(a or b).lower() for a, b in _CLASS_WORD.findall(text[item.start : item.prelude])}
             if family:
-                users.setdefault(family, set()).update(words)
-            if any("\ue000" <= c <= "\uf8ff" or c >= "\U000f0000" for c in unescape(declared.get("content", ""))):
-                drawing |= words
-                found.add(family)
-    return found | {family for family, words in users.items() if words & drawing}
+                class_words.setdefault(family, set()).update(words)
+            if has_private_use(unescape(values.get("content", ""))):
+                icon_words |= words
+                families.add(family)
+    return families | {family for family, words in class_words.items() if words & icon_words}
 
 
 def _style_rules(items: Sequence[Item]) -> Iterator[Item]:
@@ -177,6 +186,11 @@ def _style_rules(items: Sequence[Item]) -> Iterator[Item]:
         yield from _style_rules([inner for inner in item.items if not inner.is_declaration])
 
 
+def _value(body: str, name: str) -> str:
+    """Return the first value of a property in a block of declarations, or ``""``."""
+    return next((value for property, value in _declarations(body, declaration_items(body)) if property == name), "")
+
+
 def _declarations(text: str, items: Sequence[Item]) -> Iterator[tuple[str, str]]:
     return ((item.name, text[item.body : item.close]) for item in items if item.is_declaration)
 
@@ -184,12 +198,12 @@ def _declarations(text: str, items: Sequence[Item]) -> Iterator[tuple[str, str]]
 _SIZE = re.compile(r"^.*?\d[\w.%]*(?:\s*/\s*[\w.%]+)?\s+", re.DOTALL)
 
 
-def _first_family(declared: dict[str, str]) -> str:
-    """Return the first family that a rule sets, where it is no generic one."""
-    value = declared.get("font-family", "") or _SIZE.sub("", declared.get("font", ""), count=1)
-    family = _family(value.split(",")[0])
+def _first_family(values: dict[str, str]) -> str:
+    """Return the first family that a rule sets, or ``""`` for a generic one."""
+    value = values.get("font-family", "") or _SIZE.sub("", values.get("font", ""), count=1)
+    family = _normalise_family(value.split(",")[0])
     return "" if family in _GENERIC else family
 
 
-def _family(value: str) -> str:
+def _normalise_family(value: str) -> str:
     return " ".join(unescape(value.replace("!important", "").strip().strip("\"'")).lower().split())

@@ -1,4 +1,4 @@
-"""The images of a style sheet: the declarations that show them, and a sheet without them."""
+"""The images of a style sheet: declarations that show one, and removing images and fonts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptc.core.model import Role
+from adaptc.formats.css.fonts import has_private_use
 from adaptc.formats.css.references import CssReference, css_references
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import DENSE, Kind, Token, next_token, skip_gap, tokens, unescape
 
-# Where url() may give way to image-set(). Not border-image: its slices count pixels of the image. Not cursor, mask
+# Where image-set() may replace url(). Not border-image: its slices count pixels of the image. Not cursor, mask
 # and filter: mostly SVG, and support came late.
-PROPERTIES = frozenset({"background", "background-image", "list-style", "list-style-image", "content"})
+IMAGE_PROPERTIES = frozenset({"background", "background-image", "list-style", "list-style-image", "content"})
 _NAME = re.compile(r"([-\w]+)\s*:")
-_BROKEN = frozenset({Kind.BAD_STRING, Kind.BAD_URL})
+_BAD_TOKENS = frozenset({Kind.BAD_STRING, Kind.BAD_URL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,57 +31,58 @@ class ImageDeclaration:
 
 
 def image_declarations(text: str, *, declarations: bool = False) -> list[ImageDeclaration]:
-    """Return the declarations of ``PROPERTIES`` with a ``url()``, of a style sheet or a style attribute.
+    """Return the declarations of a style sheet or a style attribute that show an image at its natural size.
 
-    What stands in another function (``image-set()``, ``var()``), in a prelude or in broken text is not seen.
+    They have a property of ``IMAGE_PROPERTIES`` and a ``url()``. A ``url()`` in another function
+    (``image-set()``, ``var()``), in a prelude or in malformed text is ignored.
     """
     urls = {
-        found.start: found
-        for found in css_references(text, declarations=declarations)
-        if found.form == "url" and found.role is Role.CSS_URL
+        reference.start: reference
+        for reference in css_references(text, declarations=declarations)
+        if reference.form == "url" and reference.role is Role.CSS_URL
     }
     return list(_Walk(text, urls).declarations()) if urls else []
 
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk over all tokens; a statement begins behind ``{``, ``}`` or ``;`` outside of parentheses."""
+    """A walk over all tokens; a statement begins after ``{``, ``}`` or ``;`` outside of parentheses."""
 
     text: str
     urls: dict[int, CssReference]
     start: int = 0
     depth: int = 0
-    is_broken: bool = False
-    seen: list[CssReference] = field(default_factory=list)
+    is_malformed: bool = False
+    statement_urls: list[CssReference] = field(default_factory=list)
 
     def declarations(self) -> Iterator[ImageDeclaration]:
         position = 0
         while token := next_token(self.text, position, DENSE):
             position = token.end
-            self.is_broken |= token.kind in _BROKEN or not token.is_closed
+            self.is_malformed |= token.kind in _BAD_TOKENS or not token.is_closed
             if self.depth == 0 and token.start in self.urls:
-                self.seen.append(self.urls[token.start])
+                self.statement_urls.append(self.urls[token.start])
             if token.kind is Kind.MARK and self.depth == 0 and token.value in "{};":
-                yield from self._ended(token)
+                yield from self._end_statement(token)
             else:
-                self.depth = max(0, self.depth + _step(token))
-        yield from self._ended(None)
+                self.depth = max(0, self.depth + _depth_change(token))
+        yield from self._end_statement(None)
 
-    def _ended(self, token: Token | None) -> Iterator[ImageDeclaration]:
+    def _end_statement(self, token: Token | None) -> Iterator[ImageDeclaration]:
         end = len(self.text) if token is None else token.start
-        if self.seen and not self.is_broken and (token is None or token.value != "{"):
+        if self.statement_urls and not self.is_malformed and (token is None or token.value != "{"):
             yield from self._declaration(end)
-        self.start, self.is_broken, self.seen = end + 1, False, []
+        self.start, self.is_malformed, self.statement_urls = end + 1, False, []
 
     def _declaration(self, end: int) -> Iterator[ImageDeclaration]:
         start = skip_gap(self.text, self.start)
         name = _NAME.match(self.text, start)
-        if name is not None and name[1].lower() in PROPERTIES:
+        if name is not None and name[1].lower() in IMAGE_PROPERTIES:
             end = start + len(self.text[start:end].rstrip())
-            yield ImageDeclaration(start, end, tuple(self.seen))
+            yield ImageDeclaration(start, end, tuple(self.statement_urls))
 
 
-def _step(token: Token) -> int:
+def _depth_change(token: Token) -> int:
     if token.kind is Kind.FUNCTION:
         return 1
     if token.kind is not Kind.MARK:
@@ -88,62 +90,59 @@ def _step(token: Token) -> int:
     return 1 if token.value in "([{" else -1 if token.value in ")]}" else 0
 
 
-# Values by property; of several declarations of a property the last one, as in the cascade of one rule
+# Values by property; the last declaration of a property wins, as in the cascade of one rule
 Declarations = Mapping[str, list[Any]]
 
 
 class DeclarationBlocks:
-    """The blocks of a style sheet, or of a style attribute's ``declarations``, which are one block."""
+    """The innermost blocks of a style sheet; a style attribute's ``declarations`` are one block."""
 
     def __init__(self, text: str, *, declarations: bool = False) -> None:
         self.text = text
-        self._marks = [] if declarations else [
+        self._braces = [] if declarations else [
             token.start for token in tokens(text, 0, DENSE) if token.kind is Kind.MARK and token.value in "{}"
         ]  # fmt: skip
 
     def around(self, position: int) -> Declarations:
-        """Return the declarations around a position, as far as the next brace on each side."""
-        at = bisect_left(self._marks, position)
-        start = self._marks[at - 1] + 1 if at else 0
-        end = self._marks[at] if at < len(self._marks) else len(self.text)
-        return declared(self.text[start:end])
+        """Return the declarations around a position, up to the next brace on each side."""
+        index = bisect_left(self._braces, position)
+        start = self._braces[index - 1] + 1 if index else 0
+        end = self._braces[index] if index < len(self._braces) else len(self.text)
+        return _parse_declarations(self.text[start:end])
 
 
-def declared(text: str) -> Declarations:
-    """Return the values of declarations by property."""
+def _parse_declarations(text: str) -> Declarations:
     from tinycss2 import parse_blocks_contents
 
     nodes = parse_blocks_contents(text, skip_comments=True, skip_whitespace=True)
     return {node.lower_name: node.value for node in nodes if node.type == "declaration"}
 
 
-# Characters of a data URI that may stay: the arrow of a select, the tick of a checkbox. Photographs are longer.
-LONGEST_DATA = 1024
-_PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
-# What takes the place of an image, by how the property begins; None drops the whole declaration
+# Characters of a data URI that is kept: the arrow of a select, the tick of a checkbox. Photographs are longer.
+_MAX_DATA_URI = 1024
+# The replacement of an image, by the beginning of the property's name; None drops the whole declaration
 _TRANSPARENT = "linear-gradient(#0000,#0000)"
-_INSTEAD: tuple[tuple[str, str | None], ...] = (
+_REPLACEMENTS: tuple[tuple[str, str | None], ...] = (
     ("mask", _TRANSPARENT), ("-webkit-mask", _TRANSPARENT), ("list-style", ""), ("cursor", None), ("content", '""'),
     ("src", None),
 )  # fmt: skip
-_NOTHING = "none"
+_DEFAULT_REPLACEMENT = "none"
 
 _Splice = tuple[int, int, str]
 
 
 def drop_fonts_and_images(text: str, *, keep_images: bool = False, declarations: bool = False) -> str:
-    """Return a sheet, or the ``declarations`` of a style attribute, without fonts and, but for small ones, images."""
+    """Return a sheet, or the ``declarations`` of a style attribute, that loads no fonts and no images.
+
+    Small data URIs stay, and with ``keep_images`` all images. What would be shown in place of a missing font or image
+    is removed too: characters of icon fonts, boxes that a mask cuts to a shape.
+    """
     items = declaration_items(text) if declarations else sheet_items(text)
-    pieces, done = [], 0
-    for start, end, instead in _splices(text, items, keep_images):
-        pieces += [text[done:start], instead]
-        done = end
-    return "".join([*pieces, text[done:]])
-
-
-def has_private_use(text: str) -> bool:
-    """Whether a text holds characters that only a font of icons has a picture for."""
-    return _PRIVATE_USE.search(text) is not None
+    pieces, position = [], 0
+    for start, end, replacement in _splices(text, items, keep_images):
+        pieces += [text[position:start], replacement]
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 def _splices(text: str, items: Sequence[Item], keep_images: bool) -> Iterator[_Splice]:
@@ -151,12 +150,12 @@ def _splices(text: str, items: Sequence[Item], keep_images: bool) -> Iterator[_S
         if item.name == "@font-face" and item.body >= 0:
             yield item.gap, item.end, ""
         elif item.is_declaration:
-            yield from _of_declaration(text, item, keep_images)
+            yield from _declaration_splices(text, item, keep_images)
         elif item.is_rule or item.name in GROUPS:
             yield from _splices(text, item.items, keep_images)
 
 
-def _of_declaration(text: str, item: Item, keep_images: bool) -> Iterator[_Splice]:
+def _declaration_splices(text: str, item: Item, keep_images: bool) -> Iterator[_Splice]:
     value = text[item.body : item.close]
     if item.name == "content" and has_private_use(unescape(value)):
         yield item.body, item.close, '""'
@@ -166,22 +165,22 @@ def _of_declaration(text: str, item: Item, keep_images: bool) -> Iterator[_Splic
 
 def _without_images(text: str, item: Item) -> Iterator[_Splice]:
     value = text[item.body : item.close]
-    gone = [each for each in css_references("x:" + value, declarations=True) if not _stays(each.url)]
-    if not gone:
+    dropped = [image for image in css_references("x:" + value, declarations=True) if not _is_kept(image.url)]
+    if not dropped:
         return
-    instead = next((instead for start, instead in _INSTEAD if item.name.startswith(start)), _NOTHING)
-    left, done = [], 0
-    for each in gone:
-        left += [value[done : each.start - 2], instead or ""]
-        done = each.end - 2
-        if value[done : done + 1].isalnum():  # a minifier leaves no space behind ")"
-            left.append(" ")
-    shorter = "".join([*left, value[done:]])
-    if instead is None or not shorter.strip():
+    replacement = next((text for start, text in _REPLACEMENTS if item.name.startswith(start)), _DEFAULT_REPLACEMENT)
+    pieces, position = [], 0
+    for image in dropped:
+        pieces += [value[position : image.start - 2], replacement or ""]
+        position = image.end - 2
+        if value[position : position + 1].isalnum():  # a minifier leaves no space after ")"
+            pieces.append(" ")
+    shorter = "".join([*pieces, value[position:]])
+    if replacement is None or not shorter.strip():
         yield item.start, item.end, ""
     else:
         yield item.body, item.close, shorter
 
 
-def _stays(url: str) -> bool:
-    return url.startswith("#") or (url[:5].lower() == "data:" and len(url) <= LONGEST_DATA)
+def _is_kept(url: str) -> bool:
+    return url.startswith("#") or (url[:5].lower() == "data:" and len(url) <= _MAX_DATA_URI)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, next_token, skip_between, skip_gap
+from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, next_token, skip_between_rules, skip_gap
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An at-rule of the head. ``name`` is lower-cased; the span ends behind its ``;`` or block.
+    """An at-rule of the head. ``name`` is in lower case; the span includes its ``;`` or block.
 
-    ``prelude`` is the position behind the name, ``close`` that of the ``;`` (or of the end of the text).
+    ``prelude`` is the position after the name, ``close`` that of the ``;`` or ``{``, or the end of the text.
     """
 
     name: str
@@ -22,13 +22,11 @@ class Statement:
     close: int
     end: int
     has_block: bool
-    is_closed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ImportStatement:
-    """A legal ``@import`` of the head: ``target`` is its URL token, string, or quoted ``url()`` or
-    ``src()``."""
+    """A valid ``@import`` of the head; ``target`` is the token of its string, URL, or quoted ``url()`` or ``src()``."""
 
     target: Token
     start: int
@@ -38,40 +36,39 @@ class ImportStatement:
 def head_statements(text: str) -> Iterator[Statement]:
     """Yield the at-rules before the first qualified rule."""
     position = 0
-    while (statement := statement_at(text, position)) is not None:
+    while (statement := _statement_at(text, position)) is not None:
         yield statement
         position = statement.end
 
 
-def statement_at(text: str, position: int) -> Statement | None:
-    """Return the at-rule that starts at ``position`` but for white space, or ``None`` where none does."""
-    start = skip_between(text, position)
+def _statement_at(text: str, position: int) -> Statement | None:
+    """Return the at-rule at ``position``, after white space and comments, or ``None``."""
+    start = skip_between_rules(text, position)
     at = next_token(text, start, DENSE) if text[start : start + 1] == "@" else None
     if at is None or at.kind is not Kind.AT_KEYWORD or at.start != start:
         return None
-    mark = _ending(text, at.end)
+    mark = _prelude_end(text, at.end)
     if mark is None:
-        return Statement(at.value, start, at.end, len(text), len(text), False, False)
+        return Statement(at.value, start, at.end, len(text), len(text), False)
     if mark.value == ";":
-        return Statement(at.value, start, at.end, mark.start, mark.end, False, True)
-    end = block_end(text, mark)
-    return Statement(at.value, start, at.end, mark.start, end or len(text), True, end is not None)
+        return Statement(at.value, start, at.end, mark.start, mark.end, False)
+    end = _block_end(text, mark)
+    return Statement(at.value, start, at.end, mark.start, end or len(text), True)
 
 
-def _ending(text: str, position: int) -> Token | None:
+def _prelude_end(text: str, position: int) -> Token | None:
     """Return the ``;`` or ``{`` that ends a prelude."""
     while token := next_token(text, position, DENSE):
         if token.kind is Kind.MARK and token.value in ";{":
             return token
         position = token.end
         if token.kind is Kind.FUNCTION or (token.kind is Kind.MARK and token.value in "(["):
-            position = block_end(text, token) or len(text)
+            position = _block_end(text, token) or len(text)
     return None
 
 
-def block_end(text: str, opener: Token) -> int | None:
-    """Return the position behind the block or function that ``opener`` opens; ``None`` when it is never
-    closed."""
+def _block_end(text: str, opener: Token) -> int | None:
+    """Return the position after the block or function that ``opener`` opens; ``None`` if it is never closed."""
     stack, position = [_closer(opener)], opener.end
     while stack:
         token = next_token(text, position, DENSE)
@@ -89,7 +86,7 @@ def _closer(opener: Token) -> str:
     return CLOSERS.get(opener.value, ")") if opener.kind is Kind.MARK else ")"
 
 
-# At-rules that are rules: an @import behind one is ignored. Others, unknown to browsers, do not count.
+# Browsers ignore an @import after one of these at-rules. Unknown at-rules do not count.
 _RULES = frozenset({
     "media", "font-face", "keyframes", "-webkit-keyframes", "supports", "page", "namespace", "container",
     "property", "scope", "counter-style", "font-feature-values", "font-palette-values", "starting-style",
@@ -97,9 +94,8 @@ _RULES = frozenset({
 })  # fmt: skip
 
 
-def header_imports(text: str) -> Iterator[ImportStatement]:
-    """Yield the ``@import`` rules that a browser honours: those before all rules but ``@layer``
-    statements."""
+def head_imports(text: str) -> Iterator[ImportStatement]:
+    """Yield the ``@import`` rules that browsers honour: those before all rules except ``@layer`` statements."""
     for statement in head_statements(text):
         if statement.name in _RULES or (statement.name == "layer" and statement.has_block):
             return
@@ -108,8 +104,7 @@ def header_imports(text: str) -> Iterator[ImportStatement]:
 
 
 def import_target(text: str, statement: Statement) -> Token | None:
-    """Return the URL of an ``@import``: a string, a URL token, or the function token of a quoted
-    ``url()``."""
+    """Return the target of an ``@import``: a string, a URL token, or the function token of a quoted ``url()``."""
     start = skip_gap(text, statement.prelude)
     token = next_token(text, start, DENSE)
     if statement.has_block or token is None or token.end > statement.close:
@@ -135,8 +130,7 @@ _BLANK = ("whitespace", "comment")
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What stands behind the URL of an ``@import``; ``layer`` is empty for an anonymous one, ``None`` for
-    none."""
+    """What follows the URL of an ``@import``. ``layer`` is ``""`` for an anonymous layer, ``None`` for none."""
 
     layer: str | None = None
     supports: str | None = None
@@ -148,7 +142,7 @@ class Conditions:
         return self == Conditions()
 
     def wrap(self, body: str) -> str:
-        """Return ``body`` in the blocks that mean these conditions.
+        """Return ``body`` in blocks with the same conditions.
 
         The layer is innermost: where a condition is false, browsers do not add the layer to the order.
         """
@@ -160,8 +154,7 @@ class Conditions:
 
 
 def parse_conditions(prelude: str) -> Conditions | None:
-    """Parse what stands between the URL and the semicolon; ``None`` for what is not known to mean
-    anything."""
+    """Parse what is between the URL and the semicolon; return ``None`` for unknown syntax."""
     from tinycss2 import parse_component_value_list
 
     parts = [part for part in parse_component_value_list(prelude) if part.type != "comment"]
@@ -180,11 +173,11 @@ _UNKNOWN = "?"
 
 
 def _take(parts: list[Any], kind: str, name: str) -> Any:
-    """Remove and return the first part that is not white space, if it is a ``kind`` called ``name``."""
+    """Remove and return the first part, white space aside, if it is of type ``kind`` and named ``name``."""
     for index, part in enumerate(parts):
         if part.type != "whitespace":
-            found = part.type == kind and (part.lower_value if kind == "ident" else part.lower_name) == name
-            return parts.pop(index) if found else None
+            is_match = part.type == kind and (part.lower_value if kind == "ident" else part.lower_name) == name
+            return parts.pop(index) if is_match else None
     return None
 
 
@@ -196,7 +189,7 @@ def _take_layer(parts: list[Any]) -> str | None:
 
 
 def _layer_name(arguments: list[Any]) -> str:
-    """Return the dotted name; white space may stand at its ends only, and CSS-wide keywords are no names."""
+    """Return the dotted name, or ``_UNKNOWN`` for white space within it or a CSS-wide keyword as a part."""
     name = _serialize([part for part in arguments if part.type != "comment"])
     pieces = [part for part in arguments if part.type not in _BLANK]
     is_dotted = all((part.type == "ident") if index % 2 == 0 else part == "." for index, part in enumerate(pieces))

@@ -1,9 +1,8 @@
-"""The URLs of a style sheet or a style attribute: where they are written, and how to write others in
-their place.
+"""The URLs of a style sheet or a style attribute, their positions in the text, and rewriting them.
 
 A reference is what a browser fetches: ``url()``, ``src()``, the strings of ``image-set()`` and
 ``@import``. The prelude of an at-rule other than ``@import`` (``@namespace``, ``@supports``,
-``@document``) holds none, and neither does an ``@import`` behind a rule, which browsers ignore.
+``@document``) has none, and neither has an ``@import`` after a rule, which browsers ignore.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adaptc.core.model import Role
-from adaptc.formats.css.imports import header_imports
+from adaptc.formats.css.imports import head_imports
 from adaptc.formats.css.scanner import (
     CLOSERS,
     DENSE,
@@ -27,8 +26,7 @@ from adaptc.formats.css.scanner import (
     url_value,
 )
 
-# Without one of these no reference can be written: all but @import need "(", and an escape may spell any
-# name.
+# A text without one of these has no references: all but @import need "(", and an escape may spell any name.
 _HINT = re.compile(r"[uU][rR][lL]\(|[sS][rR][cC]\(|-[sS][eE][tT]\(|@[iI]|\\[0-9a-fA-FuUrRlLsScCiI@]")
 _IMAGE_SETS = frozenset({"image-set", "-webkit-image-set"})
 
@@ -38,9 +36,8 @@ class CssReference:
     """One URL of a style sheet.
 
     ``url`` has its escapes resolved. ``start`` and ``end`` are the span of the whole ``url(...)`` or of
-    the string; ``form`` says which of the two it is, so that it can be rewritten in kind. A quoted
-    ``url()`` with modifiers and a ``src()`` count as their string. ``line`` and ``column`` count code
-    points from 1.
+    the string, whichever ``form`` names. A quoted ``url()`` with modifiers and a ``src()`` count as their
+    string. ``line`` and ``column`` count from 1, in code points.
     """
 
     role: Role
@@ -53,7 +50,9 @@ class CssReference:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Unplaced:
+    """A reference without line and column."""
+
     role: Role
     url: str
     start: int
@@ -62,31 +61,30 @@ class _Found:
 
 
 def css_references(text: str, *, declarations: bool = False) -> list[CssReference]:
-    """Return the references of a style sheet, or of a style attribute's ``declarations``, in the order of
-    the text."""
+    """Return the references of a style sheet, or of a style attribute's ``declarations``, in text order."""
     if not _HINT.search(text):
         return []
-    return list(_placed(text, _found(text, declarations)))
+    return list(_with_positions(text, _references(text, declarations)))
 
 
 def rewrite_urls(text: str, replace: Callable[[CssReference], str | None], *, declarations: bool = False) -> str:
-    """Write the URLs that ``replace`` returns in the place of the old; every other byte stays as it is."""
-    pieces, done = [], 0
+    """Replace each URL for which ``replace`` returns another; nothing else changes."""
+    pieces, position = [], 0
     for reference in css_references(text, declarations=declarations):
         url = replace(reference)
         if url is not None:
-            pieces += [text[done : reference.start], _WRITE[reference.form](url)]
-            done = reference.end
-    return "".join([*pieces, text[done:]]) if pieces else text
+            pieces += [text[position : reference.start], _WRITE[reference.form](url)]
+            position = reference.end
+    return "".join([*pieces, text[position:]]) if pieces else text
 
 
 def quote_url(url: str) -> str:
-    """Write ``url(...)`` in its shortest spelling that is safe, in style elements and attributes too."""
+    """Return ``url(...)`` in its shortest spelling that is safe in style elements and attributes as well."""
     return f"url({url})" if _BARE.fullmatch(url) else f"url({quote_string(url)})"
 
 
 def quote_string(value: str) -> str:
-    """Write a CSS string; ``<`` of ``</`` and ``<!`` is escaped, so that it is safe in a style element."""
+    """Return a CSS string; ``<`` of ``</`` and ``<!`` is escaped, so that it is safe in a style element."""
     mark = "'" if '"' in value and "'" not in value else '"'
     return mark + _UNSAFE[mark].sub(_escape, value) + mark
 
@@ -101,54 +99,53 @@ def _escape(match: re.Match[str]) -> str:
     return "\\" + character if character in "\\\"'" else f"\\{ord(character):x} "
 
 
-def _placed(text: str, found: Iterator[_Found]) -> Iterator[CssReference]:
-    line, line_start, seen = 1, 0, 0
-    for one in found:
-        line += text.count("\n", seen, one.start)
-        newline = text.rfind("\n", seen, one.start)
+def _with_positions(text: str, references: Iterator[_Unplaced]) -> Iterator[CssReference]:
+    line, line_start, counted = 1, 0, 0
+    for ref in references:
+        line += text.count("\n", counted, ref.start)
+        newline = text.rfind("\n", counted, ref.start)
         line_start = newline + 1 if newline >= 0 else line_start
-        seen = one.start
-        yield CssReference(one.role, one.url, one.start, one.end, line, one.start - line_start + 1, one.form)
+        counted = ref.start
+        yield CssReference(ref.role, ref.url, ref.start, ref.end, line, ref.start - line_start + 1, ref.form)
 
 
-def _found(text: str, declarations: bool) -> Iterator[_Found]:
+def _references(text: str, declarations: bool) -> Iterator[_Unplaced]:
     position = 0
     if not declarations:
-        for statement in header_imports(text):
+        for statement in head_imports(text):
             yield _reference(text, statement.target, Role.IMPORT)
             position = statement.end
     yield from _Walk(text, declarations).references(position)
 
 
-def _reference(text: str, token: Token, role: Role) -> _Found:
-    """Return the reference that a URL token, a string, or a quoted ``url()`` or ``src()`` function stands
-    for."""
+def _reference(text: str, token: Token, role: Role) -> _Unplaced:
+    """Return the reference of a URL token, a string, or the function of a quoted ``url()`` or ``src()``."""
     if token.kind is Kind.STRING:
-        return _Found(role, string_value(text, token), token.start, token.end, "string")
+        return _Unplaced(role, string_value(text, token), token.start, token.end, "string")
     if token.kind is Kind.URL:
-        return _Found(role, url_value(text, token), token.start, token.end, "url")
-    found = _quoted(text, token, role)
-    assert found is not None
-    return found
+        return _Unplaced(role, url_value(text, token), token.start, token.end, "url")
+    reference = _quoted(text, token, role)
+    assert reference is not None
+    return reference
 
 
-def _quoted(text: str, call: Token, role: Role) -> _Found | None:
-    """Return the reference of ``url("...")`` or ``src("...")``, or ``None`` when no string stands there."""
+def _quoted(text: str, call: Token, role: Role) -> _Unplaced | None:
+    """Return the reference of ``url("...")`` or ``src("...")``, or ``None`` when the argument is no string."""
     token = next_token(text, skip_gap(text, call.end), DENSE)
     if token is None or token.kind is not Kind.STRING or token.start != skip_gap(text, call.end):
         return None
-    behind = skip_gap(text, token.end)
+    close = skip_gap(text, token.end)
     url = string_value(text, token)
-    if call.value == "url" and text[behind : behind + 1] in (")", ""):
-        return _Found(role, url, call.start, min(behind + 1, len(text)), "url")
-    return _Found(role, url, token.start, token.end, "string")
+    if call.value == "url" and text[close : close + 1] in (")", ""):
+        return _Unplaced(role, url, call.start, min(close + 1, len(text)), "url")
+    return _Unplaced(role, url, token.start, token.end, "string")
 
 
 class _Walk:
-    """A walk over the tokens of interest.
+    """A walk over the tokens that may hold a URL.
 
-    Outside of ``@font-face`` and ``image-set()`` the blocks do not matter and are not followed (``SPARSE``);
-    inside, a stack of what is open says where they end.
+    Outside of ``@font-face`` and ``image-set()`` blocks do not matter and are not tracked (``SPARSE``);
+    inside, a stack of what is open tells where they end.
     """
 
     def __init__(self, text: str, declarations: bool) -> None:
@@ -157,7 +154,7 @@ class _Walk:
         self.open: list[tuple[str, str]] = []  # closing mark, name of the function or at-rule
         self.role = Role.CSS_URL
 
-    def references(self, position: int) -> Iterator[_Found]:
+    def references(self, position: int) -> Iterator[_Unplaced]:
         while token := next_token(self.text, position, DENSE if self.open else SPARSE):
             position = token.end
             if token.kind is Kind.URL:
@@ -165,20 +162,20 @@ class _Walk:
             elif token.kind is Kind.AT_KEYWORD and not self.declarations:
                 position = self._skip_prelude(token)
             elif token.kind is Kind.FUNCTION:
-                yield from (found := self._call(token))
-                position = max([position, *(one.end for one in found)])
+                yield from (references := self._call(token))
+                position = max([position, *(reference.end for reference in references)])
             elif token.kind is Kind.STRING and self.open and self.open[-1][1] in _IMAGE_SETS:
                 yield _reference(self.text, token, self.role)
             elif token.kind is Kind.MARK:
                 self._mark(token.value)
 
-    def _call(self, token: Token) -> list[_Found]:
-        found = _quoted(self.text, token, self.role) if token.value in ("url", "src") else None
-        if found is not None and found.form == "url":
-            return [found]
+    def _call(self, token: Token) -> list[_Unplaced]:
+        reference = _quoted(self.text, token, self.role) if token.value in ("url", "src") else None
+        if reference is not None and reference.form == "url":
+            return [reference]
         if self.open or token.value in _IMAGE_SETS:
             self.open.append((")", token.value))
-        return [found] if found else []
+        return [reference] if reference else []
 
     def _mark(self, mark: str) -> None:
         if mark in CLOSERS:
@@ -189,9 +186,9 @@ class _Walk:
             self.role = Role.FONT if any(name == "font-face" for _, name in self.open) else Role.CSS_URL
 
     def _skip_prelude(self, at: Token) -> int:
-        """Return the position behind the prelude of an at-rule and its ``{`` or ``;``.
+        """Return the position after the prelude of an at-rule and its ``{`` or ``;``.
 
-        A closing mark that matches nothing in it ends it too: it may be that of a block not followed.
+        An unmatched closing mark ends the prelude too: it may close a block that is not tracked.
         """
         depth: list[str] = []
         position = at.end

@@ -1,10 +1,9 @@
-"""A span scanner on the tokens of CSS Syntax 3, section 4: only the tokens that carry structure or URLs
-are seen.
+"""A scanner for the tokens of CSS Syntax 3, section 4, that carry structure or URLs, with their spans.
 
-Tokens are regular, so each is one regular expression; nesting is not, and is left to the callers' stacks.
-Idents, numbers, delimiters and white space are jumped over: that is what makes it 20 to 100 times faster
-than a full tokenizer (tinycss2: 2 MB/s), against which it is tested token by token. Text may be
-preprocessed (section 3.3) or not: every newline of CSS is known here, and NUL counts as U+FFFD.
+Tokens are regular, so each is one regular expression; nesting is not, and callers keep a stack for it.
+Idents, numbers, delimiters and white space are skipped, which makes the scanner 20 to 100 times faster than
+a full tokenizer (tinycss2: 2 MB/s), against which it is tested token by token. Text may be preprocessed
+(section 3.3) or not: every newline of CSS is recognised, and NUL counts as U+FFFD.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ NAME = rf"(?:{NAME_CHARACTER}++|{ESCAPE})++"
 IDENT = rf"(?=--|-?+(?:[A-Za-z_\x00\x80-\U0010ffff]|\\[^\n\r\f]|\\\Z)){NAME}"
 GAP = rf"(?:{SPACE}++|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))*+"
 
-# A function is met at its "(", where its name is read backwards: parentheses are rarer than letters. A
-# name with an escape is met at its first backslash. A leading character class keeps the search of ``re``
-# fast.
+# A function is recognised at its "(", and its name is read backwards: parentheses are rarer than letters. A
+# name with an escape is recognised at its first backslash. A leading character class keeps ``re`` fast.
 _OPENINGS = (
     r"(?<=/)\*",  # comment
     r"(?<=[\"'])",  # string or bad-string
@@ -56,9 +54,8 @@ _URL_REST = re.compile(
     rf"|(?P<url>(?:[^\"'()\\\x01-\x20\x7f]++|{ESCAPE})*+){SPACE}*+(?P<close>\)|\Z)"
     rf"|(?:[^)\\]++|\\(?:[\s\S]|\Z))*+(?:\)|\Z))"
 )
-# The longest name of interest is "-webkit-image-set"; a longer run of name characters is not looked at whole.
-_LOOK_BEHIND = 40
-
+# The longest name of interest is "-webkit-image-set"; a longer run of name characters is not read whole.
+_LOOKBEHIND = 40
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
@@ -79,14 +76,13 @@ class Kind(Enum):
 
 @dataclass(slots=True)
 class Token:
-    """A token and its span. ``value`` is lower-cased for names, without escapes; a mark's is the
-    character."""
+    """A token and its span. ``value`` is a name in lower case without escapes, or the character of a mark."""
 
     kind: Kind
     start: int
     end: int
     value: str = ""
-    is_closed: bool = True  # False when the text ends inside
+    is_closed: bool = True  # False when the text ends within the token
 
 
 def unescape(text: str) -> str:
@@ -122,34 +118,33 @@ def url_value(text: str, token: Token) -> str:
 
 
 def skip_gap(text: str, position: int) -> int:
-    """Return the position behind white space and comments."""
+    """Return the position after white space and comments."""
     match = _GAP.match(text, position)
     return match.end() if match else position
 
 
-def skip_between(text: str, position: int) -> int:
-    """Return the position behind what may stand between rules: white space, comments, CDO and CDC."""
+def skip_between_rules(text: str, position: int) -> int:
+    """Return the position after what may separate rules: white space, comments, CDO and CDC."""
     while match := _CDO_OR_CDC.match(text, position := skip_gap(text, position)):
         position = match.end()
     return position
 
 
 def tokens(text: str, position: int, pattern: re.Pattern[str]) -> Iterator[Token]:
-    """Yield the tokens of interest from ``position`` on: ``SPARSE`` those that may hold a URL, ``DENSE``
-    all."""
+    """Yield the tokens from ``position`` on: with ``SPARSE`` those that may hold a URL, with ``DENSE`` all kinds."""
     while token := next_token(text, position, pattern):
         yield token
         position = token.end
 
 
 def next_token(text: str, position: int, pattern: re.Pattern[str]) -> Token | None:
-    """Return the next token of interest at or behind ``position``, where one begins, or ``None`` at the end."""
+    """Return the first token at or after ``position``, or ``None``; no token may span ``position``."""
     match = pattern.search(text, position)
     if match is None:
         return None
-    if match.start() == position and text[position] == "(":  # what stands before it is another token: #\"url(
+    if match.start() == position and text[position] == "(":  # what precedes it is another token: #\"url(
         return _mark(text, position, position + 1)
-    return _READ[text[match.start()]](text, match.start(), match.end())
+    return _READERS[text[match.start()]](text, match.start(), match.end())
 
 
 def _comment(text: str, start: int, end: int) -> Token:
@@ -165,8 +160,8 @@ def _string(text: str, start: int, end: int) -> Token:
 
 
 def _name_start(text: str, end: int) -> int:
-    """Return where the run of name characters before ``end`` starts, as far as ``_LOOK_BEHIND`` sees."""
-    window = text[max(0, end - _LOOK_BEHIND) : end]
+    """Return where the run of name characters before ``end`` starts, at most ``_LOOKBEHIND`` back."""
+    window = text[max(0, end - _LOOKBEHIND) : end]
     stripped = window.rstrip(_ASCII_NAME_CHARACTERS)
     if stripped and stripped[-1] >= "\x80" and (match := _NAME_END.search(window)):
         stripped = window[: match.start()]
@@ -216,7 +211,7 @@ def _mark(text: str, start: int, end: int) -> Token:
     return Token(Kind.MARK, start, end, text[start])
 
 
-_READ = {
+_READERS = {
     "/": _comment, '"': _string, "'": _string, "\\": _escaped_name, "@": _at_keyword, "<": _cdo, "(": _call,
     ")": _mark, "[": _mark, "]": _mark, "{": _mark, "}": _mark, ";": _mark,
 }  # fmt: skip

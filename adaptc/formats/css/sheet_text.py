@@ -1,4 +1,4 @@
-"""Style sheets as text: decoded from bytes, cut between rules, put after other rules or into a ``<style>`` element."""
+"""Style sheets as text: decode bytes, split between rules, check what may follow, embed in a ``<style>`` element."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adaptc.formats.css.scanner import CLOSERS, DENSE, SPARSE, Kind, Token, skip_between, tokens
+from adaptc.formats.css.scanner import CLOSERS, DENSE, SPARSE, Kind, Token, skip_between_rules, tokens
 
 
 def is_balanced(text: str) -> bool:
-    """Whether no comment, string, URL, escape, block or function is open at the end and every closing
-    mark matches."""
+    """Whether nothing is open at the end of the text (comment, string, escape, block), and all closing marks match.
+
+    Only then other text may be put after it or around it.
+    """
     stack: list[str] = []
     for token in tokens(text, 0, DENSE):
         if not token.is_closed or not track_nesting(stack, token):
@@ -20,7 +22,7 @@ def is_balanced(text: str) -> bool:
 
 
 def track_nesting(stack: list[str], token: Token) -> bool:
-    """Push or pop for one token; ``False`` when it closes what is not open."""
+    """Push or pop the closing mark of a token on ``stack``; return ``False`` for one that does not match."""
     if token.kind is Kind.FUNCTION:
         stack.append(")")
     elif token.kind is Kind.MARK and token.value in CLOSERS:
@@ -31,10 +33,10 @@ def track_nesting(stack: list[str], token: Token) -> bool:
 
 
 def split_rules(text: str) -> Iterator[str]:
-    """Cut a sheet behind each of its rules; the parts joined are the sheet.
+    """Split a sheet after each of its rules; the joined parts are the sheet.
 
-    Each ends with nothing open, so it is read alone as it is read in its place. From a closing mark that matches
-    nothing on, the sheet is one part.
+    Each part is balanced, so parsing it alone gives the same rules. From an unmatched closing mark on, the rest of
+    the sheet is one part.
     """
     stack: list[str] = []
     start = 0
@@ -52,20 +54,20 @@ def _ends_in_escape(text: str) -> bool:
 
 
 def ends_between_rules(text: str) -> bool:
-    """Whether a balanced sheet ends behind a whole rule, so that a rule put behind it is read as one."""
+    """Whether a balanced sheet ends with a complete rule, so that text after it starts a new one."""
     stack: list[str] = []
     is_at_rule, end = False, 0
     for token in tokens(text, 0, DENSE):
-        if not stack and token.kind is Kind.AT_KEYWORD and skip_between(text, end) == token.start:
+        if not stack and token.kind is Kind.AT_KEYWORD and skip_between_rules(text, end) == token.start:
             is_at_rule = True
         track_nesting(stack, token)
         if not stack and token.kind is Kind.MARK and (token.value == "}" or (token.value == ";" and is_at_rule)):
             is_at_rule, end = False, token.end
-    return skip_between(text, end) == len(text)
+    return skip_between_rules(text, end) == len(text)
 
 
 def at_keywords(text: str) -> set[str]:
-    """Return the names of all at-keywords of a sheet, in lower case."""
+    """Return the names of all at-keywords of a sheet, in lower case without ``@``."""
     return {token.value for token in tokens(text, 0, SPARSE) if token.kind is Kind.AT_KEYWORD}
 
 
@@ -74,17 +76,17 @@ _NEWLINES = re.compile(r"\r\n|[\r\f]")
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A decoded style sheet. ``encoding`` is the WHATWG name of what it was decoded from."""
+    """A decoded style sheet. ``encoding`` is the WHATWG name of the encoding of its bytes."""
 
     text: str
     encoding: str
 
 
 def decode_sheet(content: bytes, environment: str) -> Sheet:
-    """Decode a style sheet: byte order mark, ``@charset``, ``environment`` (the encoding of the page), UTF-8.
+    """Decode a style sheet by byte order mark, ``@charset``, ``environment`` (the encoding of the page), or UTF-8.
 
-    Bytes that are not of the encoding become U+FFFD, as browsers show them; an unknown ``environment``
-    counts as none. Newlines are LF and NUL is U+FFFD.
+    See CSS Syntax 3, sections 3.2 and 3.3. Invalid bytes become U+FFFD, as in browsers; an unknown ``environment``
+    is ignored. Newlines are LF and NUL is U+FFFD.
     """
     from tinycss2.bytes import decode_stylesheet_bytes
 
@@ -96,33 +98,33 @@ def decode_sheet(content: bytes, environment: str) -> Sheet:
 
 
 def preprocess(text: str) -> str:
-    """Filter code points (section 3.3): CRLF, CR and FF become LF, NUL becomes U+FFFD."""
+    """Filter code points (CSS Syntax 3, section 3.3): CRLF, CR and FF become LF, NUL becomes U+FFFD."""
     if "\r" in text or "\f" in text:
         text = _NEWLINES.sub("\n", text)
     return text.replace("\0", "\ufffd")
 
 
 _END_TAG = re.compile(r"</(?=style)", re.IGNORECASE | re.ASCII)
-_HARMLESS = {Kind.STRING: r"<\\/", Kind.URL: r"<\\/", Kind.COMMENT: "< /"}
+_ESCAPED_END_TAG = {Kind.STRING: r"<\\/", Kind.URL: r"<\\/", Kind.COMMENT: "< /"}
 
 
 def escape_for_style_element(text: str) -> str | None:
-    r"""Return ``text`` so that it can stand in a ``<style>`` element and means the same, or ``None``.
+    r"""Return an equivalent text for a ``<style>`` element, whose raw text ends at ``</style``, or ``None``.
 
-    ``</style`` becomes ``<\/style`` in strings and URLs and ``< /style`` in comments; elsewhere it is
-    malformed and cannot be written. ``<!--`` needs nothing: raw text knows no comments, and the CSS
-    parser ignores the mark as it does in a file. What is open at the end is closed by the end of the
-    element, as by the end of a file.
+    See WHATWG HTML, section 13.2.5.14. ``</style`` becomes ``<\/style`` in strings and URLs and ``< /style`` in
+    comments; elsewhere it is malformed and the result is ``None``. ``<!--`` needs no escape: raw text has no
+    comments, and the CSS parser ignores the mark as it does in a file. The end of the element closes what is open,
+    as the end of a file does.
     """
     if not _END_TAG.search(text):
         return text
-    pieces, done = [], 0
+    pieces, position = [], 0
     for token in tokens(text, 0, SPARSE):
-        if token.kind in _HARMLESS and _END_TAG.search(text, token.start, token.end + 5):
+        if token.kind in _ESCAPED_END_TAG and _END_TAG.search(text, token.start, token.end + 5):
             pieces += [
-                text[done : token.start],
-                _END_TAG.sub(_HARMLESS[token.kind], text[token.start : token.end]),
+                text[position : token.start],
+                _END_TAG.sub(_ESCAPED_END_TAG[token.kind], text[token.start : token.end]),
             ]
-            done = token.end
-    escaped = "".join([*pieces, text[done:]])
+            position = token.end
+    escaped = "".join([*pieces, text[position:]])
     return None if _END_TAG.search(escaped) else escaped
