@@ -85,7 +85,7 @@ def test_imports_before_a_kept_one_are_kept():
     result = flat(files)
     assert (result.text, result.imported) == ("@import 'b.css';\n@import '//x/';\nc{}\na{}", ("c.css",))
     assert reasons(result) == [
-        "note: @import of b.css is kept: an @import behind it is kept, and no rule may precede that [css-import-kept]",
+        "note: @import of b.css is kept: an @import after it is kept, and no rule may precede that [css-import-kept]",
         "note: @import of //x/ is kept: it is external [css-import-kept]",
     ]
 
@@ -115,8 +115,8 @@ def test_kept_import_of_an_import_comes_first_or_keeps_it():
         ("@import 'b.css' scope(x);", "b{}", "not understood"),
         ("@import 'b.css' layer(a b);", "b{}", "not understood"),
         ("@import 'b.css' layer();", "b{}", "not understood"),
-        ("@import 'b.css';@namespace 'x';", "b{}", "namespace is declared behind"),
-        ("@import 'b.css';a{}@import 'c.css';", "b{}", "behind a rule"),
+        ("@import 'b.css';@namespace 'x';", "b{}", "namespace is declared after"),
+        ("@import 'b.css';a{}@import 'c.css';", "b{}", "follows a rule"),
         ("@import 'c.css';", "b{}", "there is no such file"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptc.formats.css.minify import families, minify_declarations, minify_sheet
+from adaptc.formats.css.minify import families, minify_sheet
 from adaptc.formats.css.outline import Entry, Outlines
 
 
@@ -128,13 +128,6 @@ def test_one_rule_that_cannot_be_proven_costs_that_rule_only() -> None:
     # turbohtml writes "flex: 1 0", which not every browser has read as a basis of 0%
     text = "a { color : #ff0000 }  .odd { flex : 1 0 0% }  f { color : #ff0000 }"
     assert minify_sheet(text) == "a{color:red}.odd{flex : 1 0 0%}f{color:red}"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("color : red ; margin : 0px", "color:red;margin:0"), ("a:b", None), ("", None)]
-)
-def test_declarations(text, expected):
-    assert minify_declarations(text) == expected
 
 
 @pytest.mark.parametrize(

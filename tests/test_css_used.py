@@ -8,8 +8,8 @@ import pytest
 from browser import Browser, serving
 
 from adaptc.formats.css.fonts import drop_fonts, icon_families
+from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.selectors import required_names, static_selectors
-from adaptc.formats.css.used import used_rules, used_sheets
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.matching import PageMatches, inline_declarations
 
@@ -20,7 +20,7 @@ PAGE = """<!DOCTYPE html><html lang=en><body class=page><nav id=top><a class="bt
 
 
 def used(sheet: str, page: str = PAGE, **options: object) -> str:
-    return used_rules(sheet, PageMatches(parse(page)), **options)  # type: ignore[arg-type]
+    return prune_sheets((sheet,), PageMatches(parse(page)), **options)[0]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_keyframes_and_fonts_stay_by_use() -> None:
 def test_sheets_of_one_page_use_each_others_definitions() -> None:
     sheets = (":root{--a:1;--b:2}@keyframes k{to{x:y}}", "p{x:var(--a);animation-name:k}.none{x:var(--b)}")
     matches = PageMatches(parse(PAGE))
-    assert used_sheets(sheets, matches) == (":root{--a:1;}@keyframes k{to{x:y}}", "p{x:var(--a);animation-name:k}")
+    assert prune_sheets(sheets, matches) == (":root{--a:1;}@keyframes k{to{x:y}}", "p{x:var(--a);animation-name:k}")
 
 
 def test_nested_rules_are_asked_below_their_parents() -> None:
@@ -130,7 +130,7 @@ def test_quirks_mode_folds_the_case_of_names() -> None:
 def test_noscript_and_templates_count() -> None:
     page = "<!DOCTYPE html><noscript><p class=a></p></noscript><template><p class=b></template>"
     matches = PageMatches(parse(page), parse(page, scripting=True))
-    assert used_rules(".a{x:y}.b{x:y}.c{x:y}", matches) == ".a{x:y}.b{x:y}"
+    assert prune_sheets((".a{x:y}.b{x:y}.c{x:y}",), matches)[0] == ".a{x:y}.b{x:y}"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ li:nth-child(odd of .k){color:teal}ul:has(> .k){outline:1px solid}:is(.none,ul)>
 def test_a_browser_computes_the_same_styles(chromium: str, tmp_path: Path) -> None:
     body = "<div class=box><p>a</p></div><ul><li class=k>1<li>2<li class=k>3</ul>"
     page = "<!DOCTYPE html><title>t</title><style>{}</style>" + body
-    smaller = used_rules(NASTY, PageMatches(parse(page)))
+    smaller = prune_sheets((NASTY,), PageMatches(parse(page)))[0]
     (tmp_path / "a.html").write_text(page.replace("{}", NASTY))
     (tmp_path / "b.html").write_text(page.replace("{}", smaller))
     script = """[...document.querySelectorAll('body *')].flatMap(e => [null, '::before'].map(p => {

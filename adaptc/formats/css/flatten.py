@@ -1,8 +1,8 @@
 """Flatten ``@import`` into one sheet with exactly the same cascade (CSS Cascade 5, sections 2 and 6.4).
 
-The text of an imported sheet takes the place of its ``@import``, in blocks that mean its media, supports
-and layer. Two facts shape it: an ``@import`` cannot stand behind a rule, so what precedes an import that
-is kept is kept as well; and a browser ends a cycle by ignoring the import that would close it.
+The text of an imported sheet replaces its ``@import``, in blocks for its media, supports and layer conditions.
+Two facts shape the result: an ``@import`` cannot follow a rule, so the imports before one that remains must remain
+as well; and a browser ends a cycle by ignoring the import that would close it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from adaptc.formats.css.imports import Conditions, Statement, head_statements, i
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 
-# A chain deeper, or a result larger (in code points), than any real site's: diamonds of imports double at
-# each step.
+# Beyond any real site: depth of a chain, size of a result in code points, number of imports. A chain in which
+# each sheet imports the next one twice doubles at each step.
 _MAX_DEPTH = 32
 _MAX_SIZE = 16_000_000
 _MAX_IMPORTS = 2000
@@ -25,21 +25,21 @@ _MAX_IMPORTS = 2000
 
 @dataclass(frozen=True, slots=True)
 class ImportedSheet:
-    """A sheet that an ``@import`` leads to: its path and its decoded text."""
+    """An imported sheet: its path and its decoded text."""
 
     path: str
     text: str
 
 
 class Loader(Protocol):
-    """Loads what the sheet at path ``sheet`` imports as ``url``; a ``str`` says why it cannot be loaded."""
+    """Returns what the sheet at path ``sheet`` imports as ``url``, or the reason why it cannot be loaded."""
 
     def __call__(self, sheet: str, url: str) -> ImportedSheet | str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class FlattenedSheet:
-    """A sheet with its imports in it, the paths of the sheets that are, and what was found on the way."""
+    """A sheet after flattening, the paths of the sheets inlined into it, and diagnostics."""
 
     text: str
     imported: tuple[str, ...]
@@ -47,40 +47,38 @@ class FlattenedSheet:
 
 
 def flatten(path: str, text: str, load: Loader, rebase: Callable[[str, str, str], str]) -> FlattenedSheet:
-    """Flatten the sheet at ``path``. ``rebase(url, from_sheet, to_sheet)`` rewrites the URLs of imported
-    text.
+    """Flatten the sheet at ``path``; ``rebase(url, from_sheet, to_sheet)`` rewrites URLs of imported sheets.
 
-    ``text`` comes back as it is when nothing can be inlined. ``@charset`` goes when something is: the
-    result is text, and to be stored as UTF-8.
+    Without anything to inline the result is ``text``. Otherwise ``@charset`` is dropped: the result has to be
+    stored as UTF-8. Diagnostics: ``css-import-cycle``, ``css-import-kept``.
     """
-    parts = _Sheets(path, load, rebase).parts(path, text, ())
+    parts = _Flattener(path, load, rebase).parts(path, text, ())
     joined = "\n".join(filter(None, [*parts.head, *parts.body])) if parts.is_changed else text
     return FlattenedSheet(joined, tuple(dict.fromkeys(parts.imported)), parts.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A flattened sheet: the ``@import`` and ``@layer`` statements that have to come first, then its
-    rules."""
+    """A flattened sheet: the ``@import`` and ``@layer`` statements that must come first, then its rules."""
 
     head: tuple[str, ...]
     body: tuple[str, ...]
     imported: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
     is_changed: bool
-    keeps_import: bool
+    has_import: bool
 
     def size(self) -> int:
-        """Return the code points of the flattened sheet."""
+        """Return the length of the flattened sheet in code points."""
         return sum(map(len, self.head)) + sum(map(len, self.body))
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A statement of the head and what becomes of it.
+    """A statement of the head and its treatment.
 
-    A ``@layer`` statement has no ``url``. An import has ``parts`` where it can be inlined, a ``reason``
-    where it has to be kept, and neither where it closes a cycle.
+    A ``@layer`` statement has no ``url``. An import has ``parts`` if it can be inlined, a ``reason`` if it has to
+    remain, and neither if it closes a cycle.
     """
 
     text: str
@@ -100,8 +98,8 @@ class _Item:
         return self.parts is not None and self.reason is None
 
 
-class _Sheets:
-    """The sheets of one flattening; ``root`` is the path that all URLs are made relative to."""
+class _Flattener:
+    """Flattens one sheet with what it imports; all URLs become relative to the sheet at ``root``."""
 
     def __init__(self, root: str, load: Loader, rebase: Callable[[str, str, str], str]) -> None:
         self.root = root
@@ -115,39 +113,39 @@ class _Sheets:
         for statement in _head(text):
             items.append(self._item(path, text, end, statement, (*chain, path)))
             end = statement.end
-        items = _settled(items, _blocker(text[end:]))
-        own = rewrite_urls(_BEHIND_HEAD + text[end:], lambda reference: self._moved(path, reference))
-        return _joined(items, own.removeprefix(_BEHIND_HEAD).strip())
+        items = _retain_imports(items, _blocker(text[end:]))
+        own = rewrite_urls(_AFTER_HEAD + text[end:], lambda reference: self._rebased(path, reference))
+        return _join(items, own.removeprefix(_AFTER_HEAD).strip())
 
-    def _item(self, path: str, text: str, before: int, statement: Statement, chain: tuple[str, ...]) -> _Item:
-        written = text[statement.start : statement.close].rstrip() + ";"
+    def _item(self, path: str, text: str, gap: int, statement: Statement, chain: tuple[str, ...]) -> _Item:
+        source = text[statement.start : statement.close].rstrip() + ";"
         location = _location(path, text, statement.start)
-        comments = text[before : statement.start].strip()
+        comments = text[gap : statement.start].strip()
         if statement.name != "import":
-            return _Item("" if statement.name == "charset" else written, comments, location)
-        reference = css_references(written)[0]
-        moved = rewrite_urls(written, lambda each: self._moved(path, each))
-        item = _Item(moved, comments, location, reference.url)
-        conditions = parse_conditions(written[reference.end : -1])
+            return _Item("" if statement.name == "charset" else source, comments, location)
+        reference = css_references(source)[0]
+        rebased = rewrite_urls(source, lambda reference: self._rebased(path, reference))
+        item = _Item(rebased, comments, location, reference.url)
+        conditions = parse_conditions(source[reference.end : -1])
         if conditions is None:
             return replace(item, reason="its conditions are not understood")
-        return self._loaded(replace(item, conditions=conditions), path, chain)
+        return self._load_import(replace(item, conditions=conditions), path, chain)
 
-    def _moved(self, path: str, reference: CssReference) -> str | None:
-        """Return the URL as the root has to write it, or ``None`` when that is the same."""
+    def _rebased(self, path: str, reference: CssReference) -> str | None:
+        """Return the URL relative to the root, or ``None`` if it is the same."""
         if path == self.root or reference.url.startswith("#") or reference.url[:5].lower() == "data:":
             return None
         url = self.rebase(reference.url, path, self.root)
         return None if url == reference.url else url
 
-    def _loaded(self, item: _Item, path: str, chain: tuple[str, ...]) -> _Item:
+    def _load_import(self, item: _Item, path: str, chain: tuple[str, ...]) -> _Item:
         loaded = self.load(path, item.url or "")
         if isinstance(loaded, str):
             return replace(item, reason=loaded)
         if loaded.path in chain:
             return item
         self.count += 1
-        reason = _not_inlinable(loaded.text, item.conditions, len(chain))
+        reason = _reason_against(loaded.text, item.conditions, len(chain))
         if self.count > _MAX_IMPORTS:
             reason = f"there are more than {_MAX_IMPORTS} imports"
         if reason is not None:
@@ -158,8 +156,8 @@ class _Sheets:
         return replace(item, parts=replace(parts, imported=(loaded.path, *parts.imported)))
 
 
-# Put before a body so that what stands there is not taken for the head of a sheet.
-_BEHIND_HEAD = "x{}"
+# A prefix for a body, so that its text is not parsed as the head of a sheet
+_AFTER_HEAD = "x{}"
 
 
 def _location(path: str, text: str, start: int) -> Location:
@@ -167,8 +165,7 @@ def _location(path: str, text: str, start: int) -> Location:
 
 
 def _head(text: str) -> Iterator[Statement]:
-    """Yield the ``@charset``, ``@layer`` and ``@import`` statements at the head of a sheet, up to
-    anything else."""
+    """Yield the ``@charset``, ``@layer`` and ``@import`` statements at the start of a sheet, up to anything else."""
     for statement in head_statements(text):
         is_import = statement.name == "import" and import_target(text, statement) is not None
         if statement.has_block or not (is_import or statement.name in ("charset", "layer")):
@@ -177,17 +174,17 @@ def _head(text: str) -> Iterator[Statement]:
 
 
 def _blocker(body: str) -> str | None:
-    """Return why rules cannot be put before ``body``, the part of a sheet behind its imports."""
+    """Return why no rules may precede ``body``, the part of a sheet after its imports, or ``None``."""
     names = at_keywords(body)
     if "namespace" in names:
-        return "a namespace is declared behind it, which has to precede all rules"
+        return "a namespace is declared after it, and must precede all rules"
     if "import" in names:
-        return "another @import stands behind a rule, where browsers ignore it unless that rule is invalid"
+        return "another @import follows a rule, where browsers ignore it unless that rule is invalid"
     return None
 
 
-def _not_inlinable(text: str, conditions: Conditions, depth: int) -> str | None:
-    """Return why the text of a sheet cannot stand in the place of its ``@import``, or ``None``."""
+def _reason_against(text: str, conditions: Conditions, depth: int) -> str | None:
+    """Return why the text of a sheet cannot replace its ``@import``, or ``None``."""
     if depth >= _MAX_DEPTH:
         return f"it is more than {_MAX_DEPTH} imports deep"
     if not (is_balanced(text) and ends_between_rules(text)):
@@ -199,42 +196,43 @@ def _not_inlinable(text: str, conditions: Conditions, depth: int) -> str | None:
     return None
 
 
-def _settled(items: list[_Item], blocker: str | None) -> list[_Item]:
-    """Keep all imports before the last one that has to be kept, until no more has to be.
+def _retain_imports(items: list[_Item], blocker: str | None) -> list[_Item]:
+    """Mark all imports that have to remain because of others.
 
-    An import that itself keeps imports can be inlined only where these still precede all rules,
-    unconditionally.
+    These are the ones before the last import that remains. An import whose sheet has a remaining import can only be
+    inlined unconditionally, and before all rules.
     """
     if blocker is not None:
-        return [_keep(item, blocker) for item in items]
+        return [_retain(item, blocker) for item in items]
     while True:
         last = max((index for index, item in enumerate(items) if item.reason is not None), default=-1)
-        items = [_keep(item, _ORDER) if index < last else item for index, item in enumerate(items)]
-        nested = _first_unhoistable(items)
+        items = [_retain(item, _ORDER) if index < last else item for index, item in enumerate(items)]
+        nested = _first_nested(items)
         if nested is None:
             return items
-        items[nested] = _keep(items[nested], "it imports a sheet that has to stay an import")
+        items[nested] = _retain(items[nested], "it imports a sheet that has to stay an import")
 
 
-_ORDER = "an @import behind it is kept, and no rule may precede that"
+_ORDER = "an @import after it is kept, and no rule may precede that"
 
 
-def _keep(item: _Item, reason: str) -> _Item:
+def _retain(item: _Item, reason: str) -> _Item:
     return replace(item, reason=reason) if item.is_inlined else item
 
 
-def _first_unhoistable(items: list[_Item]) -> int | None:
-    behind_rules = False
+def _first_nested(items: list[_Item]) -> int | None:
+    """Return the index of the first import whose sheet has an import that would follow a rule or be conditional."""
+    is_after_rules = False
     for index, item in enumerate(items):
         if item.parts is None or item.reason is not None:
             continue
-        if item.parts.keeps_import and (behind_rules or not item.conditions.is_empty):
+        if item.parts.has_import and (is_after_rules or not item.conditions.is_empty):
             return index
-        behind_rules = behind_rules or bool(item.parts.body) or not item.conditions.is_empty
+        is_after_rules = is_after_rules or bool(item.parts.body) or not item.conditions.is_empty
     return None
 
 
-def _joined(items: list[_Item], own: str) -> _Parts:
+def _join(items: list[_Item], own: str) -> _Parts:
     head: list[str] = []
     rules: list[str] = []
     for item in items:
@@ -248,9 +246,9 @@ def _joined(items: list[_Item], own: str) -> _Parts:
         tuple(filter(None, head)),
         tuple(filter(None, [*rules, own])),
         tuple(path for parts in inlined for path in parts.imported),
-        tuple(found for item in items for found in _diagnostics(item)),
+        tuple(diagnostic for item in items for diagnostic in _diagnostics(item)),
         bool(inlined) or any(item.is_cycle for item in items),
-        any(item.reason is not None for item in items) or any(parts.keeps_import for parts in inlined),
+        any(item.reason is not None for item in items) or any(parts.has_import for parts in inlined),
     )
 
 
@@ -259,7 +257,7 @@ def _inline(conditions: Conditions, parts: _Parts, head: list[str], rules: list[
     if conditions.is_empty:
         (rules if rules else head).extend(parts.head)
         rules += parts.body
-    else:  # a sheet without rules still makes its layer known
+    else:  # a sheet without rules still declares its layer
         rules.append(conditions.wrap("\n".join([*parts.head, *parts.body])))
 
 

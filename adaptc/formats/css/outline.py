@@ -1,9 +1,9 @@
-"""What a style sheet says, in a form in which a faithful minification says the same.
+"""The meaning of a style sheet as a list of entries: a correct minification has the same outline.
 
-An outline is the list of its entries in cascade order: one for each selector of each rule and each
-declaration, with the at-rules around it. Merged rules (``a{x:y}b{x:y}`` and ``a,b{x:y}``) have the same
-outline; a lost, reordered or changed declaration, selector, prelude, string, URL or custom property has
-another. Values are compared token by token, after the respellings of ``values``.
+An outline has one entry for each declaration and each selector of its rule, in cascade order, with the at-rules
+around it. Merged rules (``a{x:y}b{x:y}`` and ``a,b{x:y}``) have the same outline; a lost, reordered or changed
+declaration, selector, prelude, string, URL or custom property makes another. Values are in the canonical forms of
+``values``.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ import tinycss2
 from adaptc.formats.css.sheet_text import split_rules
 from adaptc.formats.css.values import canonical_declaration, canonical_tokens
 
-# Context (the at-rules and selectors around), property or "@", value, whether it is important.
+# Context (the at-rules and selectors around it), property or "@", value, whether it is important
 Entry = tuple[Any, ...]
 
-# At-rules that hold rules which join the cascade; an empty one says nothing, except for a layer's place
-# in the order.
+# At-rules whose rules join the cascade; an empty one has no effect, except for the order of layers.
 _GROUPS = frozenset({"media", "supports", "container", "layer", "scope", "starting-style", "document", "-moz-document"})
 _KEYFRAMES = frozenset({"keyframes", "-webkit-keyframes", "-moz-keyframes", "-o-keyframes", "-ms-keyframes"})
 _LEGACY_PSEUDO = frozenset({"before", "after", "first-line", "first-letter"})
-# Pseudo-classes and -elements every browser knows. A rule with another one in its list may be dropped
-# whole, so no selector may join it.
+# Pseudo-classes and pseudo-elements that every browser knows. An unknown one makes a browser drop the whole
+# rule, so rules with one must not be merged with others.
 _KNOWN_PSEUDO = _LEGACY_PSEUDO | frozenset({
     "hover", "focus", "active", "visited", "link", "target", "root", "empty", "checked", "disabled",
     "enabled", "first-child", "last-child", "only-child", "first-of-type", "last-of-type",
@@ -39,13 +38,13 @@ _KNOWN_PSEUDO = _LEGACY_PSEUDO | frozenset({
 
 
 class Outlines:
-    """Outlines of sheets and of parts of them: a rule that stands in several is read once.
+    """Outlines of sheets and of their parts; a rule that occurs in several of them is parsed once.
 
-    A sheet whose proof fails is proven rule by rule; to parse all of them again was a third of its time.
+    A sheet whose minification differs is compared rule by rule; parsing all rules again took a third of the time.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, list[Entry]] = {}
+        self._cache: dict[str, list[Entry]] = {}
 
     def of(self, text: str) -> list[Entry]:
         """Return the outline of a style sheet."""
@@ -53,26 +52,20 @@ class Outlines:
         return [entry for rule in split_rules(text) for entry in self._entries(rule, walk)]
 
     def _entries(self, rule: str, walk: _Walk) -> list[Entry]:
-        if (known := self._known.get(rule)) is not None:
-            return known
+        if (cached := self._cache.get(rule)) is not None:
+            return cached
         counted = walk.counted
         entries = walk.sheet(rule)
-        if walk.counted == counted:  # else what a rule says depends on those before it
-            self._known[rule] = entries
+        if walk.counted == counted:  # otherwise its entries depend on the rules before it
+            self._cache[rule] = entries
         return entries
 
 
-def declarations_outline(text: str) -> list[Entry]:
-    """Return the outline of a style attribute."""
-    return list(_Walk().contents(tinycss2.parse_blocks_contents(text, True, True), ()))
-
-
 class _Walk:
-    """The walk over a parsed sheet. What tinycss2 calls an error is ignored by browsers, and so it is
-    here."""
+    """A walk over a parsed sheet. Like browsers, it ignores what tinycss2 reports as an error."""
 
     def __init__(self) -> None:
-        self.seen: Counter[Entry] = Counter()
+        self.occurrences: Counter[Entry] = Counter()
         self.counted = 0
 
     def sheet(self, text: str) -> list[Entry]:
@@ -107,14 +100,14 @@ class _Walk:
         is_group = name in _GROUPS and (name != "layer" or any(t.type == "ident" for t in node.prelude))
         if node.content is None or not is_group:
             self.counted += 1
-            self.seen[inside] += 1  # the second @font-face is another one; so is the second anonymous layer
-            inside = (*inside, self.seen[inside])
+            self.occurrences[inside] += 1  # a second @font-face or anonymous layer is a different one
+            inside = (*inside, self.occurrences[inside])
         if node.content is None or not is_group or name == "layer":
             yield (inside, "@", "", False)
         if node.content is not None:
-            yield from self.contents(self._parsed(node, name, context), inside)
+            yield from self.contents(self._parse_block(node, name, context), inside)
 
-    def _parsed(self, node: Any, name: str, context: Entry) -> list[Any]:
+    def _parse_block(self, node: Any, name: str, context: Entry) -> list[Any]:
         """Return the nodes of an at-rule's block: rules, or declarations and rules."""
         is_nested = any(isinstance(part, Selector) for part in context)
         if name in _KEYFRAMES or (name in _GROUPS and not is_nested):
@@ -152,37 +145,36 @@ def selectors(prelude: list[Any]) -> list[Selector]:
 
 
 def _canonical_selector(tokens: list[Any]) -> Iterator[Entry]:
-    """Yield canonical tokens: one space stands for each descendant combinator, none around the other
-    combinators."""
-    written = [token for token in tokens if token.type != "comment"]
-    while written and written[0].type == "whitespace":
-        written.pop(0)
-    while written and written[-1].type == "whitespace":
-        written.pop()
-    for index, token in enumerate(written):
+    """Yield canonical tokens, with one space for each descendant combinator and none around others."""
+    tokens = [token for token in tokens if token.type != "comment"]
+    while tokens and tokens[0].type == "whitespace":
+        tokens.pop(0)
+    while tokens and tokens[-1].type == "whitespace":
+        tokens.pop()
+    for index, token in enumerate(tokens):
         if token.type == "whitespace":
-            if not {">", "+", "~"} & {str(getattr(written[index + step], "value", "")) for step in (-1, 1)}:
+            if not {">", "+", "~"} & {str(getattr(tokens[index + step], "value", "")) for step in (-1, 1)}:
                 yield (" ",)
         else:
-            yield from _selector_token(token, written, index)
+            yield from _selector_token(token, tokens, index)
 
 
-def _selector_token(token: Any, written: list[Any], index: int) -> Iterator[Entry]:
+def _selector_token(token: Any, tokens: list[Any], index: int) -> Iterator[Entry]:
     if token.type == "[] block":
         yield ("[]", tuple(_unquoted(part) for part in canonical_tokens(token.content)))
     elif token.type == "function":
         yield ("function", token.lower_name, tuple(selectors(token.arguments)))
-    elif (token == ":" and _is_legacy_double(written, index)) or (token == "*" and _is_implied(written, index)):
+    elif (token == ":" and _is_legacy_double(tokens, index)) or (token == "*" and _is_implied(tokens, index)):
         return
     elif token.type == "ident":
-        yield _KEYFRAME.get(token.lower_value if len(written) == 1 else "", ("ident", token.value))
+        yield _KEYFRAME.get(token.lower_value if len(tokens) == 1 else "", ("ident", token.value))
     elif token.type == "percentage":
         yield ("percentage", float(token.value))
     else:
         yield (token.type, token.serialize())
 
 
-# Two spellings of a keyframe; as type selectors they are as good a name as any other.
+# Two spellings of a keyframe selector. Type selectors of these names get the same form, which is harmless.
 _KEYFRAME: dict[str, Entry] = {"from": ("percentage", 0.0), "to": ("percentage", 100.0)}
 
 
@@ -190,17 +182,16 @@ def _unquoted(part: Entry) -> Entry:
     return ("ident", part[1]) if part[0] == "string" else part
 
 
-def _is_implied(written: list[Any], index: int) -> bool:
-    """Whether the ``*`` at ``index`` is one of ``*:hover``, ``*.class``, ``*[attribute]``, which mean the
-    same without."""
-    following = written[index + 1] if index + 1 < len(written) else None
+def _is_implied(tokens: list[Any], index: int) -> bool:
+    """Whether the ``*`` at ``index`` is redundant, as in ``*:hover``, ``*.class`` and ``*[attribute]``."""
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
     is_compound = following is not None and (following in (":", ".") or following.type in ("hash", "[] block"))
-    return is_compound and (index == 0 or written[index - 1] != "|")
+    return is_compound and (index == 0 or tokens[index - 1] != "|")
 
 
-def _is_legacy_double(written: list[Any], index: int) -> bool:
-    """Whether the first colon of ``::before`` stands at ``index``: ``:before`` means the same."""
-    following = written[index + 1 : index + 3]
+def _is_legacy_double(tokens: list[Any], index: int) -> bool:
+    """Whether the first colon of ``::before`` is at ``index``: ``:before`` is equivalent."""
+    following = tokens[index + 1 : index + 3]
     return (
         len(following) == 2
         and following[0] == ":"

@@ -1,9 +1,8 @@
-"""Selectors made fit for the question "can this ever match the page?" (Selectors 4).
+"""Static selectors: what to match with a page to learn whether a rule can ever apply to it (Selectors 4).
 
-What a page can be asked is its static structure. Pseudo-elements and pseudo-classes of states (``:hover``,
-``:checked``, ``:target``, whatever is not known here) are dropped, so that the selector that is asked matches at
-least what the one that is written can match. Inside ``:not()`` that would be the wrong way round: there the whole
-``:not()`` is dropped.
+Pseudo-elements and pseudo-classes of states (``:hover``, ``:checked``, ``:target``, everything unknown) are dropped, so
+that the static selector matches at least what the original can match. In ``:not()`` this would match less, so there the
+whole ``:not()`` is dropped.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from adaptc.formats.css.scanner import NAME, SPACE, unescape
 
 __all__ = ["name_selector", "required_names", "static_selectors"]
 
-# Pseudo-classes that a page answers by its structure alone.
+# Pseudo-classes that depend on the structure of the page only
 _STRUCTURAL = frozenset({
     "root", "empty", "first-child", "last-child", "only-child", "first-of-type", "last-of-type", "only-of-type",
 })  # fmt: skip
 _COUNTING = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type"})
 _LISTS = frozenset({"is", "where", "has"})
-# Set by the visitor: details and dialogs open, and options of a form are chosen.
+# Attributes that change by user action: details and dialogs open
 _STATES = frozenset({"open"})
 
 _TOKEN = re.compile(
@@ -42,49 +41,49 @@ _TOKEN = re.compile(
 
 
 class Part(NamedTuple):
-    """A simple selector or a combinator; ``inner`` are the alternatives of ``:is()`` and its kin."""
+    """A simple selector or a combinator; ``inner`` are the alternatives of ``:is()`` and similar functions."""
 
     kind: str
     name: str
-    written: str
+    source: str
     inner: tuple[tuple[Part, ...], ...] = ()
 
 
 Complex = tuple[Part, ...]
 
 
-class Unreadable(Exception):
-    """What is written is no selector that is known here."""
+class UnknownSelectorError(Exception):
+    """The text is no selector, or has unknown syntax."""
 
 
 @lru_cache(maxsize=1 << 14)
 def static_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return what to ask the page for each selector of a rule; ``()`` when that is not known: keep the rule.
+    """Return the static form of each selector of a rule, or ``()`` if one is unknown.
 
-    ``parents`` are those of the rule around a nested one (CSS Nesting 1), which ``&`` stands for.
+    ``parents`` are the static selectors of the rule around a nested one (CSS Nesting 1), to which ``&`` refers.
     """
     try:
-        read = _read(prelude)
-    except Unreadable:
+        selectors = _parse(prelude)
+    except UnknownSelectorError:
         return ()
-    return tuple(dict.fromkeys(_asked(each, parents) for each in read))
+    return tuple(dict.fromkeys(_static_selector(selector, parents) for selector in selectors))
 
 
 @lru_cache(maxsize=1 << 16)
 def required_names(selector: str) -> frozenset[str]:
-    """Return what a page must have for one selector of ``static_selectors`` to match.
+    """Return the names that a page must have for one selector of ``static_selectors`` to match.
 
-    ``.class``, ``#id``, ``[attribute`` and ``type`` in lower case, without escapes; names inside of ``:is()``
-    and its kin are alternatives and do not count.
+    They are ``.class``, ``#id``, ``[attribute`` and ``type`` (in lower case), without escapes. Names in ``:is()`` and
+    similar functions are alternatives, and not required.
     """
     try:
-        return frozenset(_names(_read(selector)[0]))
-    except Unreadable:
+        return frozenset(_names(_parse(selector)[0]))
+    except UnknownSelectorError:
         return frozenset()
 
 
 def name_selector(name: str) -> str:
-    """Write one of ``required_names`` as a selector (CSSOM, "serialize an identifier")."""
+    """Return one of ``required_names`` as a selector (CSSOM, "serialize an identifier")."""
     mark = name[0] if name[0] in ".#[" else ""
     body = name[len(mark) :]
     escaped = "".join(
@@ -94,35 +93,35 @@ def name_selector(name: str) -> str:
     return f"{mark}{escaped}]" if mark == "[" else mark + escaped
 
 
-def _read(prelude: str) -> list[Complex]:
-    reader = _Reader(prelude)
-    found = reader.alternatives(0)
-    if reader.position != len(prelude) or not all(found):
-        raise Unreadable
-    return found
+def _parse(prelude: str) -> list[Complex]:
+    parser = _Parser(prelude)
+    selectors = parser.alternatives(0)
+    if parser.position != len(prelude) or not all(selectors):
+        raise UnknownSelectorError
+    return selectors
 
 
-class _Reader:
+class _Parser:
     def __init__(self, text: str) -> None:
         self.text, self.position = text, 0
 
     def alternatives(self, depth: int) -> list[Complex]:
-        """Read up to the end, or to the ``)`` that closes a function at ``depth``."""
-        found: list[list[Part]] = [[]]
+        """Parse up to the end, or to the ``)`` that closes a function at ``depth``."""
+        selectors: list[list[Part]] = [[]]
         while self.position < len(self.text):
             match = _TOKEN.match(self.text, self.position)
             if match is None:
-                raise Unreadable
+                raise UnknownSelectorError
             self.position = match.end()
             if match.lastgroup == "end":
                 if not depth:
-                    raise Unreadable
+                    raise UnknownSelectorError
                 break
             if match.lastgroup == "comma":
-                found.append([])
+                selectors.append([])
             elif match.lastgroup != "comment":
-                found[-1].append(self._part(match, depth))
-        return [_trimmed(each) for each in found]
+                selectors[-1].append(self._part(match, depth))
+        return [_trim(parts) for parts in selectors]
 
     def _part(self, match: re.Match[str], depth: int) -> Part:
         kind = match.lastgroup or ""
@@ -136,14 +135,12 @@ class _Reader:
             return Part("pseudo", name, match["pseudo"])
         if name[1:] in _LISTS or name == ":not":
             return Part("list", name, match["pseudo"], tuple(self.alternatives(depth + 1)))
-        end = _closing(self.text, self.position)
-        written = self.text[match.start() : end]
-        self.position = end
-        return Part("function", name, written)
+        self.position = _closing(self.text, self.position)
+        return Part("function", name, self.text[match.start() : self.position])
 
 
 def _closing(text: str, position: int) -> int:
-    """Return the position behind the ``)`` of a function; strings with parentheses are too rare to read."""
+    """Return the position after the ``)`` of a function; strings and escapes are too rare to parse."""
     depth = 1
     for index in range(position, len(text)):
         depth += {"(": 1, ")": -1}.get(text[index], 0)
@@ -151,76 +148,76 @@ def _closing(text: str, position: int) -> int:
             break
         if not depth:
             return index + 1
-    raise Unreadable
+    raise UnknownSelectorError
 
 
-def _trimmed(parts: list[Part]) -> Complex:
+def _trim(parts: list[Part]) -> Complex:
     while parts and parts[0].kind == "space":
         parts.pop(0)
     while parts and parts[-1].kind == "space":
         parts.pop()
     if parts and parts[-1].kind == "combinator":
-        raise Unreadable
+        raise UnknownSelectorError
     return tuple(parts)
 
 
-def _asked(parts: Complex, parents: tuple[str, ...]) -> str:
+def _static_selector(parts: Complex, parents: tuple[str, ...]) -> str:
     if not parents:
-        return "".join(_written(parts))
-    around = parents[0] if len(parents) == 1 and parents[0].isidentifier() else f":is({','.join(parents)})"
-    written = "".join(_written(parts, around))
+        return "".join(_static_parts(parts))
+    parent = parents[0] if len(parents) == 1 and parents[0].isidentifier() else f":is({','.join(parents)})"
+    selector = "".join(_static_parts(parts, parent))
     if _has_nesting(parts):
-        return written
-    return around + ("" if parts[0].kind == "combinator" else " ") + written
+        return selector
+    return parent + ("" if parts[0].kind == "combinator" else " ") + selector
 
 
 def _has_nesting(parts: Complex) -> bool:
     return any(part.kind == "nesting" or any(map(_has_nesting, part.inner)) for part in parts)
 
 
-def _written(parts: Sequence[Part], around: str = "*") -> Iterator[str]:
-    """Write the static parts; a compound that has none is ``*``."""
+def _static_parts(parts: Sequence[Part], parent: str = "*") -> Iterator[str]:
+    """Yield the static parts as text; a compound without any is ``*``."""
     is_empty = True
     for index, part in enumerate(parts):
         if part.kind in ("combinator", "space"):
             yield "*" if is_empty and index else ""
-            yield part.written
+            yield part.source
             is_empty = True
             continue
-        written = _static(part, around)
-        # A type stands first in its compound: what takes the place of "&" need not.
-        yield f":is({written})" if not is_empty and part.kind == "nesting" else written
-        is_empty = is_empty and not written
+        text = _static_part(part, parent)
+        # A type selector must be first in its compound, but "&" need not be.
+        yield f":is({text})" if not is_empty and part.kind == "nesting" else text
+        is_empty = is_empty and not text
     if is_empty:
         yield "*"
 
 
-def _static(part: Part, around: str) -> str:
+def _static_part(part: Part, parent: str) -> str:
     if part.kind == "nesting":
-        return around if around != "*" else ""
+        return parent if parent != "*" else ""
     if part.kind == "list":
-        return _static_list(part, around)
-    return part.written if _is_static(part) else ""
+        return _static_list(part, parent)
+    return part.source if _is_static(part) else ""
 
 
-def _static_list(part: Part, around: str) -> str:
-    if part.name == ":not" and not all(_is_static(inner) for each in part.inner for inner in each):
+def _static_list(part: Part, parent: str) -> str:
+    if part.name == ":not" and not all(_is_static(inner) for parts in part.inner for inner in parts):
         return ""
-    inner = ["".join(_written(each, around)) for each in part.inner]
-    return f"{part.written}({','.join(inner)})" if inner and all(part.inner) else ""
+    inner = ["".join(_static_parts(parts, parent)) for parts in part.inner]
+    return f"{part.source}({','.join(inner)})" if inner and all(part.inner) else ""
 
 
 def _is_static(part: Part) -> bool:
-    """Whether the answer for a part cannot change, and the engine is trusted with it."""
+    """Whether a part depends on the structure of the page only, and turbohtml matches it correctly."""
     if part.kind == "attribute":
-        # In the engine at hand an attribute of SVG with capitals (viewBox) matches nothing.
+        # In turbohtml an SVG attribute with capitals (viewBox) matches nothing.
         return part.name == part.name.lower() and part.name not in _STATES
     if part.kind == "pseudo":
         return part.name[1:] in _STRUCTURAL
     if part.kind == "function":
-        return part.name[1:] in _COUNTING and " of " not in part.written
+        return part.name[1:] in _COUNTING and " of " not in part.source
     if part.kind == "list":
-        return all(_is_static(inner) for each in part.inner for inner in each)
+        return all(_is_static(inner) for parts in part.inner for inner in parts)
     return part.kind != "nesting"
 
 

@@ -8,6 +8,38 @@ from dataclasses import dataclass
 
 from adaptc.formats.css.scanner import CLOSERS, DENSE, SPARSE, Kind, Token, skip_between_rules, tokens
 
+_NEWLINES = re.compile(r"\r\n|[\r\f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A decoded style sheet. ``encoding`` is the WHATWG name of the encoding of its bytes."""
+
+    text: str
+    encoding: str
+
+
+def decode_sheet(content: bytes, environment: str) -> Sheet:
+    """Decode a style sheet by byte order mark, ``@charset``, ``environment`` (the encoding of the page), or UTF-8.
+
+    See CSS Syntax 3, sections 3.2 and 3.3. Invalid bytes become U+FFFD, as in browsers; an unknown ``environment``
+    is ignored. Newlines are LF and NUL is U+FFFD.
+    """
+    from tinycss2.bytes import decode_stylesheet_bytes
+
+    try:
+        text, encoding = decode_stylesheet_bytes(content, environment_encoding=environment or None)
+    except LookupError:
+        text, encoding = decode_stylesheet_bytes(content)
+    return Sheet(preprocess(text), encoding.name)
+
+
+def preprocess(text: str) -> str:
+    """Filter code points (CSS Syntax 3, section 3.3): CRLF, CR and FF become LF, NUL becomes U+FFFD."""
+    if "\r" in text or "\f" in text:
+        text = _NEWLINES.sub("\n", text)
+    return text.replace("\0", "\ufffd")
+
 
 def is_balanced(text: str) -> bool:
     """Whether nothing is open at the end of the text (comment, string, escape, block), and all closing marks match.
@@ -69,39 +101,6 @@ def ends_between_rules(text: str) -> bool:
 def at_keywords(text: str) -> set[str]:
     """Return the names of all at-keywords of a sheet, in lower case without ``@``."""
     return {token.value for token in tokens(text, 0, SPARSE) if token.kind is Kind.AT_KEYWORD}
-
-
-_NEWLINES = re.compile(r"\r\n|[\r\f]")
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A decoded style sheet. ``encoding`` is the WHATWG name of the encoding of its bytes."""
-
-    text: str
-    encoding: str
-
-
-def decode_sheet(content: bytes, environment: str) -> Sheet:
-    """Decode a style sheet by byte order mark, ``@charset``, ``environment`` (the encoding of the page), or UTF-8.
-
-    See CSS Syntax 3, sections 3.2 and 3.3. Invalid bytes become U+FFFD, as in browsers; an unknown ``environment``
-    is ignored. Newlines are LF and NUL is U+FFFD.
-    """
-    from tinycss2.bytes import decode_stylesheet_bytes
-
-    try:
-        text, encoding = decode_stylesheet_bytes(content, environment_encoding=environment or None)
-    except LookupError:
-        text, encoding = decode_stylesheet_bytes(content)
-    return Sheet(preprocess(text), encoding.name)
-
-
-def preprocess(text: str) -> str:
-    """Filter code points (CSS Syntax 3, section 3.3): CRLF, CR and FF become LF, NUL becomes U+FFFD."""
-    if "\r" in text or "\f" in text:
-        text = _NEWLINES.sub("\n", text)
-    return text.replace("\0", "\ufffd")
 
 
 _END_TAG = re.compile(r"</(?=style)", re.IGNORECASE | re.ASCII)

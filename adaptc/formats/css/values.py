@@ -1,8 +1,8 @@
-"""Canonical forms of CSS values: two spellings that mean the same have the same form.
+"""CSS values: canonical forms in which equivalent spellings are equal, and colours with their contrast.
 
-Only respellings that hold for every browser are known here (numbers, zero lengths, colours, quotes of
-URLs, strings and family names, four-sided shorthands, a few keywords). What is not known stays as it is
-written, so an unknown respelling makes two values differ: the check errs on the side of refusing.
+Canonical forms only know equivalences that hold in every browser (numbers, zero lengths, colours, quotes of
+URLs, strings and family names, four-sided shorthands, a few keywords). Everything else keeps its spelling, so
+an unknown equivalence makes two values differ: a comparison errs on the side of "different".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MATH = frozenset({
     "sign", "hypot", "pow", "sqrt", "log", "exp",
 })  # fmt: skip
 _COLOUR_FUNCTIONS = frozenset({"rgb", "rgba", "hsl", "hsla"})
-# A family name that is not quoted must not be taken for one of these.
+# An unquoted family name must not be one of these keywords.
 _FAMILY_KEYWORDS = frozenset({
     "serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "ui-serif",
     "ui-sans-serif", "ui-monospace", "ui-rounded", "math", "emoji", "fangsong", "inherit",
@@ -50,11 +50,12 @@ _FOUR_SIDED = {
     "border-style": "border-%s-style",
     "border-color": "border-%s-color",
 }
+# Properties of a single side, which do not override each other
 INDEPENDENT = frozenset(form % side for form in _FOUR_SIDED.values() for side in _SIDES)
 
 
 def canonical_declaration(node: Any) -> Iterator[Entry]:
-    """Yield the entries of a declaration: name, value and ``!important``; a four-sided shorthand has four."""
+    """Yield the entries (name, value, is important) of a declaration; a four-sided shorthand has four."""
     if node.name.startswith("--"):
         yield (node.name, exact_tokens(node.value), node.important)
         return
@@ -77,27 +78,27 @@ def _is_plain(token: Any) -> bool:
 
 
 def canonical_tokens(tokens: list[Any], name: str = "") -> Entry:
-    """Return the canonical form of component values of the property ``name`` (empty: of a prelude)."""
+    """Return the canonical form of component values of the property ``name``, or of a prelude if it is empty."""
     if "font-family" in name or name == "font":
-        read = [_token(token, name) for token in tokens if token.type not in _BLANK]
-        return tuple(_joined_families(_without_normal(read) if name == "font" else read))
+        forms = [_token(token, name) for token in tokens if token.type not in _BLANK]
+        return tuple(_join_families(_drop_initial_words(forms) if name == "font" else forms))
     return tuple(_token(token, name) for token in tokens if token.type not in _BLANK)
 
 
 def exact_tokens(tokens: list[Any]) -> str:
-    """Return the text of a custom property, of which white space and comments at the ends do not count."""
-    kept = list(tokens)
+    """Return the text of a custom property, without white space and comments at the ends."""
+    stripped = list(tokens)
     for end in (0, -1):
-        while kept and kept[end].type in _BLANK:
-            kept.pop(end)
-    return "".join(token.serialize() for token in kept)
+        while stripped and stripped[end].type in _BLANK:
+            stripped.pop(end)
+    return "".join(token.serialize() for token in stripped)
 
 
 def _token(token: Any, name: str) -> Entry:
-    return _READ.get(token.type, _other)(token, name)
+    return _CANONICAL_FORMS.get(token.type, _verbatim)(token, name)
 
 
-def _other(token: Any, _name: str) -> Entry:
+def _verbatim(token: Any, _name: str) -> Entry:
     return (token.type, token.serialize())
 
 
@@ -136,8 +137,7 @@ def _colour(colour: Any) -> Entry:
 
 
 def _parsed_colour(token: Any) -> Any:
-    """Parse ``rgb()`` and ``rgba()`` as the aliases that they are (CSS Color 4, section 5.1); so
-    ``hsl()``."""
+    """Parse ``rgb()`` and ``rgba()``, or ``hsl()`` and ``hsla()``, as aliases (CSS Color 4, section 5.1)."""
     name = token.lower_name.rstrip("a") + ("a" if sum(part == "," for part in token.arguments) == 3 else "")
     return parse_color(FunctionBlock(token.source_line, token.source_column, name, token.arguments))
 
@@ -166,7 +166,7 @@ def _url(token: Any, _name: str) -> Entry:
     return ("url", token.value)
 
 
-_READ: dict[str, Callable[[Any, str], Entry]] = {
+_CANONICAL_FORMS: dict[str, Callable[[Any, str], Entry]] = {
     "number": _number,
     "percentage": _percentage,
     "dimension": _dimension,
@@ -181,20 +181,20 @@ _READ: dict[str, Callable[[Any, str], Entry]] = {
 }
 
 
-def _without_normal(tokens: list[Entry]) -> list[Entry]:
-    """Return a ``font`` shorthand without what is its initial value anyway, before the size."""
+def _drop_initial_words(tokens: list[Entry]) -> list[Entry]:
+    """Return a ``font`` shorthand without ``normal`` before the size, the initial value of what may be there."""
     words = list(takewhile(lambda token: token[0] == "ident", tokens))
     if len(words) == len(tokens):  # one keyword: inherit, or a system font
         return tokens
-    read = [_FONT_WEIGHTS.get(word[1].lower(), word) for word in words if word[1].lower() != "normal"]
-    return read + tokens[len(words) :]
+    forms = [_FONT_WEIGHTS.get(word[1].lower(), word) for word in words if word[1].lower() != "normal"]
+    return forms + tokens[len(words) :]
 
 
 _FONT_WEIGHTS: dict[str, Entry] = {"bold": ("number", 700.0)}
 
 
-def _joined_families(tokens: list[Entry]) -> Iterator[Entry]:
-    """Join the words of a family name; a quoted name that could stand unquoted is the same, in any case."""
+def _join_families(tokens: list[Entry]) -> Iterator[Entry]:
+    """Join the words of a family name in lower case; quotes do not matter where a name is valid without them."""
     words: list[str] = []
     for token in tokens:
         if token[0] == "ident":
@@ -212,8 +212,8 @@ def _unquoted_family(token: Entry) -> Entry:
     if token[0] != "string":
         return token
     folded = token[1].lower()
-    is_free = _FAMILY.fullmatch(folded) and not _FAMILY_KEYWORDS.intersection(folded.split(" "))
-    return ("family", folded) if is_free else token
+    is_valid = _FAMILY.fullmatch(folded) and not _FAMILY_KEYWORDS.intersection(folded.split(" "))
+    return ("family", folded) if is_valid else token
 
 
 def _words(*words: str | int) -> Entry:
@@ -232,37 +232,37 @@ _KEYWORDS: dict[tuple[str, Entry], Entry] = {
 
 Colour = tuple[int, int, int]  # sRGB, 0 to 255
 
-# Functions and words that hold a colour, or may
-_UNSURE = frozenset({"var", "env", "hwb", "lab", "lch", "oklab", "oklch", "color", "color-mix", "light-dark"})
+# Functions that may be a colour
+_POSSIBLE_COLOURS = frozenset({"var", "env", "hwb", "lab", "lch", "oklab", "oklch", "color", "color-mix", "light-dark"})
 
 
 def has_colour(value: list[Any]) -> bool:
-    """Whether a value of ``background`` names a colour outside of images, or may."""
+    """Whether a value of ``background`` has, or may have, a colour outside of its images."""
     return any(
-        parse_color(token) is not None or (token.type == "function" and token.lower_name in _UNSURE)
+        parse_color(token) is not None or (token.type == "function" and token.lower_name in _POSSIBLE_COLOURS)
         for token in value
         if token.type in ("ident", "hash", "function")
     )
 
 
 def opaque_colour(value: list[Any]) -> Colour | None:
-    """Return the opaque colour that a value is, ``None`` for anything else."""
-    parts = [token for token in value if token.type not in ("whitespace", "comment")]
-    found = parse_color(parts[0]) if len(parts) == 1 else None
-    if found is None or isinstance(found, str) or found.alpha < 1:
+    """Return the colour of a value that is one opaque colour, otherwise ``None``."""
+    parts = [token for token in value if token.type not in _BLANK]
+    colour = parse_color(parts[0]) if len(parts) == 1 else None
+    if colour is None or isinstance(colour, str) or colour.alpha < 1:
         return None
-    return round(found.red * 255), round(found.green * 255), round(found.blue * 255)
+    return round(colour.red * 255), round(colour.green * 255), round(colour.blue * 255)
 
 
 def as_hex(colour: Colour) -> str:
     """Return a colour in its shortest hexadecimal form."""
-    written = "".join(f"{channel:02x}" for channel in colour)
-    return f"#{written[::2]}" if written[::2] == written[1::2] else f"#{written}"
+    digits = "".join(f"{channel:02x}" for channel in colour)
+    return f"#{digits[::2]}" if digits[::2] == digits[1::2] else f"#{digits}"
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast(first: Colour, second: Colour) -> float:
     """Return the contrast ratio, 1 to 21 (WCAG 2.2, "contrast ratio")."""
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    lighter, darker = sorted((luminance(first), luminance(second)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 

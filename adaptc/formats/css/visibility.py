@@ -10,38 +10,38 @@ from functools import lru_cache
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.selectors import static_selectors
 
-# Ranges of CSS pixels, both ends included. A tuple without ranges never holds.
+# Ranges of viewport widths in CSS pixels, both ends included. An empty tuple never matches.
 Widths = tuple[tuple[float, float], ...]
-EVERY: Widths = ((0.0, float("inf")),)
+ALL_WIDTHS: Widths = ((0.0, float("inf")),)
 
 _QUERY = re.compile(r"^(?:only\s+)?(?:(?:screen|all)(?:\s+and\s+|$))?((?:\([^()]*\)(?:\s+and\s+|$))*)$", re.IGNORECASE)
 _FEATURE = re.compile(r"\(\s*([^()]*?)\s*\)")
 _LIMIT = re.compile(r"(min|max)-width\s*:\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
 _RANGE = re.compile(r"width\s*(<=|>=|<|>)\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
 _PIXELS = {"px": 1.0, "em": 16.0, "rem": 16.0}
-# What holds for a visitor with a mouse who asked for nothing
-_USUAL = re.compile(
+# What is true for a user with a mouse and default settings
+_DEFAULT_FEATURE = re.compile(
     r"(?:prefers-[a-z-]+\s*:\s*no-preference|(?:any-)?hover(?:\s*:\s*hover)?|min-(?:device-)?height.*)$"
 )
 
 
 def widths_of(prelude: str) -> Widths:
-    """Return the widths for which a media query list holds; a query that is not understood never does."""
-    return tuple(found for query in prelude.split(",") if (found := _query(query.strip())) is not None)
+    """Return the widths at which a media query list (Media Queries 4) matches a screen; unknown queries never do."""
+    return tuple(limits for query in prelude.split(",") if (limits := _query(query.strip())) is not None)
 
 
-def both(one: Widths, other: Widths) -> Widths:
+def intersect(first: Widths, second: Widths) -> Widths:
     """Return the widths that are in both."""
-    pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
+    pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
     return tuple((low, high) for low, high in pairs if low <= high)
 
 
 def _query(query: str) -> tuple[float, float] | None:
-    found = _QUERY.match(query)
-    if found is None:
+    match = _QUERY.match(query)
+    if match is None:
         return None
-    low, high = EVERY[0]
-    for feature in _FEATURE.findall(found[1]):
+    low, high = ALL_WIDTHS[0]
+    for feature in _FEATURE.findall(match[1]):
         limits = _limits(feature)
         if limits is None:
             return None
@@ -51,19 +51,21 @@ def _query(query: str) -> tuple[float, float] | None:
 
 def _limits(feature: str) -> tuple[float, float] | None:
     if limit := _LIMIT.match(feature):
-        at = float(limit[2]) * _PIXELS[limit[3].lower()]
-        return (at, EVERY[0][1]) if limit[1].lower() == "min" else (0.0, at)
+        width = float(limit[2]) * _PIXELS[limit[3].lower()]
+        return (width, ALL_WIDTHS[0][1]) if limit[1].lower() == "min" else (0.0, width)
     if limit := _RANGE.match(feature):
-        at = float(limit[2]) * _PIXELS[limit[3].lower()]
-        return (at, EVERY[0][1]) if ">" in limit[1] else (0.0, at)
-    return EVERY[0] if _USUAL.match(feature) else None
+        width = float(limit[2]) * _PIXELS[limit[3].lower()]
+        return (width, ALL_WIDTHS[0][1]) if ">" in limit[1] else (0.0, width)
+    return ALL_WIDTHS[0] if _DEFAULT_FEATURE.match(feature) else None
 
 
-PROPERTIES = frozenset({"display", "visibility", "opacity", "max-height", "height", "position", "transform", "left"})
+VISIBILITY_PROPERTIES = frozenset(
+    {"display", "visibility", "opacity", "max-height", "height", "position", "transform", "left"}
+)
 
 _STRINGS = re.compile(r"\[[^\]]*\]|\"[^\"]*\"|'[^']*'")
-_WHERE = re.compile(r":where\([^()]*\)")
-_FUNCTION = re.compile(r":(?:is|not|has|matches|-webkit-any)\(|:nth-[a-z-]+\([^()]*\)")
+_WHERE_FUNCTION = re.compile(r":where\([^()]*\)")
+_FUNCTIONAL = re.compile(r":(?:is|not|has|matches|-webkit-any)\(|:nth-[a-z-]+\([^()]*\)")
 _IDS, _CLASSES, _TYPES = re.compile(r"#[\w\\-]+"), re.compile(r"\.[\w\\-]+|\[\]|:[\w-]+"), re.compile(r"[a-zA-Z][\w-]*")
 _PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
 _STATE = re.compile(
@@ -71,14 +73,15 @@ _STATE = re.compile(
     r"placeholder-shown|valid|invalid|indeterminate|fullscreen)\b|\[open\]",
     re.IGNORECASE,
 )
-_INLINE = 1 << 30  # a style attribute beats every selector
+_INLINE_SPECIFICITY = 1 << 30  # a style attribute beats every selector
 
 
 @dataclass(frozen=True, slots=True)
 class VisibilityRule:
-    """What one selector says: its values by property, with ``!important``, at some widths.
+    """The declarations of ``VISIBILITY_PROPERTIES`` for one selector, at some widths of the viewport.
 
-    ``selector`` can be asked of a page; ``is_state`` tells that it only holds in a state like ``:hover``.
+    ``values`` are (property, value, is important). ``selector`` is static (see ``static_selectors``); ``is_state``
+    is true for one that only matches in a state such as ``:hover``.
     """
 
     selector: str
@@ -90,41 +93,43 @@ class VisibilityRule:
 
 @lru_cache(maxsize=128)
 def visibility_rules(text: str) -> tuple[VisibilityRule, ...]:
-    """Return what a sheet says of ``PROPERTIES``, in order; nested rules and layers are not told apart."""
-    return tuple(_said(text, sheet_items(text), EVERY))
+    """Return the visibility rules of a sheet in order; nested rules and the order of layers are ignored."""
+    return tuple(_rules(text, sheet_items(text), ALL_WIDTHS))
 
 
 def inline_visibility_rule(style: str) -> VisibilityRule:
-    """Return what a style attribute says."""
-    return VisibilityRule("", False, _INLINE, EVERY, _values(style, declaration_items(style)))
+    """Return the visibility rule of a style attribute."""
+    return VisibilityRule("", False, _INLINE_SPECIFICITY, ALL_WIDTHS, _values(style, declaration_items(style)))
 
 
-def _said(text: str, items: Sequence[Item], widths: Widths) -> Iterator[VisibilityRule]:
+def _rules(text: str, items: Sequence[Item], widths: Widths) -> Iterator[VisibilityRule]:
     for item in items:
         if item.is_rule:
             values = _values(text, item.items)
             if values:
-                yield from _selected(text[item.start : item.prelude], widths, values)
+                yield from _rules_of_selectors(text[item.start : item.prelude], widths, values)
         elif item.name == "@media":
-            inner = both(widths, widths_of(text[item.start + len(item.name) : item.prelude]))
-            yield from _said(text, item.items, inner) if inner else ()
+            inner = intersect(widths, widths_of(text[item.start + len(item.name) : item.prelude]))
+            yield from _rules(text, item.items, inner) if inner else ()
         elif item.name in GROUPS:
-            yield from _said(text, item.items, widths)
+            yield from _rules(text, item.items, widths)
 
 
-def _selected(prelude: str, widths: Widths, values: tuple[tuple[str, str, bool], ...]) -> Iterator[VisibilityRule]:
+def _rules_of_selectors(
+    prelude: str, widths: Widths, values: tuple[tuple[str, str, bool], ...]
+) -> Iterator[VisibilityRule]:
     for selector in _split(prelude):
         bare = _STRINGS.sub("[]", selector)
-        asked = () if _PSEUDO_ELEMENT.search(bare) else static_selectors(selector)
-        for each in asked:
-            yield VisibilityRule(each, _STATE.search(selector) is not None, _specificity(bare), widths, values)
+        selectors = () if _PSEUDO_ELEMENT.search(bare) else static_selectors(selector)
+        for static in selectors:
+            yield VisibilityRule(static, _STATE.search(selector) is not None, _specificity(bare), widths, values)
 
 
 def _values(text: str, items: Sequence[Item]) -> tuple[tuple[str, str, bool], ...]:
     return tuple(
         (item.name, value.replace("!important", "").strip(), "!important" in value)
         for item in items
-        if item.is_declaration and item.name in PROPERTIES
+        if item.is_declaration and item.name in VISIBILITY_PROPERTIES
         for value in (text[item.body : item.close].strip().lower().replace("! important", "!important"),)
     )
 
@@ -142,8 +147,8 @@ def _split(prelude: str) -> list[str]:
 
 
 def _specificity(bare: str) -> int:
-    """Return a number in the order of specificities (Selectors 4, section 15); alternatives all count here."""
-    plain = _FUNCTION.sub(" ", _WHERE.sub("", bare))
+    """Return a number in the order of specificities (Selectors 4, section 15); all alternatives count."""
+    plain = _FUNCTIONAL.sub(" ", _WHERE_FUNCTION.sub("", bare))
     ids, rest = len(_IDS.findall(plain)), _IDS.sub(" ", plain)
     classes, rest = len(_CLASSES.findall(rest)), _CLASSES.sub(" ", rest)
     return (ids << 20) + (classes << 10) + len(_TYPES.findall(rest))

@@ -15,8 +15,8 @@ from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
+from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
-from adaptc.formats.css.used import used_sheets
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.matching import PageMatches, inline_declarations
 from adaptc.formats.html.quoting import attribute_markup
@@ -91,7 +91,7 @@ class _Using:
             report.actions.append(Action(NAME, "labelled", "links that were an icon", count=labelled))
 
     def _used(self, styles: list[PageStyle]) -> Iterable[str]:
-        used = used_sheets(
+        used = prune_sheets(
             [style.text or "" for style in styles],
             PageMatches(self.editor.tree),
             keep_names=_names_of_scripts(self.page) if self.page.has_scripts else None,
