@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.passes.integrity import meets_integrity
-from adaptc.compile.passes.minified import is_minified
+from adaptc.compile.page.inlining import meets_integrity
+from adaptc.compile.page.sheets import is_minified
 
 LONG = "a{color:red}b{margin:0 1px 2px 3px}"
 

@@ -14,9 +14,7 @@ from browser import Browser, serving
 from half_site import HalfSite
 from PIL import Image
 
-from adaptc.compile.page.copies import Copy
-from adaptc.compile.passes.half_sheets import half_css
-from adaptc.compile.passes.half_srcset import halve_srcset, slot_width
+from adaptc.compile.page.copies import Copy, half_css, halve_srcset, slot_width
 from adaptc.compile.view import DerivedFile, Settings
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.html.srcset import parse_srcset

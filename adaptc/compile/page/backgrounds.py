@@ -163,3 +163,6 @@ def _text(block: Declarations, name: str) -> str:
 def _pixels(block: Declarations, name: str) -> float | None:
     found = _PIXELS.fullmatch(_text(block, name))
     return float(found[1]) if found else None
+
+
+UNREADABLE = "text could not be read without it"

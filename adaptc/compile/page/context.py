@@ -113,11 +113,6 @@ class PageContext:
         return self.page.encoding.lower() == "utf-8" or _encodes(text, self.page.encoding)
 
 
-# Reasons for actions. The figures behind them change with the site; `adaptc explain` shows those of today.
-INLINED = "its bytes cost less than a request for it"
-SHARED = "a shared file costs less over a visit"
-MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
-
 # Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
 # sites, of which nothing is known; or the site's own that change images.
 ANY, OWN = "any", "own"

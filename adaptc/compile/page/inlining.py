@@ -1,17 +1,25 @@
-"""Whether a file moves into the pages that use it, by the cost of a visit or of a single page view.
-
-Who reads several pages of a site fetches a shared file once. Who comes with a crowd, from a link that many follow,
-reads one page: to him a file of its own is a request more and nothing less, and the server has the request.
-"""
+"""Moving files into the pages that load them: when that costs less, and what a page may hold."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import deflate
 
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.page.sheets import rebase
 from adaptc.compile.view import Options, View
 from adaptc.core import media
+from adaptc.formats.css.references import css_references, rewrite_urls
+from adaptc.formats.html.document import parse
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
 
 # Values of the option "readers"; ALL is of passes that ask others to move everything, whatever it costs
 VISITORS, CROWD, ALL = "visitors", "crowd", "all"
@@ -42,3 +50,80 @@ def compressed_size(content: bytes) -> int:
 
 # A file's bytes are the same object in all pages of a batch
 _compressed_file_size = lru_cache(maxsize=256)(compressed_size)
+
+
+_ALGORITHMS = ("sha256", "sha384", "sha512")  # by strength
+
+
+def meets_integrity(content: bytes, metadata: str | None) -> bool:
+    """Whether a browser accepts ``content``: the strongest algorithm named decides; none that is known accepts all."""
+    hashes = [_parsed(token) for token in (metadata or "").split()]
+    known = [(algorithm, value) for algorithm, value in hashes if algorithm in _ALGORITHMS]
+    if not known:
+        return True
+    strongest = max((algorithm for algorithm, _ in known), key=_ALGORITHMS.index)
+    digest = base64.b64encode(hashlib.new(strongest, content).digest()).decode("ascii")
+    return any(algorithm == strongest and value == digest for algorithm, value in known)
+
+
+def _parsed(token: str) -> tuple[str, str]:
+    algorithm, _, value = token.partition("-")
+    return algorithm.lower(), value.partition("?")[0].replace("-", "+").replace("_", "/")
+
+
+# The reason for an action
+FRAMED = "a frame of the page loads it as well"
+
+
+def framed_files(tree: Document, page: PageContext, view: View) -> frozenset[str]:
+    """Return the paths of scripts and style sheets of such frames: a reader of the page fetches them anyway."""
+    found = set()
+    frames = tree.find_all("iframe")  # by tag alone: a selector goes through all elements
+    for frame in (one for one in frames if "srcdoc" in one.attrs):
+        for element in parse(frame.attr("srcdoc") or "").iter_elements(("script", "link")):
+            url = element.attr("src") if element.tag == "script" else element.attr("href")
+            found.add(view.follow(page.base, url).path if url else None)
+    return frozenset(path for path in found if path is not None)
+
+
+def data_uri(content: bytes, media_type: str) -> str:
+    """Return a data URI (RFC 2397), percent-encoded or in base64, whichever is shorter."""
+    encoded = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+    if media_type != media.SVG:
+        return encoded
+    # Text compresses to half of what base64 of the same text does. Spaces stay: only those at the end are stripped.
+    return min(f"data:{media_type},{quote(content, safe=_URI_SAFE)}", encoded, key=len)
+
+
+_URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."
+
+
+sheet_references = lru_cache(maxsize=64)(css_references)
+
+
+def rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
+    assert page.base_path is not None
+    base = view.url_of(path)
+    moved = {}
+    for reference in sheet_references(sheet):
+        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
+        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
+            return None
+    return _rewritten(sheet, tuple(moved.items()))
+
+
+@lru_cache(maxsize=64)
+def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
+    urls = dict(moved)
+    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet
+
+
+# Reasons for actions. The figures behind them change with the site; `adaptc explain` shows those of today.
+INLINED = "its bytes cost less than a request for it"
+
+
+SHARED = "a shared file costs less over a visit"
+
+
+MISMATCH = "browsers refuse it: its integrity attribute says other bytes"

@@ -1,12 +1,17 @@
-"""Emptying images and frames of a page: the box stays, with nothing in it and no request for it."""
+"""Placeholders for images and frames that are removed: nothing to see, the same size, and no request.
+
+An empty SVG has the size that it states, so that the box stays whatever style sheets do with it: with both dimensions
+set, with one, with none, with ``max-width`` (checked in Chromium). A transparent pixel with ``width`` and ``height``
+attributes would lose its ratio under ``height: auto``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from adaptc.compile.page.context import PageContext
-from adaptc.compile.page.stand_in import stand_in, svg_stand_in
 from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.formats.html.edit import Editor
@@ -14,6 +19,7 @@ from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, parse_
 
 if TYPE_CHECKING:
     from turbohtml import Element
+
 
 _SOURCE_SETS = ("srcset", "sizes", *sorted(LAZY_SRCSETS))
 
@@ -116,3 +122,30 @@ def _looks_like_address(value: str) -> bool:
 def _length(element: Element, name: str) -> float | None:
     value = (element.attr(name) or "").strip().removesuffix("px")
     return float(value) if value.isascii() and value.isdigit() else None
+
+
+# What sizes an SVG image (SVG 2, section 8.12)
+_SIZING = ("width", "height", "viewBox")
+_ESCAPED = str.maketrans({character: f"%{ord(character):02X}" for character in '\t\n\r"#%&'})
+
+
+def stand_in(width: float, height: float) -> str:
+    """Return the address of an empty image of this size in CSS pixels."""
+    return _data_uri({"width": f"{width:g}", "height": f"{height:g}"})
+
+
+@lru_cache(maxsize=256)
+def svg_stand_in(content: bytes) -> str | None:
+    """Return the address of an empty image that is sized as an SVG file is; ``None`` where the file is broken."""
+    from adaptc.formats.svg.parse import SvgMalformedError, parse_svg
+
+    try:
+        root = parse_svg(content, recover=True)
+    except SvgMalformedError:
+        return None
+    return _data_uri({name: value for name in _SIZING if (value := root.get(name)) and not set(value) & set("'<>")})
+
+
+def _data_uri(attributes: Mapping[str, str]) -> str:
+    written = "".join(f" {name}='{value}'" for name, value in attributes.items())
+    return "data:image/svg+xml," + f"<svg xmlns='http://www.w3.org/2000/svg'{written}/>".translate(_ESCAPED)

@@ -1,4 +1,4 @@
-"""The style sheets that apply to a page, as far as they can be known."""
+"""Style sheets of a site: their texts and encodings, their URLs, and those that apply to a page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.view import View
+from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.model import Role
-from adaptc.core.urls import Reach
+from adaptc.core.urls import Reach, relative_url
+from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
 
@@ -106,3 +107,103 @@ def sheet_in_utf8(content: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if content.isascii() or decode_sheet(content, "utf-8").encoding == "utf-8" else None
+
+
+def declares_encoding(content: bytes) -> bool:
+    """Whether a sheet says itself what its encoding is, by a byte order mark or ``@charset``."""
+    return content.startswith((b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe", b'@charset "'))
+
+
+def is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class SheetLoader:
+    """Loads imported sheets for ``flatten``; a string is the reason why one cannot be.
+
+    ``declared`` says whether what is not ASCII so far stands in sheets that name their encoding; ``None`` while all
+    is ASCII.
+    """
+
+    def __init__(self, view: View, root: Asset) -> None:
+        self.view = view
+        self.root = root
+        self.declared = None if root.content.isascii() else declares_encoding(root.content)
+
+    def __call__(self, sheet: str, url: str) -> ImportedSheet | str:
+        found = self.view.follow(self.view.url_of(sheet), url)
+        if found.target.reach is not Reach.LOCAL:
+            return "it is not a file of this site"
+        if found.path is None:
+            return "there is no such file"
+        if self.view.media_type(found.path) != media.CSS:
+            return "it is not a style sheet"
+        content = self.view.read(found.path)
+        return self._problem(found.path, content) or ImportedSheet(found.path, decode_sheet(content, "utf-8").text)
+
+    def _problem(self, path: str, content: bytes) -> str | None:
+        if path.rpartition("/")[0] != self.root.path.rpartition("/")[0] and self._roams(content):
+            return "a custom property holds a URL, which means another file elsewhere"
+        if content.isascii():
+            return None
+        is_declared = declares_encoding(content)
+        if not (is_declared or is_utf8(content)) or self.declared is (not is_declared):
+            return "its encoding is not that of the importing sheet"
+        self.declared = is_declared
+        return None
+
+    def _roams(self, content: bytes) -> bool:
+        text = sheet_text(content)
+        return has_roaming_urls(text) or ("var(" in text and has_roaming_urls(sheet_text(self.root.content)))
+
+
+class Rebase:
+    """Rewrites a relative URL of one sheet for another place; what is no path of the site stays as it is."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def __call__(self, url: str, from_sheet: str, to_sheet: str) -> str:
+        return rebase(self.view, url, self.view.url_of(from_sheet), to_sheet)
+
+
+def rebase(view: View, url: str, base: str, to_path: str) -> str:
+    """Return ``url``, written relative to ``base``, as a relative URL of the page or sheet at ``to_path``."""
+    if url.startswith("/"):  # absolute in its host: the same everywhere
+        return url
+    target = view.follow(base, url).target
+    return relative_url(to_path, target.path) + target.suffix if target.reach is Reach.LOCAL else url
+
+
+# What could go is less than this share of the text
+_SHARE = 0.03
+# Below this many code points a proof takes milliseconds, and one space is a large share
+_SMALL = 4096
+# What white space that can go stands in: a run, or a side of a mark (twice the count of "  " is the length of runs)
+_SPACES = (("\n", 1), ("\t", 1), ("  ", 2), (" {", 1), ("; ", 1), (": ", 1), (", ", 1), (" = ", 2))
+
+
+def is_minified(text: str) -> bool:
+    """Whether a style sheet or script has so few comments and so little white space that minifying it is no gain."""
+    if len(text) < _SMALL:
+        return False
+    return _comments(text) + _spaces(text) < _SHARE * len(text)
+
+
+def _spaces(text: str) -> int:
+    return sum(width * text.count(mark) for mark, width in _SPACES)
+
+
+def _comments(text: str) -> int:
+    """Return the length of ``/* */``; a line comment is short, or costs a newline that was counted."""
+    length = start = 0
+    while (start := text.find("/*", start)) >= 0:
+        end = text.find("*/", start + 2)
+        end = len(text) if end < 0 else end + 2
+        length += end - start
+        start = end
+    return length

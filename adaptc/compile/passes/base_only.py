@@ -8,16 +8,27 @@ style sheets and frames are turned off. The page's own styles stay; what runs no
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from turbohtml import Namespace
 
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.passes.media_links import link_media
-from adaptc.compile.passes.unloaded import unload
 from adaptc.compile.view import Options, View
 from adaptc.core.diagnostics import Location, diagnose
-from adaptc.core.model import Action
+from adaptc.core.model import Action, Role
+from adaptc.formats.css.fonts import drop_fetched_fonts
+from adaptc.formats.css.references import CssReference, rewrite_urls
+from adaptc.formats.html.controls import attributes
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.labels import folded, image_words, is_followed, link_label, media_target
 from adaptc.formats.html.noscript import show_noscript
+from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.script import is_javascript_type, is_module_type
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
 
 NAME = "base-only"
 
@@ -44,3 +55,185 @@ def _edited(text: str, edit: Callable[[Editor], list[tuple[str, str]]], report: 
     if edited.method == "serialised":
         report.diagnostics = [diagnose("page-reserialized", Location(path), name=NAME)]
     return edited.text
+
+
+_MEDIA = ("iframe", "video", "audio", "embed", "object", "bgsound", "portal")
+_SOURCES = ("source", "track", "param")
+# What makes a browser look for an object; without it the object is what stands in it (HTML, 4.8.7)
+_LOADING = ("data", "classid", "archive", "codebase", "type")
+
+
+def link_media(editor: Editor) -> list[tuple[str, str]]:
+    """Put links in the place of media; return what was done, as (verb, subject). Text, ids and controls stay."""
+    done: list[tuple[str, str]] = []
+    replaced: set[Element] = set()
+    for element in editor.tree.iter_elements(_MEDIA):
+        if not replaced.isdisjoint(element.ancestors):
+            continue
+        if element.tag == "object":
+            done += _unload_object(editor, element)
+        else:
+            replaced.add(element)
+            link = _link(element)
+            editor.replace_element(element, link + _fallback(element))
+            done.append(("linked" if link else "removed", _subject(element)))
+    return done
+
+
+def _subject(element: Element) -> str:
+    target = media_target(element)
+    return target[0] if target is not None else f"<{element.tag}>"
+
+
+def _link(element: Element) -> str:
+    """Return a link to what an element plays or shows, or the place of its id."""
+    target = media_target(element)
+    identity = attributes(element, ("id",))
+    if target is None:
+        return f"<span{identity}></span>" if identity else ""
+    return f"<a{identity} {attribute_markup('href', target[0])}>{text_markup(target[1])}</a>"
+
+
+def _fallback(element: Element) -> str:
+    """Return what stands in a film or sound: browsers show it to nobody, but it is the page's text."""
+    if element.tag not in ("video", "audio"):
+        return ""
+    return "".join(child.html for child in element.children if getattr(child, "tag", "") not in _SOURCES)
+
+
+def _unload_object(editor: Editor, element: Element) -> list[tuple[str, str]]:
+    url = element.attr("data") or ""
+    for name in _LOADING:
+        editor.remove_attribute(element, name)
+    if not url:
+        return []
+    if not element.text.strip() and is_followed(url) and not _holds_media(element):
+        label = folded(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
+        editor.append(element, f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
+    return [("linked", url)]
+
+
+def _holds_media(element: Element) -> bool:
+    return element.select_one("img[alt], embed, object, video, audio, iframe") is not None
+
+
+_Done = list[tuple[str, str]]
+
+# Attributes that make a browser load an image, by the elements that have them
+_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "img": ("srcset", "lowsrc", "dynsrc"),  # those whose source holds its own content
+    "source": ("src", "srcset"),
+    "input": ("src",),
+    "html": ("manifest",),
+    **dict.fromkeys(("body", "table", "thead", "tbody", "tfoot", "tr", "td", "th"), ("background",)),
+}
+# What a text takes over from an image that it stands for
+_KEPT = ("id", "class", "style", "title", "lang", "dir", "hidden")
+_DRAWN = ("href", "xlink:href")  # of SVG elements that take a picture from another file
+# What a browser fetches for a <link>, for the page or for its own furniture, or gets ready to fetch
+_FETCHED = frozenset({
+    "stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
+    "fluid-icon", "manifest", "preload", "modulepreload", "prefetch", "prerender", "preconnect", "dns-prefetch",
+})  # fmt: skip
+_ACTIVE_TYPES = frozenset({"importmap", "speculationrules"})
+_NO_ICON = "<link rel=icon href=data:,>"  # without it browsers ask for /favicon.ico
+_NOTHING = {Role.IMPORT: "data:text/css,"}  # in the place of a URL; browsers complain of a sheet of another type
+_NO_IMAGE = "data:,"
+
+
+def unload(editor: Editor) -> list[tuple[str, str]]:
+    """Take out what makes a browser load anything; return what was done, as (verb, subject)."""
+    done: _Done = []
+    for element in editor.tree.iter_elements():
+        if element.namespace is Namespace.HTML:
+            done += _unload_element(editor, element)
+        elif element.tag != "a":
+            done += _strip(editor, element, _DRAWN)
+        done += _unload_style(editor, element)
+        _drop_handlers(editor, element)
+    head = editor.tree.select_one("head")
+    if done and head is not None:
+        editor.append(head, _NO_ICON)
+    return done
+
+
+def _unload_element(editor: Editor, element: Element) -> _Done:
+    if element.tag == "script" and _runs(element):
+        editor.remove_element(element)
+        return [("removed", element.attr("src") or "<script>")]
+    if element.tag == "link" and not _FETCHED.isdisjoint((element.attr("rel") or "").lower().split()):
+        editor.remove_element(element)
+        return [("removed", element.attr("href") or "<link>")]
+    if element.tag == "img" and not _is_here(element.attr("src") or ""):
+        editor.replace_element(element, _words(element))
+        return [("said", element.attr("src") or "<img>")]
+    if element.tag == "map":
+        editor.insert_after(element, "".join(map(_area_link, element.select("area[href]"))))
+    return _strip(editor, element, _ATTRIBUTES.get(element.tag, ()))
+
+
+def _runs(script: Element) -> bool:
+    kind = script.attr("type")
+    active = is_javascript_type(kind, script.attr("language")) or is_module_type(kind)
+    return active or "src" in script.attrs or (kind or "").strip().lower() in _ACTIVE_TYPES
+
+
+def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Done:
+    """Remove attributes; a URL that is a fragment or holds its own content loads nothing."""
+    done: _Done = []
+    for name in names:
+        value = element.attr(name) if name in element.attrs else None
+        if value is not None and not _is_here(value):
+            editor.remove_attribute(element, name)
+            done.append(("removed", value))
+    return done
+
+
+def _is_here(url: str) -> bool:
+    """Whether a URL holds its own content, or leads to the page itself."""
+    return url.strip().lower().startswith(("#", "data:"))
+
+
+def _words(image: Element) -> str:
+    """Return the words of an image: browsers show those of an ``<img>`` without source beside a broken picture."""
+    control = image.closest("a[href], button")
+    words = image_words(image) or (_label(control) if control is not None else "")
+    if words and control is None:
+        words = f"[{words}]"
+    written = attributes(image, _KEPT)
+    return f"<span{written}>{text_markup(words)}</span>" if written else text_markup(words)
+
+
+def _label(control: Element) -> str:
+    """Return the words of a link or button that shows nothing but images, for the first of them."""
+    images = control.select("img")
+    is_mute = not control.text.strip() and not any(map(image_words, images))
+    return link_label(control) if is_mute else ""
+
+
+def _area_link(area: Element) -> str:
+    return f" <a {attribute_markup('href', area.attr('href'))}>{text_markup(image_words(area) or link_label(area))}</a>"
+
+
+def _unload_style(editor: Editor, element: Element) -> _Done:
+    done: _Done = []
+
+    def nothing(reference: CssReference) -> str | None:
+        if _is_here(reference.url):
+            return None
+        done.append(("removed", reference.url))
+        return _NOTHING.get(reference.role, _NO_IMAGE)
+
+    if element.tag == "style":
+        editor.set_raw_text(element, rewrite_urls(drop_fetched_fonts(element.text), nothing))
+    if "style" in element.attrs:
+        style = element.attr("style") or ""
+        editor.set_attribute(element, "style", rewrite_urls(style, nothing, declarations=True))
+    return done
+
+
+def _drop_handlers(editor: Editor, element: Element) -> None:
+    """Drop event handlers: they call scripts that are not there."""
+    for name in element.attrs:
+        if name.startswith("on"):
+            editor.remove_attribute(element, name)

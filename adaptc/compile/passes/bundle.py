@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import INLINED, KEPT, OWN, PageContext, Report, stands_apart
-from adaptc.compile.page.inlining import ALL
-from adaptc.compile.passes.inline_images import data_uri, inline_images
+from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import ALL, INLINED, data_uri
+from adaptc.compile.page.sheets import sheet_text
+from adaptc.compile.passes.inline_images import inline_images
 from adaptc.compile.passes.inline_scripts import inline_scripts
 from adaptc.compile.passes.inline_styles import inline_styles
-from adaptc.compile.passes.page_files import page_files
 from adaptc.compile.view import Options, Sidecar, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.model import Action, Role
+from adaptc.core.model import EMBEDDED, Action, Role
 from adaptc.core.urls import document_base, quote_path
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
-from adaptc.formats.html.references import base_href
+from adaptc.formats.html.references import base_href, references
 from adaptc.formats.mhtml import MEDIA_TYPE, Part, write_mhtml
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    from turbohtml import Document, Element
 
-__all__ = ["SUFFIX", "bundle_page", "bundle_sidecar"]
 
 NAME = "bundle"
 SUFFIX = ".bundle"
@@ -156,3 +155,27 @@ class _Sheets:
 def _css(element: Element) -> str:
     """Return the text of a style element, or the declarations of a style attribute."""
     return element.text if element.tag == "style" else element.attr("style") or ""
+
+
+_LOADED = EMBEDDED | {Role.CSS_URL, Role.FONT}
+
+
+def page_files(tree: Document, base: str, view: View) -> tuple[str, ...]:
+    """Return the paths of what a page with this document base URL loads, in the order of the references, each once.
+
+    What a sheet loads comes behind it. Fonts and backgrounds count that no element of the page may need.
+    """
+    found: dict[str, None] = {}
+    waiting = [(base, reference.url) for reference in references(tree) if reference.role in _LOADED][::-1]
+    while waiting:
+        path = view.follow(*waiting.pop()).path
+        if path is None or path in found:
+            continue
+        found[path] = None
+        if view.media_type(path) == media.CSS:
+            waiting += reversed([(view.url_of(path), url) for url in _of_sheet(path, view)])
+    return tuple(found)
+
+
+def _of_sheet(path: str, view: View) -> Iterator[str]:
+    return (reference.url for reference in css_references(sheet_text(view.artifact(path))))

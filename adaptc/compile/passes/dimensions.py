@@ -6,12 +6,14 @@ where they say what the layout would become anyway: the image has its own size, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.page.context import PageContext, Report, stands_apart
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.passes.sizing import SizingOf
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -19,6 +21,7 @@ from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:
     from turbohtml import Element
+
 
 _RASTER = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP})
 _REFUSED = frozenset({"width", "height", "style", "sizes", "srcset"})
@@ -82,3 +85,176 @@ def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
     if exif.density or not (0 < width <= _LARGEST and 0 < height <= _LARGEST):
         return None
     return (height, width) if exif.orientation > 4 else (width, height)
+
+
+# Properties that size a replaced element, or give it another natural size. ``width`` and the like with a logical side
+# count, and so do the prefixed ones.
+_SIZING = re.compile(
+    r"(?:-(?:webkit|moz|ms|o)-)?(?:"
+    r"(?:(?:min|max)-)?(?:width|height|inline-size|block-size)|aspect-ratio|object-(?:fit|view-box)|all|zoom|content"
+    r"|contain(?:-intrinsic-[a-z-]+)?|content-visibility|(?:align|justify|place)-self|animation(?:-name)?)\Z"
+)
+# With ``box-sizing: border-box`` a width in the markup takes in what surrounds the picture.
+_AROUND = re.compile(
+    r"(?:padding|border)(?:-(?:top|right|bottom|left|block|inline)(?:-(?:start|end))?)?(?:-width|-style)?\Z"
+)
+# Values of display under which a child's size does not depend on the parent's layout.
+_PLAIN_DISPLAY = frozenset({
+    "none", "block", "inline", "inline-block", "list-item", "flow-root", "table", "inline-table", "table-row",
+    "table-cell", "table-row-group", "table-header-group", "table-footer-group", "table-caption", "table-column",
+    "table-column-group", "initial", "unset", "revert",
+})  # fmt: skip
+# Inherited, or in the way of knowing who is whose parent; a selector that an added attribute could satisfy.
+_HOPELESS = re.compile(
+    r"image-orientation|image-resolution|display\s*:[^;}]*(?:contents|var\()|\[\s*(?:width|height)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SizingRules:
+    """Selectors by what their rules do: size the element as an image, set ``box-sizing`` on it, put a padding or
+    border around it, or lay out its children in a special way. ``is_hopeless``: nothing can be said of any image.
+    """
+
+    sized: tuple[str, ...] = ()
+    boxed: tuple[str, ...] = ()
+    padded: tuple[str, ...] = ()
+    arranged: tuple[str, ...] = ()
+    is_hopeless: bool = False
+
+
+class SizingOf:
+    """What all sheets of a page do to the sizes of its images."""
+
+    def __init__(self, sheets: Iterable[str]) -> None:
+        self.rules = [sizing_rules(text) for text in sheets]
+        self.is_hopeless = any(rules.is_hopeless for rules in self.rules)
+        self._fitting: dict[tuple[str, ...], list[str]] = {}
+
+    def may_size(self, image: Element, parent: Element) -> bool:
+        """Whether a rule may size an image, by itself or through its parent."""
+        if self.is_hopeless or self._any("sized", image) or self._any("arranged", parent):
+            return True
+        return self._any("boxed", image) and ("border" in image.attrs or self._any("padded", image))
+
+    def _any(self, kind: str, element: Element) -> bool:
+        key = (kind, element.tag, element.attr("class") or "", element.attr("id") or "")
+        fitting = self._fitting.get(key)
+        if fitting is None:  # most images of a page are alike: a hundred selectors are reduced to a few, once
+            selectors = (selector for rules in self.rules for selector in getattr(rules, kind))
+            fitting = self._fitting[key] = [selector for selector in selectors if _fits(selector, *key[1:])]
+        return any(_matches(selector, element) for selector in fitting)
+
+
+@lru_cache(maxsize=128)
+def sizing_rules(text: str) -> SizingRules:
+    """Return the sizing rules of a style sheet, at 2 MB/s; a sheet is asked once."""
+    import tinycss2
+
+    if _HOPELESS.search(text):
+        return SizingRules(is_hopeless=True)
+    found = list(_rules(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)))
+    return SizingRules(
+        _selected(found, _SIZING.match, "img"),
+        _selected(found, "box-sizing".__eq__, "img"),
+        _selected(found, _AROUND.match, "img"),
+        tuple(dict.fromkeys(selector for prelude, said in found if _arranges(said) for selector in _split(prelude))),
+    )
+
+
+def _selected(rules: list[_Rule], is_meant: Callable[[str], object], tag: str) -> tuple[str, ...]:
+    preludes = (prelude for prelude, declared in rules if any(map(is_meant, declared)))
+    selectors = (selector for prelude in preludes for selector in _split(prelude))
+    return tuple(dict.fromkeys(selector for selector in selectors if _may_be(selector, tag)))
+
+
+# A rule: the tokens of its prelude and its declarations by name, with their values as written.
+_Rule = tuple[list[Any], dict[str, str]]
+_NO_ELEMENTS = frozenset(
+    {"font-face", "page", "keyframes", "-webkit-keyframes", "-moz-keyframes", "-o-keyframes", "property"}
+)
+
+
+def _rules(nodes: list[Any], is_nested: bool = False) -> Iterator[_Rule]:
+    import tinycss2
+
+    for node in nodes:
+        is_style = node.type == "qualified-rule"
+        if not (is_style or (node.type == "at-rule" and not _has_no_elements(node))):
+            continue
+        parse = tinycss2.parse_blocks_contents if is_style or is_nested else tinycss2.parse_rule_list
+        inside = parse(node.content, skip_comments=True, skip_whitespace=True)
+        declared = {each.lower_name: tinycss2.serialize(each.value) for each in inside if each.type == "declaration"}
+        # declarations right in a nested group are those of the rule around it: of any element, then
+        yield (node.prelude if is_style else []), declared
+        yield from _rules(inside, is_nested or is_style)
+
+
+def _has_no_elements(node: Any) -> bool:
+    return node.content is None or node.lower_at_keyword in _NO_ELEMENTS
+
+
+def _arranges(declared: dict[str, str]) -> bool:
+    display = declared.get("display", "block").strip().lower()
+    return "all" in declared or display not in _PLAIN_DISPLAY
+
+
+def _split(prelude: list[Any]) -> Iterator[str]:
+    import tinycss2
+
+    pieces: list[list[Any]] = [[]]
+    for token in prelude:
+        if token == ",":
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return (tinycss2.serialize(piece).strip() for piece in pieces)
+
+
+_BRACKETS = re.compile(r"\[[^][]*\]|\([^()]*\)")
+_COMBINATORS = re.compile(r"[\s>+~]+")
+_PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
+_TYPE = re.compile(r"[a-zA-Z][\w-]*")
+_NAME = re.compile(r"([.#])([\w-]+)")
+
+
+@lru_cache(maxsize=4096)
+def _subject(selector: str) -> str:
+    """Return the last compound selector, which is about the element itself, without arguments of functions."""
+    while (bare := _BRACKETS.sub("", selector)) != selector:
+        selector = bare
+    return _COMBINATORS.split(selector)[-1]
+
+
+def _may_be(selector: str, tag: str) -> bool:
+    """Whether the element that a selector is about can have this tag name."""
+    subject = _subject(selector)
+    if _is_odd(subject):
+        return True
+    name = _TYPE.match(subject)
+    return not _PSEUDO_ELEMENT.search(subject) and (name is None or name[0].lower() == tag)
+
+
+def _is_odd(subject: str) -> bool:
+    return not subject or not subject.isascii() or not {"\\", "&", "|", '"', "'"}.isdisjoint(subject)
+
+
+def _fits(selector: str, tag: str, classes: str, identifier: str) -> bool:
+    """Whether type, classes and id of a subject are those of an element; letter case is not told apart (quirks)."""
+    if not _may_be(selector, tag):
+        return False
+    subject = _subject(selector)
+    own = {".": classes.lower().split(), "#": [identifier.lower()]}
+    return _is_odd(subject) or all(name.lower() in own[mark] for mark, name in _NAME.findall(subject))
+
+
+def _matches(selector: str, element: Element) -> bool:
+    """Whether a selector may match in some state; what the engine does not know counts as matching."""
+    from turbohtml import SelectorSyntaxError
+
+    if ":" in selector or "&" in selector:  # a state (:hover), or another element's rule around this one
+        return True
+    try:
+        return element.matches(selector)
+    except SelectorSyntaxError:
+        return True

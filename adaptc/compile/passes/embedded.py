@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, stands_apart
-from adaptc.compile.passes.minified import is_minified
+from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.minify import minify_sheet

@@ -8,11 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, stands_apart
-from adaptc.compile.page.copies import Copies, Copy
+from adaptc.compile.page.copies import Copies, Copy, SourceSet, half_css, halve_srcset, only
+from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.passes.half_sheets import half_css
-from adaptc.compile.passes.half_srcset import SourceSet, halve_srcset, only
-from adaptc.compile.passes.inline_images import data_uri
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

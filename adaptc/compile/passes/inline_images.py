@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from adaptc.compile.page.context import INLINED, KEPT, OWN, PageContext, Report, stands_apart
-from adaptc.compile.page.inlining import ALL, CROWD, moves_in, transfer_size
+from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, moves_in, transfer_size
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -91,15 +89,3 @@ def _is_fit(image: Element, path: str, view: View, text: str, options: Options) 
         and getattr(image.parent, "tag", None) != "picture"
         and not stands_apart(image, text)
     )
-
-
-def data_uri(content: bytes, media_type: str) -> str:
-    """Return a data URI (RFC 2397), percent-encoded or in base64, whichever is shorter."""
-    encoded = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
-    if media_type != media.SVG:
-        return encoded
-    # Text compresses to half of what base64 of the same text does. Spaces stay: only those at the end are stripped.
-    return min(f"data:{media_type},{quote(content, safe=_URI_SAFE)}", encoded, key=len)
-
-
-_URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."

@@ -10,10 +10,17 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
-from adaptc.compile.page.inlining import CROWD, moves_in
-from adaptc.compile.passes.frame_files import FRAMED, framed_files
-from adaptc.compile.passes.integrity import meets_integrity
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import (
+    CROWD,
+    FRAMED,
+    INLINED,
+    MISMATCH,
+    SHARED,
+    framed_files,
+    meets_integrity,
+    moves_in,
+)
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action

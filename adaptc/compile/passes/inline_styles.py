@@ -8,16 +8,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import INLINED, KEPT, MISMATCH, SHARED, PageContext, Report, stands_apart
-from adaptc.compile.page.inlining import CROWD, moves_in
-from adaptc.compile.page.sheets import has_roaming_urls, page_sheets, sheet_text
-from adaptc.compile.passes.frame_files import FRAMED, framed_files
-from adaptc.compile.passes.integrity import meets_integrity
-from adaptc.compile.passes.styles import declares_encoding, rebase
+from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import (
+    CROWD,
+    FRAMED,
+    INLINED,
+    MISMATCH,
+    SHARED,
+    framed_files,
+    meets_integrity,
+    moves_in,
+    rebased,
+    sheet_references,
+)
+from adaptc.compile.page.sheets import declares_encoding, has_roaming_urls, page_sheets, sheet_text
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
-from adaptc.formats.css.references import css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
 
@@ -167,32 +174,13 @@ _CHARSET = re.compile(r'\A@charset "[^"]*";')
 
 # The same sheets go into every page of a site.
 _for_style_element = lru_cache(maxsize=64)(escape_for_style_element)
-_references = lru_cache(maxsize=64)(css_references)
 
 
 @lru_cache(maxsize=64)
 def _unfit(sheet: str) -> str | None:
-    if any(reference.role is Role.IMPORT for reference in _references(sheet)):
+    if any(reference.role is Role.IMPORT for reference in sheet_references(sheet)):
         return "it imports another sheet"
     return None if is_balanced(sheet) else "it ends inside an open block"
-
-
-def rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
-    """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
-    assert page.base_path is not None
-    base = view.url_of(path)
-    moved = {}
-    for reference in _references(sheet):
-        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
-        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
-            return None
-    return _rewritten(sheet, tuple(moved.items()))
-
-
-@lru_cache(maxsize=64)
-def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
-    urls = dict(moved)
-    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet
 
 
 def _attribute(value: str) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import INLINED, PageContext, Report, stands_apart
-from adaptc.compile.page.inlining import transfer_size
-from adaptc.compile.passes.inline_images import data_uri
+from adaptc.compile.page.context import PageContext, Report, stands_apart
+from adaptc.compile.page.inlining import INLINED, data_uri, transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action

@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Callable
 
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.passes.minified import is_minified
+from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.script import minify_json, minify_script

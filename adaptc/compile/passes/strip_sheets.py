@@ -23,11 +23,10 @@ from adaptc.compile.analyse.decorations import (
 from adaptc.compile.analyse.decorations.sheet_images import ImageRule
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.compile.analyse.decorations.surroundings import words
-from adaptc.compile.page.backgrounds import Going, clear_backgrounds
+from adaptc.compile.page.backgrounds import UNREADABLE, Going, clear_backgrounds
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.image_labels import LOGO_STORY, is_said
-from adaptc.compile.passes.strip.images import UNREADABLE
-from adaptc.compile.passes.styles import declares_encoding
+from adaptc.compile.page.sheets import declares_encoding, is_utf8
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
@@ -44,7 +43,7 @@ _LAST_COMPOUND = re.compile(r"[^\s>+~]+(?:\([^)]*\))?\Z")
 
 def strip_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     """Return a sheet without its decorative backgrounds; with ``keep = "logo-story"`` without all but a logo."""
-    if not asset.content.isascii() and not declares_encoding(asset.content) and not _is_utf8(asset.content):
+    if not asset.content.isascii() and not declares_encoding(asset.content) and not is_utf8(asset.content):
         return Outcome(None, (Action(NAME, KEPT, asset.path, "its encoding is that of the page that links it"),))
     text = decode_sheet(asset.content, "utf-8").text
     labels = _Labels(asset.path, text, view, options)
@@ -55,14 +54,6 @@ def strip_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     actions += [Action(NAME, KEPT, labels.subject(url), UNREADABLE) for url in cleared.unreadable]
     content = _encoded(cleared.text, asset.content) if cleared.urls else None
     return Outcome(content, tuple(dict.fromkeys(actions)))
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _encoded(text: str, original: bytes) -> bytes:

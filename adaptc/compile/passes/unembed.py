@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.passes.frame_text import quiet_document
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.labels import folded, is_followed, media_target
+from adaptc.formats.html.edit import Editor, EditRefused
+from adaptc.formats.html.labels import folded, image_words, is_followed, media_target
 from adaptc.formats.html.quoting import attribute_markup, text_markup
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["unembed"]
 
 NAME = "unembed"
 _MEDIA = "iframe, video, audio, object, embed, applet"
@@ -130,3 +128,22 @@ def _drop_sprites(editor: Editor, report: Report) -> None:
         if drawing is not None and url and not url.startswith("#") and not drawing.text.strip():
             editor.remove_element(drawing)
             report.actions.append(Action(NAME, "removed", url, "a drawing from another file"))
+
+
+_LOADING = "script, link, iframe, object, embed, video, audio, template, base, meta[http-equiv]"
+
+
+def quiet_document(text: str) -> str | None:
+    """Return the text and the inline styles of a document, words for its images; ``None`` when that cannot be had."""
+    editor = Editor(text)
+    for element in editor.tree.select(_LOADING):
+        editor.remove_element(element)
+    for image in editor.tree.select("img, picture"):
+        inner = image if image.tag == "img" else image.select_one("img")
+        editor.replace_element(image, text_markup(image_words(inner)) if inner is not None else "")
+    for element in editor.tree.select('[style*="url("], [background]'):
+        editor.remove_attribute(element, "style" if "style" in element.attrs else "background")
+    try:
+        return editor.apply().text
+    except EditRefused:
+        return None

@@ -6,9 +6,8 @@ from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.remove_scripts.code import remove_code
 from adaptc.compile.passes.remove_scripts.controls import settle_controls
-from adaptc.compile.passes.remove_scripts.covers import uncover
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
-from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
+from adaptc.compile.passes.remove_scripts.loading import load_lazy_images, uncover
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

@@ -1,4 +1,4 @@
-"""Images that a script would load when they come into view: they get their source, and browsers do the rest."""
+"""What a page shows while scripts load the rest: covers, and placeholders of lazy images."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.landmarks import content_length, words
 from adaptc.formats.html.srcset import parse_srcset
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["load_lazy_images"]
 
 # In the order of how widespread they are (WordPress plug-ins, lazysizes, lozad, jQuery lazyload, unveil, b-lazy)
 _SOURCES = (
@@ -70,3 +70,25 @@ def _has_twin(image: Element, source: str) -> bool:
 
     twin = next((each for each in image.next_siblings if isinstance(each, Element)), None)
     return twin is not None and twin.tag == "img" and bool(source) and twin.attr("src") == source
+
+
+_NAMES = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash", "pageloader", "siteloader"})
+_SMALL = 40  # characters that a cover says at most: "Loading, please wait"
+_CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"
+
+
+def uncover(editor: Editor) -> int:
+    """Take covers away, or hide those that have a name or say something ("Loading"); returns how many there were."""
+    found = [each for each in editor.tree.select("body *") if _is_cover(each)]
+    for element in found:
+        if element.text.strip() or "id" in element.attrs or element.select_one("[id]") is not None:
+            editor.set_attribute(element, "style", "display:none!important")
+        else:
+            editor.remove_element(element)
+    return len(found)
+
+
+def _is_cover(element: Element) -> bool:
+    if element.tag not in ("div", "section", "span", "aside", "figure") or _NAMES.isdisjoint(words(element)):
+        return False
+    return content_length(element) <= _SMALL and element.select_one(_CONTENT) is None

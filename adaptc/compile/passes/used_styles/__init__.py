@@ -5,24 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
-from adaptc.compile.passes.icon_words import hide_icons
-from adaptc.compile.passes.inline_styles import rebased
+from adaptc.compile.page.inlining import rebased
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, page_styles, runs
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.css.images import drop_fonts_and_images
+from adaptc.formats.css.images import drop_fonts_and_images, has_private_use
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.labels import is_followed, link_label
+from adaptc.formats.html.landmarks import in_content
 from adaptc.formats.html.matching import PageMatches, inline_declarations
-from adaptc.formats.html.quoting import attribute_markup
+from adaptc.formats.html.quoting import attribute_markup, text_markup
 from adaptc.formats.script.names import ScriptNames, loadable_scripts, may_fetch_markup
 
-__all__ = ["used_styles"]
+if TYPE_CHECKING:
+    from turbohtml import Element
+
 
 NAME = "used-styles"
 
@@ -161,3 +165,40 @@ def _staying(style: PageStyle) -> PageStyle:
 
 def _subject(style: PageStyle) -> str:
     return style.path or (style.element.attr("href") or "<style>")
+
+
+# Fonts that draw a whole word as one picture: without them the word stands there ("keyboard_arrow_right")
+_LIGATURES = re.compile(r"(?:^|\s)(?:material-icons|material-symbols)[\w-]*(?:\s|$)")
+_PICTURES = "img, svg, picture, video, object, input, canvas"
+
+
+def hide_icons(editor: Editor) -> int:
+    """Hide icons that are written as text, and give links their words; returns how many links had none."""
+    for element in editor.tree.select("i, span, a, em, b, div"):
+        if _is_icon(element):
+            style = (element.attr("style") or "").rstrip("; ")
+            editor.set_attribute(element, "style", f"{style};display:none" if style else "display:none")
+    count = 0
+    for link in editor.tree.select("a[href]"):
+        leads = is_followed(link.attr("href")) and not (link.attr("href") or "").startswith("#")
+        if not (leads and len(link.children) and _is_empty(link)):
+            continue
+        label = link_label(link)
+        if any(map(str.isalnum, label)):
+            editor.append(link, text_markup(label))
+            count += 1
+    return count
+
+
+def _is_icon(element: Element) -> bool:
+    text = element.text.strip() if len(element.children) == 1 else ""
+    if not text:
+        return False
+    is_ligature = _LIGATURES.search(element.attr("class") or "") is not None
+    return is_ligature or (element.tag != "a" and all(has_private_use(c) or c.isspace() for c in text))
+
+
+def _is_empty(link: Element) -> bool:
+    """Whether nothing of a link is seen once its icons are gone."""
+    shown = "".join(text.data for text in in_content(link)).strip()
+    return not any(not has_private_use(c) for c in shown) and link.select_one(_PICTURES) is None

@@ -13,10 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, stands_apart
-from adaptc.compile.page.sheets import sheet_text
-from adaptc.compile.passes.frame_files import FRAMED, framed_files
-from adaptc.compile.passes.integrity import meets_integrity
-from adaptc.compile.passes.styles import Rebase, SheetLoader
+from adaptc.compile.page.inlining import FRAMED, framed_files, meets_integrity
+from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_text
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.urls import Reach
