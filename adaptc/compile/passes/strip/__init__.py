@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.rules import Ads
 from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.page.image_labels import LOGO_STORY, Blocking, LabelledImage, labelled_images, logo_and_story
-from adaptc.compile.page.placeholders import Boxes, names_image, picture_of, sources_of
-from adaptc.compile.page.sheets import page_sheets, selects_by_source
+from adaptc.compile.page.image_labels import Blocking, labelled_images
+from adaptc.compile.page.placeholders import Boxes
 from adaptc.compile.passes.strip.images import Images, Selection, strip_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
