@@ -13,7 +13,8 @@ from adaptc.compile.page.inlining import rebased
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, page_styles, runs
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.css.images import drop_fonts_and_images, has_private_use
+from adaptc.formats.css.fonts import has_private_use
+from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
