@@ -12,8 +12,8 @@ from PIL import Image
 
 from adaptc.formats.image import png
 from adaptc.formats.image.decode import jpeg_damage, same_pixels
+from adaptc.formats.image.png import unfiltered_samples
 from adaptc.formats.image.refusal import Refusal
-from adaptc.formats.image.unfiltered import unfiltered_samples
 
 PNG = "image/png"
 PLAIN = ["L", "LA", "RGB", "RGBA", "P"]

@@ -10,10 +10,19 @@ import pytest
 from PIL import Image, ImageCms, ImageDraw, ImageFilter, PngImagePlugin
 
 from adaptc.formats.image.degrade import Goal
-from adaptc.formats.image.halve import HARD, MODERATE, TEXT_SCALE, Derived, halve, recompress_hard
+from adaptc.formats.image.halve import (
+    CLOSE,
+    HARD,
+    MODERATE,
+    TEXT_SCALE,
+    Derived,
+    halve,
+    recompress_hard,
+    scaled_size,
+    slack,
+)
 from adaptc.formats.image.refusal import Refusal
-from adaptc.formats.image.size import CLOSE, scaled_size, slack
-from adaptc.formats.image.strips import strips
+from adaptc.formats.image.score import strips
 from adaptc.formats.image.texture import texture
 
 

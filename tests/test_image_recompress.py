@@ -10,8 +10,8 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from adaptc.formats.image import jpeg, png
+from adaptc.formats.image.png import unfiltered_samples
 from adaptc.formats.image.recompress import Recompressed, recompress
-from adaptc.formats.image.unfiltered import unfiltered_samples
 
 PNG, JPEG = "image/png", "image/jpeg"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adaptc.formats.image.quality import Point, search_quality
+from adaptc.formats.image.lossy import Point, search_quality
 from adaptc.formats.image.score import ssim
 
 RANDOM = np.random.default_rng(7)

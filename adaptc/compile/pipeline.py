@@ -18,7 +18,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import FORMATS, NEGOTIABLE
 from adaptc.core.version import VERSION
-from adaptc.formats.image.targets import MODERATE, TEXT_SCALE
+from adaptc.formats.image.score import MODERATE, TEXT_SCALE
 
 if TYPE_CHECKING:
     from turbohtml import Document

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adaptc.core.diagnostics import Diagnostic
-from adaptc.core.model import Action
+from adaptc.core.model import Action, Effort
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Placement
     from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
     from adaptc.site.site import Found
 
-Effort = Literal["fast", "default", "max"]
 Options = Mapping[str, Any]
 
 
@@ -167,7 +166,7 @@ class DerivingView(View, Protocol):
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image at ``path``, or the reason why the original stays.
 
-        ``kind`` is a name of ``adaptc.formats.image.derive.KINDS``; ``options`` are the keyword arguments of
+        ``kind`` is a name of ``adaptc.formats.image.halve.COPIERS``; ``options`` are the keyword arguments of
         its function but for those that ``Settings`` holds.
         """
 

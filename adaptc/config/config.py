@@ -15,8 +15,6 @@ from typing import Any
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import Diagnostic, Severity
 
-EFFORTS = ("fast", "default", "max")
-
 
 @dataclass(frozen=True, slots=True)
 class SiteConfig:

@@ -16,7 +16,6 @@ from typing import Any
 from adaptc.config import schema
 from adaptc.config.config import (
     CLASS_MAPS,
-    EFFORTS,
     FRESHNESS,
     MIRRORS,
     NGINX_CLASSES,
@@ -28,6 +27,7 @@ from adaptc.config.config import (
 from adaptc.config.schema import Check, InvalidSetting, InvalidValue, TableReading, Wording, flag, one_of, read_table
 from adaptc.config.toml import TomlSource, nearest, nested, read_toml
 from adaptc.core.diagnostics import KINDS, Severity, UsageError
+from adaptc.core.model import EFFORTS
 
 FILE_NAME = "adaptc.toml"
 

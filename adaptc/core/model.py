@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from adaptc.core import media
 
@@ -83,6 +83,10 @@ class Action:
     reason: str = ""
     count: int = 1
 
+
+# How hard encoders try: time spent for smaller files
+Effort = Literal["fast", "default", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 # The directory of a level's tree for the identity coding: the bytes themselves.
 IDENTITY = "id"

@@ -35,12 +35,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from adaptc.core.model import Effort
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import zstandard
 
-Effort = Literal["fast", "default", "max"]
 
 RECIPE = "codings/1"
 """The version of the settings in this file; raise it whenever a setting changes bytes."""

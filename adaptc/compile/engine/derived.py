@@ -15,15 +15,13 @@ from adaptc.compile.analyse.decorations import ImageEvidence, image_evidence
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.results import Output
 from adaptc.compile.engine.store import Store
-from adaptc.compile.view import DerivedFile, Effort, Options, Settings
+from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
-from adaptc.core.model import IDENTITY, OWN_DIRECTORY
+from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.version import VERSION
 from adaptc.formats import codings
-from adaptc.formats.image.derive import KINDS
-from adaptc.formats.image.derive import VERSION as COPY_VERSION
-from adaptc.formats.image.halve import Derived
+from adaptc.formats.image.halve import COPIERS, COPIERS_VERSION, Derived
 from adaptc.site.site import Source
 
 # What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
@@ -87,7 +85,7 @@ class Deriver:
     def derived(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
         """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
         chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
-        key = digest_parts("derive", str(COPY_VERSION), kind, repr(sorted(chosen.items())), digest)
+        key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._stored(key) or self._made(key, read(), kind, chosen)
@@ -109,7 +107,7 @@ class Deriver:
         return file if self.store.content(file.digest) is not None else None
 
     def _made(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
-        made = KINDS[kind](content, **options)
+        made = COPIERS[kind](content, **options)
         if not isinstance(made, Derived):
             self.store.put_record(key, made.reason)
             return made.reason

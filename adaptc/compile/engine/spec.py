@@ -22,12 +22,12 @@ from adaptc.compile.engine.reporting import Progress, Report
 from adaptc.compile.engine.state import State, state_path
 from adaptc.compile.engine.traffic import measure_traffic
 from adaptc.compile.pipeline import Plan, plan_level
-from adaptc.compile.view import Effort, Settings
+from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree, write_atomic
-from adaptc.core.model import CODINGS
+from adaptc.core.model import CODINGS, Effort
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.directory import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of

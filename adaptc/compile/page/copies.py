@@ -15,7 +15,7 @@ from adaptc.core.urls import relative_url
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
 from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
-from adaptc.formats.image.size import slack
+from adaptc.formats.image.halve import slack
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 # Of a pass's options those that decide the copy

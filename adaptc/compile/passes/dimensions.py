@@ -74,8 +74,7 @@ def _is_styled(image: Element) -> bool:
 
 def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
     """Return width and height as shown in CSS pixels, or ``None`` when they are not certain."""
-    from adaptc.formats.image.exif import read_exif
-    from adaptc.formats.image.pillow import BROKEN, open_image
+    from adaptc.formats.image.probe import BROKEN, open_image, read_exif
 
     try:
         with open_image(content) as image:

@@ -9,12 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core import media
-from adaptc.core.model import FORMATS
+from adaptc.core.model import FORMATS, Effort
 from adaptc.formats.image import png
-from adaptc.formats.image.exact import Effort
 from adaptc.formats.image.lossy import Encoder, encode_avif, encode_webp, lossy
-from adaptc.formats.image.pillow import BROKEN, open_image
-from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, open_image, probe
 from adaptc.formats.image.recompress import Target
 from adaptc.formats.image.refusal import Refusal
 from adaptc.formats.image.vips import vips

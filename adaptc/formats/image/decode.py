@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.core import media
 from adaptc.formats.image import jpeg
+from adaptc.formats.image.png import unfiltered_samples
 from adaptc.formats.image.refusal import Refusal, broken
-from adaptc.formats.image.unfiltered import unfiltered_samples
 from adaptc.formats.image.vips import load_once, vips
 
 if TYPE_CHECKING:

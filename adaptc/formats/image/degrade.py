@@ -12,11 +12,9 @@ from functools import cache
 from typing import Any
 
 from adaptc.core import media
-from adaptc.formats.image.exact import Effort
-from adaptc.formats.image.lossy import ENCODERS, samples
-from adaptc.formats.image.quality import Point, search_quality
-from adaptc.formats.image.score import ssim
-from adaptc.formats.image.strips import strips
+from adaptc.core.model import Effort
+from adaptc.formats.image.lossy import ENCODERS, Point, samples, search_quality
+from adaptc.formats.image.score import ssim, strips
 from adaptc.formats.image.vips import load
 
 # Steps between the lowest and the highest quality, both included.

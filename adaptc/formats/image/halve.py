@@ -6,24 +6,53 @@ that still refers to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from adaptc.core import media
-from adaptc.formats.image import animation, jpeg, png
+from adaptc.core.model import Effort
+from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.degrade import FORMATS, LONGEST_SIDE, Degraded, Goal, degrade, encode_webp, lossless_webp
-from adaptc.formats.image.exact import Effort, jpeg_refusal
-from adaptc.formats.image.exif import read_exif
+from adaptc.formats.image.exact import jpeg_refusal
 from adaptc.formats.image.lossy import samples
-from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe, read_exif
 from adaptc.formats.image.refusal import Refusal, broken, left
-from adaptc.formats.image.size import scaled_size
-from adaptc.formats.image.targets import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE
+from adaptc.formats.image.score import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE
 from adaptc.formats.image.texture import Texture, texture
-from adaptc.formats.image.upright import decode_upright, resize_to_srgb
-from adaptc.formats.image.vips import vips
+from adaptc.formats.image.vips import decode_frames, decode_upright, resize_frames, resize_to_srgb, vips
+
+# CSS pixels by which the height of the box may be off. Browsers lay out in 64ths of a pixel.
+CLOSE = 1 / 16
+# The width may be this share larger than asked, where that gives a better height.
+_SPREAD = 16
+
+
+def scaled_size(width: int, height: int, scale: float, widest: int | None = None) -> tuple[int, int]:
+    """Return width and height of a copy at ``scale`` (0 to 1), both at least 1; the width is rounded up.
+
+    ``widest`` limits the width.
+
+    A browser multiplies both sides by the original's width over the copy's, so the copy's height times that
+    should be the original's height. 401 by 301 halved to 201 by 151 would be shown 301.25 high. Of the widths
+    from the one asked for to a sixteenth above it, the first with a height within ``CLOSE`` is taken, or the
+    closest for its pixels.
+    """
+    first = min(width, widest or width, max(1, ceil(round(width * scale, 6))))
+    last = min(width, widest or width, first + first // _SPREAD + 2)
+    sizes = [(wide, max(1, round(height * wide / width))) for wide in range(first, last + 1)]
+    close = (size for size in sizes if slack((width, height), size) <= CLOSE)
+    return next(close, None) or min(sizes, key=lambda size: slack((width, height), size) + size[0] / first)
+
+
+def slack(natural: tuple[int, int], size: tuple[int, int]) -> float:
+    """Return how many CSS pixels the box of a copy is higher or lower than that of the original."""
+    return abs(size[1] * natural[0] / size[0] - natural[1])
+
 
 ALL_FORMATS = tuple(FORMATS)
+# Pixels of all frames together that are worth decoding and encoding anew: 20 to 60 ms a megapixel.
+ANIMATION_LIMITS: dict[Effort, int] = {"fast": 10_000_000, "default": 30_000_000, "max": 100_000_000}
 # Below these, a copy saves less than the markup that asks for it.
 _SMALLEST, _NARROWEST = 1500, 32
 _MARGIN = 128
@@ -151,14 +180,14 @@ class _Job:
 
     def _animation(self, facts: ImageFacts) -> tuple[Degraded | None, tuple[int, int]]:
         size = scaled_size(*facts.natural_size, self.sizes.scale)
-        frames = animation.resize_frames(animation.decode_frames(self.content), size)
+        frames = resize_frames(decode_frames(self.content), size)
         quality = (self.goal.lowest + self.goal.highest) // 2
         return Degraded(encode_webp(frames, self.effort, quality), "webp", quality, None), size
 
     def _unfit_animation(self, facts: ImageFacts) -> Refusal | None:
         if facts.media_type not in (media.GIF, media.WEBP) or "webp" not in self.formats:
             return left("it is animated, and its frames cannot be encoded anew")
-        if facts.frames * facts.width * facts.height > animation.LIMITS[self.effort]:
+        if facts.frames * facts.width * facts.height > ANIMATION_LIMITS[self.effort]:
             return left("it is animated, and its frames are too many to be encoded anew")
         return None
 
@@ -222,3 +251,10 @@ def _near(numbers: bytes, others: bytes) -> bool:
 
 def _numbers(content: bytes) -> list[int]:
     return [int.from_bytes(content[at : at + 4], "big") for at in range(0, len(content), 4)]
+
+
+# Goes up whenever a copier makes other bytes of the same image
+COPIERS_VERSION = 2
+
+# The functions that make smaller copies, by the names that passes use
+COPIERS: Mapping[str, Callable[..., Derived | Refusal]] = {"half": halve, "hard": recompress_hard}

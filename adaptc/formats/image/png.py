@@ -5,6 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PALETTE = 3
@@ -98,3 +103,57 @@ def is_plain_srgb(content: bytes) -> bool:
         if plain.get(chunk.name) != chunk.content:
             return False
     return True
+
+
+def unfiltered_samples(content: bytes) -> NDArray[np.uint8] | None:
+    """Return the samples, shape (height, width, bands), or ``None`` if a decoder is needed.
+
+    It takes an intact file of 8 bits a sample, not interlaced, without filters; a palette becomes RGBA.
+    """
+    described = header(content)
+    if described is None or described.depth != 8 or described.interlaced or not intact(content):
+        return None
+    rows = _rows(content, described)
+    if rows is None:
+        return None
+    if described.colour_type == PALETTE:
+        return _looked_up(rows, content)
+    opaque = b"tRNS" not in names(content)
+    return rows.reshape(described.height, described.width, -1) if opaque else None
+
+
+def _rows(content: bytes, described: Header) -> NDArray[np.uint8] | None:
+    """Return the rows without their filter types, all of which are 0 ("None", PNG, 9.2)."""
+    import deflate
+    import numpy as np
+
+    shape = described.height, 1 + described.width * CHANNELS[described.colour_type]
+    stream = b"".join(chunk.content for chunk in chunks(content) if chunk.name == b"IDAT")
+    try:
+        inflated = deflate.zlib_decompress(stream, shape[0] * shape[1])
+    except deflate.DeflateError:
+        return None
+    if len(inflated) != shape[0] * shape[1]:
+        return None
+    rows = np.frombuffer(inflated, np.uint8).reshape(shape)
+    return None if rows[:, 0].any() else rows[:, 1:]
+
+
+def _looked_up(indices: NDArray[np.uint8], content: bytes) -> NDArray[np.uint8] | None:
+    """Return RGBA for palette indices, ``None`` if the palette is broken or lacks one of them."""
+    import numpy as np
+
+    parts = {chunk.name: np.frombuffer(chunk.content, np.uint8) for chunk in chunks(content)}
+    none = np.empty(0, np.uint8)
+    colours, alpha = parts.get(b"PLTE", none), parts.get(b"tRNS", none)
+    if colours.size % 3 or alpha.size > colours.size // 3:
+        return None
+    colours = colours.reshape(-1, 3)
+    palette = np.full((len(colours), 4), 255, np.uint8)
+    palette[:, :3] = colours
+    palette[: len(alpha), 3] = alpha
+    try:  # four samples moved as one number take a third of the time
+        pixels = palette.view(np.uint32)[:, 0].take(indices)
+    except IndexError:
+        return None
+    return pixels.view(np.uint8).reshape(*indices.shape, 4)

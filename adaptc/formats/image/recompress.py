@@ -8,8 +8,9 @@ from typing import Literal
 
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.model import Effort
 from adaptc.formats.image.decode import jpeg_damage, same_pixels
-from adaptc.formats.image.exact import Effort, exact_jpeg, exact_png, same_colour_chunks, same_jpeg_colours
+from adaptc.formats.image.exact import exact_jpeg, exact_png, same_colour_chunks, same_jpeg_colours
 from adaptc.formats.image.lossy import ENCODERS, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.formats.image.refusal import Refusal

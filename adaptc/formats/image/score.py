@@ -10,6 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+MODERATE = 0.95
+QUALITIES = (45, 75)
+HARD = 0.90
+HARD_QUALITIES = (25, 60)
+# Text of 10 pixels is a guess at 0.5, legible at 0.71 (half of the pixels).
+TEXT_SCALE = 0.71
+
+
 _STEP = 4  # a window is 2 by 2 of these squares
 _C1, _C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 _WEIGHTS = (6 / 8, 1 / 8, 1 / 8)  # luma, blue difference, red difference
@@ -81,3 +89,21 @@ def _window_means(channel: Any) -> Any:
     rows, columns = padded.shape[0] // _STEP, padded.shape[1] // _STEP
     squares = padded.reshape(rows, _STEP, columns, _STEP).mean(axis=(1, 3), dtype=np.float64)
     return (squares[1:, 1:] + squares[:-1, 1:] + squares[1:, :-1] + squares[:-1, :-1]) / 4
+
+
+_ROWS = 32  # a multiple of the squares of ``score``
+
+
+def strips(samples: Any, pixels: int) -> Any:
+    """Return strips of 32 rows, evenly spread and joined, of at most about ``pixels`` pixels in all.
+
+    ``samples`` is an array of shape (height, width) or (height, width, bands); a small one is returned whole.
+    """
+    import numpy as np
+
+    height, width = samples.shape[:2]
+    if height * width <= pixels or height <= _ROWS:
+        return samples
+    count = max(1, min(pixels // (_ROWS * width), height // _ROWS))
+    starts = np.linspace(0, height - _ROWS, count).astype(int)
+    return np.concatenate([samples[start : start + _ROWS] for start in starts])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adaptc.formats.image.strips import strips
+from adaptc.formats.image.score import strips
 
 _PIXELS = 250_000  # 1 ms
 _FLAT, _HARD = 1, 48  # differences of two neighbours, of 255

@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.formats.image.pillow import open_image
+from adaptc.formats.image.probe import open_image
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -227,7 +227,7 @@ def image_evidence(content: bytes, media_type: str, limit_pixels: int | None = N
 
 def _measured(content: bytes) -> dict[str, Any]:
     """Return what the thumbnail shows, by the fields of ``ImageEvidence``."""
-    from adaptc.formats.image.pillow import BROKEN, open_image
+    from adaptc.formats.image.probe import BROKEN, open_image
 
     try:
         with open_image(content) as image:
