@@ -15,17 +15,24 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.daemons import exposition
-from adaptc.daemons.classify.changes import changes
 from adaptc.daemons.classify.classifier import Classifier, Client
 from adaptc.daemons.classify.daemon import ClassifyDaemon
 from adaptc.daemons.classify.estimate import AS_PUBLISHED, Estimate, Rules
-from adaptc.daemons.classify.follow import Follower
 from adaptc.daemons.classify.hits import Hit
-from adaptc.daemons.classify.keys import network_keys
 from adaptc.daemons.classify.settings import ClassifySettings
-from adaptc.daemons.classify.tables import Table, table_of, write_dbm, write_geo, write_markers, write_mmdb, write_text
-from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.classify.tables import (
+    Table,
+    changes,
+    network_keys,
+    table_of,
+    write_dbm,
+    write_geo,
+    write_markers,
+    write_mmdb,
+    write_text,
+)
+from adaptc.daemons.follow import Follower
+from adaptc.daemons.reporter import Reporter, render_metrics
 from adaptc.daemons.run_directory import RunDirectory
 
 # ---- following a log
@@ -282,7 +289,7 @@ def test_a_slow_client_gets_into_the_tables(bench: Bench, log: Path) -> None:
     status = bench.status()
     assert (status["lines"], status["retrievals"], status["clients"]) == (6, 3, 1)
     assert (status["addresses"], status["networks"], status["table_age"]) == ({}, {"poor": 1}, 60)
-    figures = exposition.render("classify", bench.daemon._reporter._figures)
+    figures = render_metrics("classify", bench.daemon._reporter._figures)
     assert 'adaptc_classify_networks{class="poor"} 1\n' in figures
     assert "adaptc_classify_table_age 60\n" in figures
 

@@ -9,9 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from adaptc.daemons.control.buckets import bucket_levels
 from adaptc.daemons.control.estimator import Estimator, learn
-from adaptc.daemons.control.ladder import Ladder, ladder_from
+from adaptc.daemons.control.ladder import Ladder, bucket_levels, ladder_from
 from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, Tuning, step
 from adaptc.daemons.control.pi import Gains, Loop, advance, tuned
 from adaptc.serve.capacity.ladder import Rung

@@ -12,14 +12,13 @@ import pytest
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.config.toml import parse_toml
-from adaptc.daemons.control.buckets import write_buckets
-from adaptc.daemons.control.daemon import ControlDaemon, Place, Surroundings
+from adaptc.daemons.control.daemon import ControlDaemon, Environment, Place
+from adaptc.daemons.control.ladder import write_buckets
 from adaptc.daemons.control.machine import Load
 from adaptc.daemons.control.meter import LoadUnknown, LogMeter, Meter, StatusMeter
 from adaptc.daemons.control.settings import ControlSettings, SiteSettings, machine_of, read_control
-from adaptc.daemons.override import Override, write_override
 from adaptc.daemons.reporter import Reporter
-from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.status_page import ServerStatus
 from adaptc.daemons.status import live
@@ -79,7 +78,7 @@ class Bench:
         place = Place(meter, self.run)
         reporter = Reporter("control", [self.run], self.said.append)
         self.daemon = ControlDaemon(
-            self.settings, machine, Surroundings({"site": place}, self.cpu, reporter, record=self.record)
+            self.settings, machine, Environment({"site": place}, self.cpu, reporter, record=self.record)
         )
         self.step()
 
@@ -163,7 +162,7 @@ def test_a_bucket_is_never_without_a_marker(tmp_path: Path, monkeypatch: pytest.
         unlink(Path(path))
         return True
 
-    monkeypatch.setattr("adaptc.daemons.control.buckets.fs.remove", counted)
+    monkeypatch.setattr("adaptc.daemons.control.ladder.fs.remove", counted)
     write_buckets(directory, ["text"] * 256)
     assert least == 256
 
@@ -262,10 +261,10 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
 
 
 def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
-    from adaptc.daemons import exposition
+    from adaptc.daemons.reporter import render_metrics
 
     bench.serve(20, 2)
-    text = exposition.render("control", bench.daemon._around.reporter._figures)
+    text = render_metrics("control", bench.daemon._environment.reporter._figures)
     assert '# TYPE adaptc_control_m gauge\nadaptc_control_m{site="site"} 3\n' in text
 
 

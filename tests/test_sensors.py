@@ -15,9 +15,8 @@ from adaptc.daemons.sensors.cpu import (
     parse_cpu_stat,
     parse_proc_stat,
 )
-from adaptc.daemons.sensors.panel import Panel, Reading, difference
+from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
 from adaptc.daemons.sensors.pressure import HOST, Pressure, open_pressure, parse_pressure
-from adaptc.daemons.sensors.sample import Sample
 from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
 from adaptc.daemons.sensors.tcp import PassiveOpens, parse_snmp
 
@@ -121,13 +120,13 @@ def test_other_texts_are_refused(parse) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_a_sample_is_the_difference_of_two_readings() -> None:
-    before = Reading(10, CpuCount(1), 100, 1_000_000, ServerStatus(idle=3))
-    now = Reading(12, CpuCount(2), 130, 1_500_000, ServerStatus(idle=2))
-    assert difference(before, now, 2) == Sample(12, 0.25, 15, 2, 0.25)
+    before = Reading(10, CpuCount(1), 100, ServerStatus(idle=3), {"pressure": 1_000_000})
+    now = Reading(12, CpuCount(2), 130, ServerStatus(idle=2), {"pressure": 1_500_000})
+    assert difference(before, now, 2) == Sample(12, 0.25, 15, 2, {"pressure": 0.25})
 
 
 def test_the_first_reading_has_only_idle_workers() -> None:
-    assert difference(None, Reading(1, CpuCount(5), 7, 9, ServerStatus(idle=4)), 1) == Sample(1, idle=4)
+    assert difference(None, Reading(1, CpuCount(5), 7, ServerStatus(idle=4), {"pressure": 9}), 1) == Sample(1, idle=4)
 
 
 def test_connections_that_the_server_counts_come_before_those_of_the_kernel() -> None:
@@ -142,7 +141,8 @@ def test_a_server_that_was_started_again_has_no_rate_for_once() -> None:
 def test_a_sensor_that_fails_leaves_the_others(tmp_path: Path) -> None:
     (tmp_path / "stat").write_text(PROC_STAT)
     (tmp_path / "psi").write_text("nonsense")
-    panel = Panel(HostCpu(tmp_path / "stat"), PassiveOpens(tmp_path / "gone"), Pressure(tmp_path / "psi"))
+    limits = {"pressure": Pressure(tmp_path / "psi")}
+    panel = Panel(HostCpu(tmp_path / "stat"), PassiveOpens(tmp_path / "gone"), limits=limits)
     reading = panel.read(1)
-    assert (reading.cpu, reading.opens, reading.pressure) == (CpuCount(160, 1000), None, None)
+    assert (reading.cpu, reading.opens, reading.counters) == (CpuCount(160, 1000), None, {})
     assert [name for name, _ in reading.failures] == ["connections", "pressure"]

@@ -20,13 +20,12 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import Busy
 from adaptc.daemons.guard import Guard, watch
-from adaptc.daemons.override import Override, clear_override, read_override, write_override
 from adaptc.daemons.reporter import Reporter
-from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.run_directory import Override, RunDirectory, clear_override, read_override, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.panel import Panel
 from adaptc.daemons.status import live
-from adaptc.daemons.switch.daemon import Surroundings, SwitchDaemon
+from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 from adaptc.daemons.switch.settings import SwitchSettings
 
 
@@ -59,7 +58,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.run = RunDirectory.of(self.output)
         self.reporter = Reporter("switch", [self.run], self.said.append)
-        self.daemon = SwitchDaemon(self.settings, Surroundings(Panel(self.cpu), self.reporter, self.run))
+        self.daemon = SwitchDaemon(self.settings, Environment(Panel(self.cpu), self.reporter, self.run))
 
     def let(self, share: float | None, seconds: float) -> bool:
         """Go on for some seconds at a load; return whether the flag is set."""
@@ -101,7 +100,7 @@ def test_all_samples_in_the_audit_on_demand(tmp_path: Path) -> None:
 
 
 def test_an_audit_that_is_full_begins_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptc.daemons.audit._LARGEST", 100)
+    monkeypatch.setattr("adaptc.daemons.reporter._LARGEST", 100)
     for number in range(5):
         bench.reporter.decision(number, "remark", "a rule of some length to fill the file")
     assert (bench.run.path / "audit-switch.jsonl.1").stat().st_size > 100
@@ -136,7 +135,7 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     said: list[str] = []
     cpu = FakeCpu(0.95)
-    daemon = SwitchDaemon(SwitchSettings(), Surroundings(Panel(cpu), Reporter("switch", [], said.append)))
+    daemon = SwitchDaemon(SwitchSettings(), Environment(Panel(cpu), Reporter("switch", [], said.append)))
     for number in range(10):
         daemon.step(number / 2, number / 2)
     daemon.stop(5)
@@ -148,7 +147,7 @@ def test_a_full_disk_costs_records_not_control(bench: Bench, monkeypatch: pytest
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adaptc.daemons.audit.os.write", full)
+    monkeypatch.setattr("adaptc.daemons.reporter.os.write", full)
     monkeypatch.setattr(RunDirectory, "write_json", full)
     assert bench.let(0.95, 2)
     assert bench.reporter.failures > 1
@@ -340,8 +339,8 @@ def test_a_trace_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_recorded_trace_replays_to_the_same_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said: list[str] = []
     cpu, trace = FakeCpu(), tmp_path / "trace.jsonl"
-    around = Surroundings(Panel(cpu), Reporter("switch", [], said.append), record=trace)
-    daemon = SwitchDaemon(SwitchSettings(), around)
+    environment = Environment(Panel(cpu), Reporter("switch", [], said.append), record=trace)
+    daemon = SwitchDaemon(SwitchSettings(), environment)
     for number in range(200):
         cpu.share = 0.95 if 20 < number < 40 else 0.1
         daemon.step(number / 2, number / 2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.sensors.panel import Sample
 from adaptc.daemons.switch.gopshtein import Gopshtein, GopshteinState
 from adaptc.daemons.switch.policy import Force, Mode, Overridden, Policy, Remark, SetMode, step
 from adaptc.daemons.switch.steady import Steady
@@ -108,8 +108,8 @@ def test_no_idle_worker_is_overload_too() -> None:
 
 
 def test_pressure_is_overload_where_it_is_asked_for() -> None:
-    samples = [Sample(second, 0.2, 10, 5, pressure=0.5) for second in range(5)]
-    assert switches(Steady(pressure=0.4), samples) == [(1, OPTIMIZED)]
+    samples = [Sample(second, 0.2, 10, 5, {"pressure": 0.5}) for second in range(5)]
+    assert switches(Steady(limits={"pressure": 0.4}), samples) == [(1, OPTIMIZED)]
     assert switches(Steady(), samples) == []
 
 

@@ -74,7 +74,7 @@ def _run(
 
 def _replay(invocation: Invocation, settings: ClassifySettings) -> ExitCode:
     from adaptc.daemons.classify.daemon import replay
-    from adaptc.daemons.classify.history import read_history
+    from adaptc.daemons.classify.hits import read_history
     from adaptc.formats.accesslog.parser import compile_format
 
     skipped = [0]

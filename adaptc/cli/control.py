@@ -91,7 +91,7 @@ def _run(
     dry_run: bool,
     record: Path | None,
 ) -> ExitCode:
-    from adaptc.daemons.control.daemon import ControlDaemon, Surroundings
+    from adaptc.daemons.control.daemon import ControlDaemon, Environment
     from adaptc.daemons.guard import SILENCE, Guard
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
@@ -103,8 +103,8 @@ def _run(
         _own(stack, runs)
         serve_metrics(reporter, metrics)
         guard = Guard([run.flag for run in runs], SILENCE) if runs and settings.expire == "normal" else None
-        around = Surroundings(places, cpu_source(settings.cgroup), reporter, guard, record)
-        drive(ControlDaemon(settings, machine, around), settings.interval)
+        environment = Environment(places, cpu_source(settings.cgroup), reporter, guard, record)
+        drive(ControlDaemon(settings, machine, environment), settings.interval)
     return ExitCode.DONE
 
 

@@ -31,8 +31,7 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
     over, or after adaptc auto, they decide again.
     """
     from adaptc.config.schema import seconds
-    from adaptc.daemons.override import Override, write_override
-    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 
     config = invocation.load({"output": output})
     run = RunDirectory.of(existing_output(config))
@@ -46,7 +45,7 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
 
 
 def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
-    from adaptc.daemons.override import ORIGINAL, REJECT
+    from adaptc.daemons.run_directory import ORIGINAL, REJECT
     from adaptc.daemons.status import built_levels
 
     known = [ORIGINAL, REJECT, *built_levels(run.path.parent)]
@@ -66,8 +65,7 @@ def _refuse_silence(run: RunDirectory) -> None:
 @output_option
 def auto(invocation: Invocation, output: Path | None) -> None:
     """Let the daemons decide again, after adaptc force."""
-    from adaptc.daemons.override import clear_override
-    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.run_directory import RunDirectory, clear_override
 
     run = RunDirectory.of(existing_output(invocation.load({"output": output})))
     print_text("automatic again" if clear_override(run) else "nothing was forced", invocation)

@@ -45,7 +45,7 @@ def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
 
 def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
     """Return the status for JSON."""
-    from adaptc.daemons.override import read_override
+    from adaptc.daemons.run_directory import read_override
     from adaptc.daemons.status import live
 
     override = read_override(run, now)
@@ -61,7 +61,7 @@ def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
 
 def status_text(run: RunDirectory, now: float) -> str:
     """Return the status for people."""
-    from adaptc.daemons.override import read_override
+    from adaptc.daemons.run_directory import read_override
     from adaptc.daemons.status import is_obeyed, live
 
     lines = [

@@ -47,12 +47,11 @@ def switch(
     with status_url, the idle workers; on overload it makes the flag DIR/run/opt.do, by which the server's
     configuration sends levels instead of the original, and removes it when the load has gone.
     """
-    from adaptc.config.schema import read_settings
-    from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
+    from adaptc.daemons.switch.settings import read_switch
 
     config = invocation.load({"output": output})
     chosen = (*given, f"policy={policy}") if policy else given
-    settings = read_settings(SwitchSettings, CHECKS, settings_table(config, "switch"), chosen)
+    settings = read_switch(settings_table(config, "switch"), chosen)
     if replay:
         return _replay(invocation, settings, replay)
     return _run(invocation, settings, existing_output(config), metrics, dry_run, record)
@@ -69,7 +68,7 @@ def _run(
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
-    from adaptc.daemons.switch.daemon import Surroundings, SwitchDaemon, start_guard
+    from adaptc.daemons.switch.daemon import Environment, SwitchDaemon, start_guard
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("switch", [run] if run else [], say(invocation))
@@ -79,19 +78,21 @@ def _run(
         if run:
             run.clear_buckets()
         guard = start_guard(run, settings) if run else None
-        drive(SwitchDaemon(settings, Surroundings(panel, reporter, run, guard, record)), settings.interval)
+        drive(SwitchDaemon(settings, Environment(panel, reporter, run, guard, record)), settings.interval)
     return ExitCode.DONE
 
 
 def _panel(settings: SwitchSettings) -> Panel:
+    from adaptc.daemons.sensors import LIMIT_SENSORS
     from adaptc.daemons.sensors.panel import Panel
-    from adaptc.daemons.sensors.pressure import open_pressure
     from adaptc.daemons.sensors.status_page import StatusPage
     from adaptc.daemons.sensors.tcp import PassiveOpens
 
     status = StatusPage(settings.status_url) if settings.status_url else None
-    pressure = open_pressure(settings.cgroup) if settings.pressure < 1 else None
-    return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), pressure, status)
+    limits = {
+        sensor.name: sensor.open(settings.cgroup) for sensor in LIMIT_SENSORS if sensor.name in settings.active_limits
+    }
+    return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), status, limits)
 
 
 def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:

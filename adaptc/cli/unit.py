@@ -79,13 +79,12 @@ def _program() -> list[str]:
 
 def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]:
     """Return the run directories that the daemon writes to, and whether their flags go when it ends."""
-    from adaptc.config.schema import read_settings
     from adaptc.daemons.control.settings import read_control
-    from adaptc.daemons.switch.settings import CHECKS, SwitchSettings
+    from adaptc.daemons.switch.settings import read_switch
 
     table = settings_table(config, daemon)
     if daemon == "switch":
-        return [folder / "run"], read_settings(SwitchSettings, CHECKS, table).expire == "normal"
+        return [folder / "run"], read_switch(table).expire == "normal"
     if daemon == "control":
         settings, sites = read_control(table, ())
         outputs = [site.output.resolve() for site in sites.values() if site.output] or [folder]

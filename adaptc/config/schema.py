@@ -111,8 +111,8 @@ class _Walk:
         self.problems.append(self.source.complaint(place, problem))
 
 
-def read_settings(kind: type[T], schema: Schema, source: TomlSource, assignments: Iterable[str] = ()) -> T:
-    """Return the settings of a table as a dataclass ``kind``, which has a default for each key.
+def read_settings(kind: Callable[..., T], schema: Schema, source: TomlSource, assignments: Iterable[str] = ()) -> T:
+    """Return the settings of a table as ``kind``, a dataclass with a default for each key or a function that makes one.
 
     ``assignments`` are texts ``KEY=VALUE`` of the command line (``--set``), which win over the table. Relative paths
     start from the working directory. Raises ``UsageError`` that names every mistake, one a line.

@@ -6,14 +6,18 @@ counted, and the count is a figure.
 
 from __future__ import annotations
 
+import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from adaptc.daemons import exposition
-from adaptc.daemons.audit import Audit, rounded
 from adaptc.daemons.run_directory import RunDirectory
 
 STATUS_EVERY = 1.0  # seconds between two writes of the status
@@ -28,13 +32,13 @@ class Reporter:
     def __init__(self, name: str, runs: Sequence[RunDirectory], say: Callable[[str], None]) -> None:
         self.name, self._runs, self._say = name, runs, say
         self._audit = Audit(runs[0].path / f"audit-{name}.jsonl" if runs else None)
-        self._figures: exposition.Figures = {}
+        self._figures: Figures = {}
         self._written = 0.0
         self.failures = 0
 
     def serve(self, port: int) -> int:
         """Serve the figures on the loopback address; return the port. Raises ``OSError``."""
-        return exposition.serve(port, lambda: exposition.render(self.name, self._figures)).server_address[1]
+        return serve_metrics(port, lambda: render_metrics(self.name, self._figures)).server_address[1]
 
     def decision(self, epoch: float, event: str, rule: str, **inputs: Any) -> None:
         """Tell a decision: what was decided, by which rule, from what."""
@@ -51,7 +55,7 @@ class Reporter:
         """Write a line of the audit for each record."""
         self.attempt(lambda: self._audit.write_all(epoch, event, records))
 
-    def status(self, epoch: float, interval: float, figures: exposition.Figures, **status: Any) -> None:
+    def status(self, epoch: float, interval: float, figures: Figures, **status: Any) -> None:
         """Publish the figures, and write the status when the last one is old."""
         self._figures = {**figures, "write_failures_total": (float(self.failures), "Records that were not written.")}
         if abs(epoch - self._written) < STATUS_EVERY:
@@ -78,3 +82,90 @@ class Reporter:
 
 def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+_LARGEST = 8 << 20
+_TOGETHER = 1000  # lines that are written at once
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The file of one daemon; None writes nothing (``--dry-run``)."""
+
+    path: Path | None
+
+    def write(self, at: float, event: str, **record: Any) -> None:
+        """Append a line: ``at`` in seconds since the epoch, what happened, and what it came from.
+
+        Raises ``OSError``.
+        """
+        self.write_all(at, event, [record])
+
+    def write_all(self, at: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
+        """Append a line for each record. Raises ``OSError``."""
+        if self.path is None:
+            return
+        head = {"at": round(at, 3), "event": event}
+        lines = (json.dumps({**head, **record}, ensure_ascii=True) + "\n" for record in records)
+        while part := "".join(islice(lines, _TOGETHER)):
+            self._append(self.path, part)
+
+    @staticmethod
+    def _append(path: Path, lines: str) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        try:
+            os.write(descriptor, lines.encode("ascii"))
+            is_full = os.fstat(descriptor).st_size > _LARGEST
+        finally:
+            os.close(descriptor)
+        if is_full:
+            os.replace(path, f"{path}.1")
+
+
+def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with numbers cut to what is worth reading."""
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
+
+
+LOOPBACK = "127.0.0.1"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# By name without the prefix "adaptc_DAEMON_", labels included (``m{site="shop"}``): (value, help). Names that end in
+# _total are counters.
+Figures = Mapping[str, tuple[float | None, str]]
+
+
+def render_metrics(daemon: str, figures: Figures) -> str:
+    """Return the exposition of some figures; those without a value are left out."""
+    families: dict[str, list[str]] = {}
+    for name, (value, meaning) in figures.items():
+        if value is not None:
+            family = f"adaptc_{daemon}_{name.partition('{')[0]}"
+            kind = "counter" if family.endswith("_total") else "gauge"
+            head = [f"# HELP {family} {meaning}", f"# TYPE {family} {kind}"]
+            families.setdefault(family, head).append(f"adaptc_{daemon}_{name} {value:g}")
+    return "".join(f"{line}\n" for lines in families.values() for line in lines)
+
+
+def serve_metrics(port: int, text: Callable[[], str]) -> ThreadingHTTPServer:
+    """Serve ``text()`` at ``http://127.0.0.1:PORT/metrics`` in a thread; 0 takes a free port. Raises ``OSError``."""
+
+    class Endpoint(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.partition("?")[0] != "/metrics":
+                self.send_error(404)
+                return
+            body = text().encode("utf-8")
+            self.send_response(200)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing: a scrape every few seconds is no news."""
+
+    server = ThreadingHTTPServer((LOOPBACK, port), Endpoint)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.sensors.sample import SAMPLE_FIELDS, Sample
+from adaptc.daemons.sensors.panel import Sample, sample_of
 
 
 def append_record(path: Path, record: Mapping[str, Any]) -> None:
@@ -18,7 +18,7 @@ def append_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the samples of a trace, each with its file and line. Raises ``UsageError`` for what is no sample."""
+    """Yield the samples of a trace, each with its file and line. Raises ``UsageError``."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -30,18 +30,18 @@ def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _record(line: str, place: str) -> dict[str, Any]:
     try:
-        found: Any = json.loads(line)
+        record: Any = json.loads(line)
     except ValueError as error:
         raise UsageError(f"{place}: not JSON: {error}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("at"), int | float):
+    if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
         raise UsageError(f"{place}: a sample is an object with a number at")
-    return found
+    return record
 
 
 def read_trace(path: Path) -> Iterator[Sample]:
     """Yield the samples of the sensors in a trace of ``adaptc switch``. Raises ``UsageError``."""
-    for place, found in read_records(path):
-        values = {name: found[name] for name in SAMPLE_FIELDS if name in found}
-        if not all(isinstance(value, int | float) for value in values.values()):
-            raise UsageError(f"{place}: the fields of a sample are numbers: {', '.join(SAMPLE_FIELDS)}")
-        yield Sample(**values)
+    for place, record in read_records(path):
+        try:
+            yield sample_of(record)
+        except TypeError as error:
+            raise UsageError(f"{place}: {error}") from None

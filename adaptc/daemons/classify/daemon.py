@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import heapq
+import ipaddress
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from adaptc.daemons.classify.changes import changes
-from adaptc.daemons.classify.classifier import Classifier, Verdict
-from adaptc.daemons.classify.follow import Follower
-from adaptc.daemons.classify.history import read_history
-from adaptc.daemons.classify.hits import Hit, hits
-from adaptc.daemons.classify.memory import FILE, remembered, restore
+from adaptc.daemons.classify.classifier import Classifier, Client, Reference, Verdict, Weights
+from adaptc.daemons.classify.estimate import Estimate
+from adaptc.daemons.classify.hits import Hit, hits, read_history
+from adaptc.daemons.classify.prefixes import address_of, cluster_of
 from adaptc.daemons.classify.settings import ClassifySettings
-from adaptc.daemons.classify.tables import WRITERS, Table, ToolMissing, table_of
-from adaptc.daemons.notify import notify
+from adaptc.daemons.classify.tables import WRITERS, Table, ToolMissing, changes, table_of
+from adaptc.daemons.follow import Follower, Mark
+from adaptc.daemons.loop import notify
 from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.formats.accesslog.parser import compile_format
@@ -188,3 +188,46 @@ def replay(classifier: Classifier, found: Iterable[Hit]) -> dict[str, Counter[st
 def _verdicts(classifier: Classifier, found: Iterable[Hit]) -> Iterator[Verdict]:
     yield from classifier.feed(found)
     yield from classifier.finish()
+
+
+SCHEMA = 2
+FILE = "classify-state.json"
+
+
+def remembered(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, Any]:
+    """Return the state for JSON. Retrievals that go on are not in it: they end with the daemon."""
+    return {
+        "schema": SCHEMA,
+        "now": classifier.now,
+        "reference": [classifier.reference.count, *classifier.reference.mean],
+        "logs": {path: [mark.device, mark.inode, mark.offset] for path, mark in marks.items()},
+        "clients": {
+            name: [*_row(client.estimate), client.seen]
+            for name, client in classifier.clients.items()
+            if client.estimate is not None
+        },
+        "clusters": {str(network): [*_row(one), seen] for network, (one, seen) in classifier.clusters.items()},
+    }
+
+
+def restore(classifier: Classifier, state: Any) -> dict[str, Mark]:
+    """Give a new classifier what was remembered, and return how far the logs were read.
+
+    What is no state of this version is left alone. Clients get the cluster that the routes of today say.
+    """
+    if not isinstance(state, dict) or state.get("schema") != SCHEMA:
+        return {}
+    classifier.now = state["now"]
+    count, *means = state["reference"]
+    classifier.reference = Reference(count, Weights(*means))
+    for name, (*row, seen) in state["clients"].items():
+        address = address_of(name)
+        cluster = cluster_of(address, classifier.routes) if address else None
+        classifier.clients[name] = Client(cluster, Estimate(*row), None, seen)
+    for text, (*row, seen) in state["clusters"].items():
+        classifier.clusters[ipaddress.ip_network(text)] = (Estimate(*row), seen)
+    return {path: Mark(*mark) for path, mark in state["logs"].items()}
+
+
+def _row(one: Estimate) -> list[Any]:
+    return [one.first, one.last, one.rtt, one.pages, one.believed, one.against, one.times]

@@ -16,11 +16,12 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from adaptc.core import fs
 from adaptc.daemons.classify.classifier import Classifier
-from adaptc.daemons.classify.estimate import CLASSES, NORMAL
-from adaptc.daemons.classify.keys import network_keys
+from adaptc.daemons.classify.estimate import CLASSES, NORMAL, Estimate
 from adaptc.daemons.classify.prefixes import Network, address_of
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve.classkeys import indexed
@@ -139,3 +140,77 @@ WRITERS: dict[str, Callable[[RunDirectory, Table], None]] = {
     "mmdb": write_mmdb,
     "markers": write_markers,
 }
+
+
+_MOST = 256
+
+
+@lru_cache(maxsize=1 << 18)
+def network_keys(network: Network) -> tuple[str, ...]:
+    """Return the keys of a network; none for one that is longer than the longest key, or far shorter."""
+    lengths = (16, 24) if network.version == 4 else (48, 64)
+    longer = [length for length in lengths if length >= network.prefixlen]
+    if not longer or 2 ** (longer[0] - network.prefixlen) > _MOST:
+        return ()
+    return tuple(key for one in network.subnets(new_prefix=longer[0]) for key in _spellings(one))
+
+
+def _spellings(network: Network) -> Iterator[str]:
+    if isinstance(network, ipaddress.IPv4Network):
+        groups = str(network.network_address).split(".")
+        yield ".".join(groups[: network.prefixlen // 8])
+        return
+    groups = [f"{int(group, 16):x}" for group in network.network_address.exploded.split(":")]
+    groups = groups[: network.prefixlen // 16]
+    yield "".join(f"{group}:" for group in groups)
+    # RFC 5952 writes the longest run of zeros as "::": an address may have it where the network ends
+    kept = list(groups)
+    while kept and kept[-1] == "0":
+        kept.pop()
+    if len(kept) < len(groups):
+        yield "".join(f"{group}:" for group in kept) + ":"
+
+
+def changes(before: Table, after: Table, classifier: Classifier) -> Iterator[dict[str, Any]]:
+    """Yield a record for each client and network whose class is another one: ``rule`` and ``inputs``.
+
+    A client without a class of its own (``now`` is None) has that of its network, or was forgotten.
+    """
+    clients = {name: client.estimate for name, client in classifier.clients.items()}
+    yield from _changes(before.clients, after.clients, clients, classifier)
+    networks = {str(network): estimate for network, (estimate, _) in classifier.clusters.items()}
+    yield from _changes(_spelt(before), _spelt(after), networks, classifier)
+
+
+def _spelt(table: Table) -> dict[str, str]:
+    return {str(network): believed for network, believed in table.networks.items()}
+
+
+def _changes(
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    estimates: Mapping[str, Estimate | None],
+    classifier: Classifier,
+) -> Iterator[dict[str, Any]]:
+    for name in [*after, *(before.keys() - after.keys())]:
+        was, now, estimate = before.get(name), after.get(name), estimates.get(name)
+        if was != now:
+            seen = _seen(estimate) if estimate else {}
+            yield {"rule": _rule(now, estimate, classifier), "inputs": {"who": name, "was": was, "now": now, **seen}}
+
+
+def _rule(now: str | None, estimate: Estimate | None, classifier: Classifier) -> str:
+    if estimate is None:
+        return "forgotten"
+    if now is None:
+        return "as its network"
+    rules = classifier.rules
+    if rules.verdict(estimate.first, estimate.last, estimate.rtt) != now:
+        return f"stays until {rules.patience} retrievals in a row say otherwise"
+    return rules.reason(estimate)
+
+
+def _seen(estimate: Estimate) -> dict[str, Any]:
+    smoothed = {"first": estimate.first, "last": estimate.last, "rtt": estimate.rtt}
+    rounded = {name: round(value, 3) for name, value in smoothed.items() if value is not None}
+    return {**rounded, "pages": estimate.pages}

@@ -13,18 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adaptc.daemons.control.buckets import BUCKETS, bucket_levels, write_buckets
-from adaptc.daemons.control.ladder import REJECT
+from adaptc.daemons.control.ladder import BUCKETS, REJECT, bucket_levels, write_buckets
 from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, step
 from adaptc.daemons.control.meter import LoadUnknown, Meter
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.control.trace import Loads
-from adaptc.daemons.exposition import Figures
 from adaptc.daemons.guard import Guard
-from adaptc.daemons.override import ORIGINAL, Override, read_override
-from adaptc.daemons.override import REJECT as FORCED_REJECT
-from adaptc.daemons.reporter import Reporter
-from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.reporter import Figures, Reporter
+from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
+from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
 from adaptc.daemons.trace import append_record
 
@@ -38,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Environment:
     """What the daemon works with. The places are by name of the site; ``record`` is the trace that samples go to."""
 
     places: Mapping[str, Place]
@@ -51,8 +48,8 @@ class Surroundings:
 class ControlDaemon:
     """Drives the machine's step."""
 
-    def __init__(self, settings: ControlSettings, machine: Machine, surroundings: Surroundings) -> None:
-        self._settings, self._machine, self._around = settings, machine, surroundings
+    def __init__(self, settings: ControlSettings, machine: Machine, environment: Environment) -> None:
+        self._settings, self._machine, self._environment = settings, machine, environment
         self._state = machine.start()
         self._shown: dict[str, tuple[str, ...]] = {}  # the levels of the buckets that the servers were told, by site
         self._clock: float | None = None
@@ -61,8 +58,8 @@ class ControlDaemon:
 
     def step(self, clock: float, epoch: float) -> None:
         """Measure, decide, tell the servers."""
-        if self._around.guard:
-            self._around.guard.beat()
+        if self._environment.guard:
+            self._environment.guard.beat()
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
@@ -86,30 +83,30 @@ class ControlDaemon:
 
     def stop(self, epoch: float) -> None:
         """Leave the flags as the policy for the end says, and dismiss the guard."""
-        for place in self._around.places.values():
+        for place in self._environment.places.values():
             if place.run and self._settings.expire == "normal":
                 place.run.set_flag(False)
                 place.run.clear_buckets()
-        if self._around.guard:
-            self._around.guard.close()
-        self._around.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
-        self._around.reporter.last(epoch)
+        if self._environment.guard:
+            self._environment.guard.close()
+        self._environment.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
+        self._environment.reporter.last(epoch)
 
     # ---- measuring
 
     def _busy(self, elapsed: float) -> float | None:
         before = self._cpu
         try:
-            self._cpu = self._around.cpu.read()
+            self._cpu = self._environment.cpu.read()
         except (OSError, ValueError):  # without it nothing is learnt; control goes on
             self._cpu = None
         if before is None or self._cpu is None or elapsed <= 0:
             return None
-        return busy_share(before, self._cpu, elapsed, self._around.cpu.cpus)
+        return busy_share(before, self._cpu, elapsed, self._environment.cpu.cpus)
 
     def _loads(self, elapsed: float, cpu: float | None, epoch: float) -> dict[str, Load] | None:
         try:
-            loads = {name: self._load(name, place.meter, elapsed) for name, place in self._around.places.items()}
+            loads = {name: self._load(name, place.meter, elapsed) for name, place in self._environment.places.items()}
         except LoadUnknown as error:
             self._complain(f"{error}; m stays", epoch)
             return None
@@ -129,22 +126,22 @@ class ControlDaemon:
         return replace(load, rejected=load.requests * rejecting)
 
     def _record(self, sample: Loads) -> None:
-        if self._around.record:
-            self._around.reporter.attempt(partial(append_record, self._around.record, sample.record()))
+        if self._environment.record:
+            self._environment.reporter.attempt(partial(append_record, self._environment.record, sample.record()))
 
     def _complain(self, sentence: str, epoch: float) -> None:
         if sentence != self._complaint:
             self._complaint = sentence
-            self._around.reporter.decision(epoch, "remark", sentence or "the load is known again")
+            self._environment.reporter.decision(epoch, "remark", sentence or "the load is known again")
 
     # ---- telling the servers
 
     def _override(self, site: Site, epoch: float) -> Override | None:
-        run = self._around.places[site.name].run
+        run = self._environment.places[site.name].run
         return read_override(run, epoch) if run else None
 
     def _show(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
-        run = self._around.places[site.name].run
+        run = self._environment.places[site.name].run
         names = self._names(site, forced)
         if names != self._shown.get(site.name):
             if run:
@@ -164,13 +161,13 @@ class ControlDaemon:
         for site in self._machine.sites:
             if site.ladder.least:
                 rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
-                self._around.reporter.decision(epoch, "remark", rule, site=site.name)
+                self._environment.reporter.decision(epoch, "remark", rule, site=site.name)
 
     def _tell(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
         m, load = self._state.m(site), loads[site.name] if loads else None
         used = (self._state.utilization or {}).get(site.name)
         rule = f"forced to {forced.level}" if forced else f"m = {m:.3f}"
-        self._around.reporter.decision(
+        self._environment.reporter.decision(
             epoch,
             "levels",
             rule,
@@ -190,8 +187,8 @@ class ControlDaemon:
             "condition": None if estimator.condition == float("inf") else round(estimator.condition, 1),
         }
         if self._settings.audit_all:
-            self._around.reporter.record(epoch, "sample", cpu=cpu, sites=sites, costs=costs)
-        self._around.reporter.status(
+            self._environment.reporter.record(epoch, "sample", cpu=cpu, sites=sites, costs=costs)
+        self._environment.reporter.status(
             epoch, self._settings.interval, self._figures(sites, cpu), cpu=cpu, sites=sites, costs=costs
         )
 

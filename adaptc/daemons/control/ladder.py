@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adaptc.core import fs
+from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve.capacity.ladder import Rung
 from adaptc.serve.capacity.utilization import Cost
 
@@ -74,3 +77,29 @@ def ladder_from(rungs: Sequence[Rung], cost: Cost) -> Ladder:
     # A visitor who is rejected costs one request, and does not ask for the rest of the page.
     rejection = min(cost.rejection / full, costs[-1])
     return Ladder(tuple(reversed(names)), (rejection, *reversed(costs)))
+
+
+BUCKETS = 256
+
+
+def bucket_levels(m: float, most: int) -> tuple[int, ...]:
+    """Return the level of each bucket for m in [0, most]."""
+    whole = min(int(m), most)
+    better = round((m - whole) * BUCKETS)
+    return tuple(min(whole + (number < better), most) for number in range(BUCKETS))
+
+
+def write_buckets(run: RunDirectory, names: Sequence[str]) -> None:
+    """Write the level of each bucket to ``buckets.txt`` and as the markers ``m/BB.LEVEL``. Raises ``OSError``.
+
+    A new marker is made before the old one goes: meanwhile a client has two, never none.
+    """
+    lines = "".join(f"{number:02x} {name}\n" for number, name in enumerate(names))
+    run.write("buckets.txt", lines.encode("ascii"), keep_equal=True)
+    wanted = {f"{number:02x}.{name}" for number, name in enumerate(names)}
+    folder = run.make("m")
+    present = set(os.listdir(folder))
+    for name in wanted - present:
+        (folder / name).touch(0o644)
+    for name in present - wanted:
+        fs.remove(str(folder / name))

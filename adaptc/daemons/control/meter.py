@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adaptc.daemons.classify.follow import Follower, Mark
 from adaptc.daemons.control.machine import Load
+from adaptc.daemons.follow import Follower, Mark
 from adaptc.daemons.sensors.status_page import ServerStatus, StatusPage
 from adaptc.formats.accesslog.parser import LineParser
 

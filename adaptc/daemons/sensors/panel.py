@@ -1,58 +1,96 @@
-"""All sensors together: counters in, a ``Sample`` of the time between two readings out.
+"""All sensors together: two readings of counters in, a ``Sample`` of the time between them out.
 
-``Reading`` is what the sensors count, ``difference`` is pure. A sensor that fails gives None, and its failure is
-kept for the driver to tell; the others go on.
+``Reading`` is what the sensors count, ``difference`` is pure. A sensor that fails gives no value; its failure is part
+of the reading, and the other sensors go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
-from adaptc.daemons.sensors.pressure import Pressure
-from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.sensors.sensor import Counter, rate
 from adaptc.daemons.sensors.status_page import ServerStatus, StatusPage
 from adaptc.daemons.sensors.tcp import PassiveOpens
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """What the sensors measured since the sample before. None: the sensor has no value.
+
+    ``at`` is seconds on any clock that only goes forward; ``cpu`` the busy share of what the server may use;
+    ``rate`` new connections a second; ``idle`` workers that wait for work; ``levels`` the values of the sensors with a
+    limit (``LIMIT_SENSORS``) by name.
+    """
+
+    at: float
+    cpu: float | None = None
+    rate: float | None = None
+    idle: int | None = None
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the sample for JSON, one flat object without what is None."""
+        values = {"at": self.at, "cpu": self.cpu, "rate": self.rate, "idle": self.idle, **self.levels}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+_INPUTS = ("at", "cpu", "rate", "idle")
+SAMPLE_KEYS = (*_INPUTS, *(sensor.name for sensor in LIMIT_SENSORS))
+
+
+def sample_of(record: Mapping[str, Any]) -> Sample:
+    """Return the sample of a record; keys that are not of samples are ignored. Raises ``TypeError``: no numbers."""
+    values = {key: record[key] for key in SAMPLE_KEYS if key in record}
+    if not all(isinstance(value, int | float) for value in values.values()):
+        raise TypeError(f"the fields of a sample are numbers: {', '.join(SAMPLE_KEYS)}")
+    inputs = {key: values.pop(key) for key in _INPUTS if key in values}
+    return Sample(**inputs, levels=values)
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """All counters at a time (seconds on a clock that only goes forward); ``failures`` by sensor, in words."""
+    """All counters at a time (seconds on a clock that only goes forward).
+
+    ``counters`` are those of the sensors with a limit, by name; ``failures`` pairs of a sensor and its error message.
+    """
 
     at: float
     cpu: CpuCount | None = None
     opens: int | None = None
-    pressure: int | None = None
     status: ServerStatus | None = None
+    counters: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[tuple[str, str], ...] = field(default=())
 
 
 def difference(before: Reading | None, now: Reading, cpus: float) -> Sample:
-    """Return what happened between two readings. The first has nothing before it: only its idle workers are known."""
+    """Return what happened between two readings. The first reading alone tells the idle workers only."""
     idle = now.status.idle if now.status else None
     if before is None:
         return Sample(now.at, idle=idle)
     elapsed = now.at - before.at
     cpu = busy_share(before.cpu, now.cpu, elapsed, cpus) if before.cpu and now.cpu else None
-    waited = _rate(before.pressure, now.pressure, elapsed)
-    pressure = None if waited is None else min(1.0, waited / 1e6)
-    return Sample(now.at, cpu, _rate(_connections(before), _connections(now), elapsed), idle, pressure)
+    return Sample(now.at, cpu, rate(_connections(before), _connections(now), elapsed), idle, _levels(before, now))
+
+
+def _levels(before: Reading, now: Reading) -> dict[str, float]:
+    levels = {}
+    for sensor in LIMIT_SENSORS:
+        counts = before.counters.get(sensor.name), now.counters.get(sensor.name)
+        value = sensor.value(*counts, now.at - before.at)
+        if value is not None:
+            levels[sensor.name] = value
+    return levels
 
 
 def _connections(reading: Reading) -> int | None:
-    """A server that counts its own connections is believed before the kernel, which counts those of all."""
+    """The count of the server itself, if there is one, else that of the kernel, which covers all servers."""
     if reading.status and reading.status.connections is not None:
         return reading.status.connections
     return reading.opens
-
-
-def _rate(before: int | None, now: int | None, elapsed: float) -> float | None:
-    """None when a counter is missing or went back: the server was started again."""
-    if before is None or now is None or now < before or elapsed <= 0:
-        return None
-    return (now - before) / elapsed
 
 
 _T = TypeVar("_T")
@@ -60,27 +98,25 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The sensors that there are; None for those that are not asked for."""
+    """The sensors in use; ``limits`` are those with a limit, by name."""
 
     cpu: CpuSource
     opens: PassiveOpens | None = None
-    pressure: Pressure | None = None
     status: StatusPage | None = None
+    limits: Mapping[str, Counter] = field(default_factory=dict)
 
     def read(self, at: float) -> Reading:
         """Read all sensors."""
         failures: list[tuple[str, str]] = []
-        return Reading(
-            at,
-            _guarded("cpu", self.cpu.read, failures),
-            _guarded("connections", self.opens.read, failures) if self.opens else None,
-            _guarded("pressure", self.pressure.read, failures) if self.pressure else None,
-            _guarded("status", self.status.read, failures) if self.status else None,
-            tuple(failures),
-        )
+        cpu = _read("cpu", self.cpu.read, failures)
+        opens = _read("connections", self.opens.read, failures) if self.opens else None
+        status = _read("status", self.status.read, failures) if self.status else None
+        counts = {name: _read(name, counter.read, failures) for name, counter in self.limits.items()}
+        counters = {name: count for name, count in counts.items() if count is not None}
+        return Reading(at, cpu, opens, status, counters, tuple(failures))
 
 
-def _guarded(name: str, read: Callable[[], _T], failures: list[tuple[str, str]]) -> _T | None:
+def _read(name: str, read: Callable[[], _T], failures: list[tuple[str, str]]) -> _T | None:
     try:
         return read()
     except (OSError, ValueError) as error:

@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.daemons.guard import SILENCE, Guard
-from adaptc.daemons.override import ORIGINAL, read_override
 from adaptc.daemons.reporter import Reporter
-from adaptc.daemons.run_directory import RunDirectory
-from adaptc.daemons.sensors.panel import Panel, Reading, difference
-from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
+from adaptc.daemons.sensors import LIMIT_SENSORS
+from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
 from adaptc.daemons.switch.policy import Decision, Force, Mode, Overridden, SetMode, step
 from adaptc.daemons.switch.settings import SwitchSettings
 from adaptc.daemons.trace import append_record
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Environment:
     """What the daemon works with. Without ``run`` and ``guard`` nothing is written (``--dry-run``)."""
 
     panel: Panel
@@ -36,8 +35,8 @@ class Surroundings:
 class SwitchDaemon:
     """Drives the policy that the settings name."""
 
-    def __init__(self, settings: SwitchSettings, surroundings: Surroundings) -> None:
-        self._settings, self._around = settings, surroundings
+    def __init__(self, settings: SwitchSettings, environment: Environment) -> None:
+        self._settings, self._environment = settings, environment
         self._policy = settings.rule()
         self._state: Overridden[Any] = Overridden(self._policy.start())
         self._before: Reading | None = None
@@ -51,60 +50,60 @@ class SwitchDaemon:
 
     def step(self, clock: float, epoch: float) -> None:
         """Read the sensors and the override, decide, put the flag, tell."""
-        before, self._before = self._before, self._around.panel.read(clock)
+        before, self._before = self._before, self._environment.panel.read(clock)
         self._tell_failures(self._before, epoch)
-        sample = difference(before, self._before, self._around.panel.cpu.cpus)
+        sample = difference(before, self._before, self._environment.panel.cpu.cpus)
         events: tuple[Sample | Force, ...] = (self._override(epoch), *((sample,) if before else ()))
         for event in events:
             self._state, decisions = step(self._policy, self._state, event)
             for decision in decisions:
                 self._tell(decision, sample, epoch)
-        if before and self._around.record:
-            self._around.reporter.attempt(partial(append_record, self._around.record, sample.record()))
+        if before and self._environment.record:
+            self._environment.reporter.attempt(partial(append_record, self._environment.record, sample.record()))
         self._put_flag()
         self._report(sample, epoch)
 
     def stop(self, epoch: float) -> None:
         """Leave the flag as the policy for the end says, and dismiss the guard."""
-        if self._around.run and self._settings.expire == "normal":
-            self._around.run.set_flag(False)
-        if self._around.guard:
-            self._around.guard.close()
-        self._around.reporter.decision(epoch, "stopped", f"the flag expires by policy {self._settings.expire}")
-        self._around.reporter.last(epoch)
+        if self._environment.run and self._settings.expire == "normal":
+            self._environment.run.set_flag(False)
+        if self._environment.guard:
+            self._environment.guard.close()
+        self._environment.reporter.decision(epoch, "stopped", f"the flag expires by policy {self._settings.expire}")
+        self._environment.reporter.last(epoch)
 
     def _override(self, epoch: float) -> Force:
-        found = read_override(self._around.run, epoch) if self._around.run else None
+        found = read_override(self._environment.run, epoch) if self._environment.run else None
         if found is None:
             return Force(None)
         return Force(Mode.NORMAL if found.level == ORIGINAL else Mode.OPTIMIZED)
 
     def _put_flag(self) -> None:
-        if self._around.guard:
-            self._around.guard.beat()
-        if self._around.run:
-            self._around.run.set_flag(self.mode is Mode.OPTIMIZED)
+        if self._environment.guard:
+            self._environment.guard.beat()
+        if self._environment.run:
+            self._environment.run.set_flag(self.mode is Mode.OPTIMIZED)
 
     # ---- telling
 
     def _tell(self, decision: Decision, sample: Sample, epoch: float) -> None:
         event = decision.mode.value if isinstance(decision, SetMode) else "remark"
         self._switches += isinstance(decision, SetMode)
-        self._around.reporter.decision(epoch, event, decision.rule, **_inputs(sample))
+        self._environment.reporter.decision(epoch, event, decision.rule, **_inputs(sample))
 
     def _tell_failures(self, reading: Reading, epoch: float) -> None:
         """A sensor that fails is told once, until it works again."""
         failing = dict(reading.failures)
         for name in sorted(failing.keys() - self._failing):
-            self._around.reporter.decision(epoch, "sensor-lost", f"{name}: {failing[name]}")
+            self._environment.reporter.decision(epoch, "sensor-lost", f"{name}: {failing[name]}")
         for name in sorted(self._failing - failing.keys()):
-            self._around.reporter.decision(epoch, "sensor-back", name)
+            self._environment.reporter.decision(epoch, "sensor-back", name)
         self._failing = frozenset(failing)
 
     def _report(self, sample: Sample, epoch: float) -> None:
         inputs = _inputs(sample)
         if self._settings.audit_all:
-            self._around.reporter.record(epoch, "sample", mode=self.mode.value, inputs=inputs)
+            self._environment.reporter.record(epoch, "sample", mode=self.mode.value, inputs=inputs)
         forced = self._state.forced.value if self._state.forced else None
         figures = {
             "optimized": (float(self.mode is Mode.OPTIMIZED), "1 while the optimized site is served."),
@@ -114,10 +113,10 @@ class SwitchDaemon:
             "cpu": (sample.cpu, "Busy share of the CPUs."),
             "connections": (sample.rate, "New connections a second."),
             "idle_workers": (None if sample.idle is None else float(sample.idle), "Workers that wait."),
-            "pressure": (sample.pressure, "Share of time in which a task waited for a CPU."),
+            **{sensor.name: (sample.levels.get(sensor.name), sensor.help) for sensor in LIMIT_SENSORS},
         }
         lost = sorted(self._failing)
-        self._around.reporter.status(
+        self._environment.reporter.status(
             epoch, self._settings.interval, figures, mode=self.mode.value, forced=forced, lost=lost, **inputs
         )
 

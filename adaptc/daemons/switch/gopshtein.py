@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.sensors.panel import Sample
 from adaptc.daemons.switch.policy import Decision, Mode, SetMode
 
 

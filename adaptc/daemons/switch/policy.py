@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.sensors.panel import Sample
 
 
 class Mode(Enum):

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from adaptc.config.schema import InvalidValue, Schema, duration, flag, http_url, number, one_of, pair, path, text, whole
+from adaptc.config.schema import (
+    InvalidValue,
+    Schema,
+    duration,
+    flag,
+    http_url,
+    number,
+    one_of,
+    pair,
+    path,
+    read_settings,
+    text,
+    whole,
+)
+from adaptc.config.toml import TomlSource
+from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.switch.gopshtein import Gopshtein
 from adaptc.daemons.switch.policy import Policy
 from adaptc.daemons.switch.steady import Steady
@@ -23,7 +40,8 @@ class SwitchSettings:
     ``cgroup`` names the control group of the server, "" the whole host; ``snmp`` is the file with PassiveOpens, of
     the server's network namespace; ``status_url`` a page of mod_status or stub_status. ``expire`` says what becomes
     of the flag when the daemon ends or dies: ``normal`` removes it, ``static`` leaves it. ``audit_all`` writes every
-    sample to the audit. The others are parameters of ``steady.Steady``.
+    sample to the audit. ``limits`` are those of the sensors that have one, by name: each is a key of its own in the
+    table, ``pressure`` for instance. The others are parameters of ``steady.Steady``.
     """
 
     policy: str = "steady"
@@ -43,14 +61,21 @@ class SwitchSettings:
     floor: float = 1.0
     probe: float = 600.0
     smoothing: float = 5.0
-    pressure: float = 1.0
     connections: tuple[float, float] = (2.0, 1.0)
+    limits: Mapping[str, float] = field(default_factory=lambda: _limits({}))
 
     def __post_init__(self) -> None:
         if self.leave >= self.enter:
             raise InvalidValue(f"leave ({self.leave:g}) must be below enter ({self.enter:g})")
         if self.dwell > self.dwell_most:
             raise InvalidValue(f"dwell ({self.dwell:g} s) must not be above dwell_most ({self.dwell_most:g} s)")
+
+    @property
+    def active_limits(self) -> dict[str, float]:
+        """The limits that a value can exceed: those of the sensors that are opened."""
+        return {
+            sensor.name: self.limits[sensor.name] for sensor in LIMIT_SENSORS if self.limits[sensor.name] < sensor.off
+        }
 
     def rule(self) -> Policy:  # type: ignore[type-arg]
         """Return the policy with its parameters; the published one has none."""
@@ -67,7 +92,7 @@ class SwitchSettings:
             floor=self.floor,
             probe=self.probe,
             smoothing=self.smoothing,
-            pressure=self.pressure if self.pressure < 1 else None,
+            limits=self.active_limits,
             connections=self.connections,
         )
 
@@ -90,6 +115,20 @@ CHECKS: Schema = {
     "floor": number(0, 1e6),
     "probe": duration(1, 86400),
     "smoothing": duration(0.1, 3600),
-    "pressure": number(0, 1),
     "connections": pair(number(0.1, 100)),
+    **{sensor.name: sensor.check for sensor in LIMIT_SENSORS},
 }
+
+
+def read_switch(source: TomlSource, assignments: Sequence[str] = ()) -> SwitchSettings:
+    """Return the settings of ``[daemons.switch]``, changed by ``--set``. Raises ``UsageError``."""
+    return read_settings(_settings, CHECKS, source, assignments)
+
+
+def _settings(**values: Any) -> SwitchSettings:
+    own = {key: value for key, value in values.items() if key in SwitchSettings.__dataclass_fields__}
+    return SwitchSettings(**own, limits=_limits(values))
+
+
+def _limits(values: Mapping[str, Any]) -> dict[str, float]:
+    return {sensor.name: values.get(sensor.name, sensor.off) for sensor in LIMIT_SENSORS}

@@ -1,7 +1,7 @@
 """The default switching rule: quick to help, slow to go back, never stuck.
 
-It keeps the idea of Gopshtein and Feitelson (CPU to enter; CPU, idle workers and a safe rate to leave) and mends what
-is wrong with the published rule:
+It keeps the idea of Gopshtein and Feitelson (CPU to enter; CPU, idle workers and a safe rate to leave) and corrects the
+published rule:
 
 - separate thresholds to enter and to leave, several samples for each, and a least time in optimized mode;
 - a return that fails, because overload is back within ``relapse`` seconds, doubles that time, up to ``dwell_most``,
@@ -16,9 +16,10 @@ is wrong with the published rule:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from adaptc.daemons.sensors.sample import Sample
+from adaptc.daemons.sensors.panel import Sample
 from adaptc.daemons.switch.policy import Decision, Mode, Remark, SetMode
 
 # Below this share the CPU is mostly not the server's own work, and its headroom says nothing about connections.
@@ -53,7 +54,7 @@ class SteadyState:
 class Steady:
     """The parameters: shares, numbers of samples, seconds, and new connections a second (``floor``: pages).
 
-    ``pressure`` is the PSI share above which the server counts as strained; None leaves it out.
+    ``limits`` are those of sensors by name: above one of them the server counts as strained.
     """
 
     enter: float = 0.85
@@ -67,8 +68,8 @@ class Steady:
     probe: float = 600.0
     smoothing: float = 5.0
     reduction: float = 0.7
-    pressure: float | None = None
     connections: tuple[float, float] = (2.0, 1.0)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     def start(self) -> SteadyState:
         """Return the state before the first sample."""
@@ -108,8 +109,8 @@ class Steady:
         return self.connections[0 if mode is Mode.NORMAL else 1]
 
     def _is_strained(self, sample: Sample) -> bool:
-        pressed = self.pressure is not None and sample.pressure is not None and sample.pressure > self.pressure
-        return (sample.cpu or 0) > self.enter or sample.idle == 0 or pressed
+        is_above = any(sample.levels.get(name, 0.0) > limit for name, limit in self.limits.items())
+        return (sample.cpu or 0) > self.enter or sample.idle == 0 or is_above
 
     def _is_calm(self, sample: Sample) -> bool:
         return (sample.cpu or 0) < self.leave and not self._is_strained(sample)

@@ -14,7 +14,7 @@ from adaptc.compile.engine.gate import GivenUp
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.notify import notify
+from adaptc.daemons.loop import notify
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.watch.journal import Journal
 from adaptc.workflow.watch.keeper import Keeper, Work
