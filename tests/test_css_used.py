@@ -10,8 +10,8 @@ from browser import Browser, serving
 from adaptc.formats.css.fonts import drop_fonts, icon_families
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.selectors import required_names, static_selectors
+from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.matching import PageMatches, inline_declarations
 
 PAGE = """<!DOCTYPE html><html lang=en><body class=page><nav id=top><a class="btn md:flex" href=x>a</a></nav>
 <ul><li>1<li class=last>2</ul><details><summary>s</summary><p>t</p></details><input type=checkbox>

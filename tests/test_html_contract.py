@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from adaptc.config.rulebook import PROMISES
-from adaptc.formats.html.contract import BROKEN, Form, broken, broken_article, broken_words, promise
+from adaptc.formats.html.contract import (
+    CONTRACT_CHECKS,
+    FormContent,
+    article_violations,
+    content_violations,
+    extract_content,
+    words_violations,
+)
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.words import fold
+from adaptc.formats.html.visible_text import fold_space
 
 PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><style>p{}</style></head>
 <body><p id=a>Text&nbsp;one <b>two</b>
@@ -19,8 +26,8 @@ PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><st
 
 
 def test_promise() -> None:
-    found = promise(parse(PAGE))
-    assert fold(found.text) == "Text\xa0one two threefour Go OneTwolong"
+    found = extract_content(parse(PAGE))
+    assert fold_space(found.text) == "Text\xa0one two threefour Go OneTwolong"
     assert (found.ids, found.anchors, found.links) == ({"a"}, {"b"}, ("c", "d"))
     controls = (
         ("q", "text", "v"),
@@ -29,19 +36,19 @@ def test_promise() -> None:
         ("s", "select", "1|Two"),
         ("t", "textarea", "long"),
     )
-    assert found.forms == (Form("post", "send", controls), Form("", "", (("loose", "text", ""),)))
+    assert found.forms == (FormContent("post", "send", controls), FormContent("", "", (("loose", "text", ""),)))
     assert (found.title, found.lang, found.dir) == ("A page", "en", "ltr")
-    assert not found.quirks and not found.limited_quirks
+    assert not found.is_quirks and not found.is_limited_quirks
 
 
 def test_a_control_belongs_to_the_form_it_names() -> None:
-    found = promise(parse("<form id=f></form><input form=f name=a>"))
-    assert found.forms == (Form("get", "", (("a", "text", ""),)),)
+    found = extract_content(parse("<form id=f></form><input form=f name=a>"))
+    assert found.forms == (FormContent("get", "", (("a", "text", ""),)),)
 
 
 def test_nothing_is_broken_by_additions_and_decoration() -> None:
     after = PAGE.replace("<p id=a>", "<p id=a class=x><span id=new></span><img src=x>").replace("\n ", " ")
-    assert broken(promise(parse(PAGE)), promise(parse(after))) == []
+    assert content_violations(extract_content(parse(PAGE)), extract_content(parse(after))) == []
 
 
 @pytest.mark.parametrize(
@@ -62,21 +69,23 @@ def test_nothing_is_broken_by_additions_and_decoration() -> None:
     ],
 )  # fmt: skip
 def test_what_is_broken_is_said(old: str, new: str, sentence: str) -> None:
-    assert broken(promise(parse(PAGE)), promise(parse(PAGE.replace(old, new)))) == [sentence]
+    assert content_violations(extract_content(parse(PAGE)), extract_content(parse(PAGE.replace(old, new)))) == [
+        sentence
+    ]
 
 
 def test_many_losses_are_shortened() -> None:
-    before = promise(parse("".join(f"<p id=i{n}>" for n in range(8))))
-    assert broken(before, promise(parse("")))[0] == "8 ids are gone: i0, i1, i2, i3, i4, ..."
+    before = extract_content(parse("".join(f"<p id=i{n}>" for n in range(8))))
+    assert content_violations(before, extract_content(parse("")))[0] == "8 ids are gone: i0, i1, i2, i3, i4, ..."
 
 
 def test_a_link_that_stands_twice_must_stay_twice() -> None:
-    twice, once = promise(parse("<a href=a></a><a href=a></a>")), promise(parse("<a href=a></a>"))
-    assert broken(twice, once) == ["1 link is gone: a"]
+    twice, once = extract_content(parse("<a href=a></a><a href=a></a>")), extract_content(parse("<a href=a></a>"))
+    assert content_violations(twice, once) == ["1 link is gone: a"]
 
 
 def lost(before: str, after: str) -> list[str]:
-    return broken_words(parse("<!doctype html>" + before), parse("<!doctype html>" + after))
+    return words_violations(parse("<!doctype html>" + before), parse("<!doctype html>" + after))
 
 
 @pytest.mark.parametrize(
@@ -113,23 +122,23 @@ def test_what_is_lost_of_the_words_is_said(before: str, after: str, sentence: st
 
 def test_words_are_not_kept_in_another_mode() -> None:
     after = parse("<p>a")
-    assert broken_words(parse("<!doctype html><p>a"), after) == ["the page changes from standards to quirks mode"]
+    assert words_violations(parse("<!doctype html><p>a"), after) == ["the page changes from standards to quirks mode"]
 
 
 def test_links_within_an_article_keep_their_targets() -> None:
     before = parse("<main><a href=#x>to x</a> <a href=#none>nowhere</a> <a name=x></a><p>text")
     after = parse("<main><a href=#x>to x</a> <a href=#none>nowhere</a> <p>text")
-    assert broken_article(before, before) == []
-    assert broken_article(before, after) == ["links within the page lead to what is gone: x"]
+    assert article_violations(before, before) == []
+    assert article_violations(before, after) == ["links within the page lead to what is gone: x"]
 
 
 def test_there_is_a_check_for_every_promise() -> None:
-    assert tuple(BROKEN) == PROMISES
+    assert tuple(CONTRACT_CHECKS) == PROMISES
 
 
 @pytest.mark.parametrize("name", PROMISES)
 def test_a_check_is_of_the_page_as_it_came(name: str) -> None:
-    check = BROKEN[name](parse("<main><h1>Head</h1><p>Text of the article</main>"))
+    check = CONTRACT_CHECKS[name](parse("<main><h1>Head</h1><p>Text of the article</main>"))
     assert check(parse("<main><h1>Head</h1><!-- - --><p>Text of the article</main>")) == []
     assert len(check(parse("<main><h1>Head</h1></main>"))) == 1
 
@@ -141,6 +150,6 @@ def test_reading_a_promise_leaves_the_tree_as_it_was() -> None:
         "<template><noscript>j</noscript><template>k</template></template>"
     )
     tree = parse(text)
-    assert promise(tree).text == "dg"
+    assert extract_content(tree).text == "dg"
     assert tree.equals(parse(text))
-    assert promise(tree) == promise(parse(text))
+    assert extract_content(tree) == extract_content(parse(text))

@@ -7,10 +7,16 @@ from html5lib_cases import DATA, sections
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptc.formats.html import codec
-from adaptc.formats.html.document import Irreversible, encode_page, parse, read_page, same_dom
-from adaptc.formats.html.quirks import is_limited_quirks, is_quirks
-from adaptc.formats.html.sniff import canonical, sniff
+from adaptc.formats.html.document import (
+    Irreversible,
+    encode_page,
+    is_limited_quirks,
+    is_quirks,
+    parse,
+    read_page,
+    same_dom,
+)
+from adaptc.formats.html.encoding import canonical_name, encode, sniff_encoding
 
 
 def meta(label: str) -> bytes:
@@ -40,7 +46,7 @@ SAMPLES = [
 
 @pytest.mark.parametrize(("encoding", "text"), SAMPLES)
 def test_a_declared_encoding_survives(encoding: str, text: str) -> None:
-    encoded = codec.encode(text, encoding)
+    encoded = encode(text, encoding)
     assert encoded is not None
     content = meta(encoding) + encoded
     page = read_page(content)
@@ -87,7 +93,7 @@ def test_every_byte_of_windows_1252_survives() -> None:
     ],
 )
 def test_labels_are_those_of_browsers(label: str, name: str | None) -> None:
-    assert canonical(label) == name
+    assert canonical_name(label) == name
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_labels_are_those_of_browsers(label: str, name: str | None) -> None:
     ],
 )
 def test_sniffing(content: bytes, encoding: str) -> None:
-    assert sniff(content).encoding == encoding
+    assert sniff_encoding(content).name == encoding
 
 
 def test_the_encoding_of_the_transport_beats_the_page() -> None:
@@ -179,8 +185,8 @@ def test_html5lib_encoding_cases() -> None:
     wrong = []
     for name in ("tests1.dat", "tests2.dat"):
         for case in sections(DATA / "html5lib-encoding" / name):
-            expected = canonical(case["encoding"].strip().decode())
-            if sniff(case["data"]).encoding != expected and not any(mark in case["data"] for mark in DISPUTED):
+            expected = canonical_name(case["encoding"].strip().decode())
+            if sniff_encoding(case["data"]).name != expected and not any(mark in case["data"] for mark in DISPUTED):
                 wrong.append(case)
     assert wrong == []
 

@@ -12,7 +12,7 @@ from turbohtml import Document, Element, Text
 
 from adaptc.formats.html.document import parse, same_dom
 from adaptc.formats.html.edit import Edited, Editor, EditRefused
-from adaptc.formats.html.markup import minify_markup
+from adaptc.formats.html.minify import minify_markup
 
 Act = Callable[[Editor, Callable[..., Element]], object]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from html5lib_cases import tree_cases
 
-from adaptc.formats.html import markup
+from adaptc.formats.html import minify
 from adaptc.formats.html.document import parse, same_dom
-from adaptc.formats.html.markup import is_kept_comment, minify_markup
+from adaptc.formats.html.minify import is_meaningful_comment, minify_markup
 
 
 def _minified(text: str, *, keep_comments: bool, declared: bool = True) -> str | None:
@@ -58,12 +58,12 @@ def test_comments_go_unless_they_are_kept() -> None:
      " Copyright 2001 A", "<rdf:RDF xmlns=''>", "InstanceBegin template='a'"],
 )  # fmt: skip
 def test_kept_comments(comment: str) -> None:
-    assert is_kept_comment(comment)
+    assert is_meaningful_comment(comment)
 
 
 @pytest.mark.parametrize("comment", [" navigation ", "", "<p>old</p>", "end of header", "===="])
 def test_other_comments(comment: str) -> None:
-    assert not is_kept_comment(comment)
+    assert not is_meaningful_comment(comment)
 
 
 def test_comments_in_templates_and_noscript_stay() -> None:
@@ -99,7 +99,7 @@ def test_the_html5lib_cases_stay_the_same_tree() -> None:
 def test_a_large_page_gives_the_same_with_one_tree_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     page = '<!doctype html><noscript><p class="a">x</p></noscript><!-- c --><svg><path d="M0 0"></path></svg>'
     expected = minify_markup(page, keep_comments=False)
-    monkeypatch.setattr(markup, "_LARGE", 0)
+    monkeypatch.setattr(minify, "_LARGE", 0)
     tree = parse(page)
     large = minify_markup(page, keep_comments=False, tree=tree)
     assert expected is not None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from html5lib_cases import tree_cases
 
-from adaptc.formats.html.article import article_kept
-from adaptc.formats.html.contract import broken_article
+from adaptc.formats.html.contract import article_violations, lost_from_article
 from adaptc.formats.html.document import encode_page, parse, parse_bare, read_page
-from adaptc.formats.html.labels import image_words, link_label, math_words
-from adaptc.formats.html.landmarks import is_hidden, landmarks
+from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.reading import ReadingPage, reading_page
 from adaptc.formats.html.tables import is_layout_table
+from adaptc.formats.html.visible_text import image_text, is_hidden, link_label, math_text
 
 HEAD = "<!DOCTYPE html><html lang=en><head><title>T</title></head>"
 
@@ -20,7 +19,7 @@ def read(text: str, **options: frozenset[str]) -> str:
     """Return the body of a page's text-only version."""
     page = reading_page(text, url_path="/a/page.html", **options)
     assert isinstance(page, ReadingPage), page
-    assert broken_article(parse(text), parse(page.text)) == []
+    assert article_violations(parse(text), parse(page.text)) == []
     return page.text.partition("<body")[2].partition(">")[2]
 
 
@@ -320,7 +319,7 @@ def test_direction_and_language_stay(direction: str) -> None:
 
 def test_main_content_is_found_or_not() -> None:
     def main(body: str) -> str | None:
-        found = landmarks(parse(body)).main
+        found = find_landmarks(parse(body)).main
         return None if found is None else found.attr("id") or found.tag
 
     assert main("<main>a</main>lots and lots of text around it") == "main"
@@ -332,9 +331,9 @@ def test_main_content_is_found_or_not() -> None:
 
 def test_link_heavy_content_is_not_navigation() -> None:
     tree = parse("<body><div class=menu><a href=a>all</a> <a href=b>there is</a></div>")
-    assert landmarks(tree).navigation == ()
+    assert find_landmarks(tree).navigation == ()
     tree = parse("<body><div class=menu><a href=a>a</a></div><p>text enough to be the page, and more than the menu")
-    assert [each.attr("class") for each in landmarks(tree).navigation] == ["menu"]
+    assert [each.attr("class") for each in find_landmarks(tree).navigation] == ["menu"]
 
 
 def test_words_for_images_and_links() -> None:
@@ -350,11 +349,11 @@ def test_words_for_images_and_links() -> None:
     images = parse("<img alt='a.png'><img alt='[Note]'><img alt='The logo'><img alt=x role=none><img title=t>").select(
         "img"
     )
-    assert list(map(image_words, images)) == ["", "Note", "", "", "t"]
+    assert list(map(image_text, images)) == ["", "Note", "", "", "t"]
     formulas = parse(
         "<math alttext='x'></math><math><annotation encoding=application/x-tex>\\pi</annotation></math>"
     ).select("math")
-    assert list(map(math_words, formulas)) == ["x", "\\pi"]
+    assert list(map(math_text, formulas)) == ["x", "\\pi"]
 
 
 def test_hidden_and_layout() -> None:
@@ -366,26 +365,26 @@ def test_hidden_and_layout() -> None:
 def test_what_is_lost_is_said() -> None:
     before = parse(ARTICLE)
     page = reading_page(ARTICLE, url_path="/")
-    assert isinstance(page, ReadingPage) and article_kept(before, parse(page.text)) == []
+    assert isinstance(page, ReadingPage) and lost_from_article(before, parse(page.text)) == []
     after = page.text.replace("erster", "").replace("<a href=/b>", "<a href=/c>").replace("lang=de", "lang=en")
-    assert broken_article(before, parse(after)) == [
+    assert article_violations(before, parse(after)) == [
         "text of the article is gone: 'erster'", "1 link is gone: /b", "lang was 'de' and is 'en'",
     ]  # fmt: skip
     form = parse("<form action=a><input name=q><input name=r></form>")
-    assert article_kept(form, parse("<form action=a><input name=q></form>")) == [
+    assert lost_from_article(form, parse("<form action=a><input name=q></form>")) == [
         "a form is gone or sends less: get a (q, r)"
     ]
     many = "".join(f"<a href={n}>a{n}</a>" for n in range(5))
-    assert article_kept(parse(many), parse("a0a1a2a3a4")) == ["5 links are gone: 0, 1, 2, ..."]
-    assert article_kept(parse("<p>one<p>two<p>three<p>four"), parse(""))[0].count("'") == 6
+    assert lost_from_article(parse(many), parse("a0a1a2a3a4")) == ["5 links are gone: 0, 1, 2, ..."]
+    assert lost_from_article(parse("<p>one<p>two<p>three<p>four"), parse(""))[0].count("'") == 6
 
 
 def test_deep_markup_is_compared() -> None:
     before = parse("<main>" + "<div>" * 500 + "<a href=x>text</a>")
-    assert article_kept(before, parse("text")) == ["1 link is gone: x"]
+    assert lost_from_article(before, parse("text")) == ["1 link is gone: x"]
 
 
 def test_every_malformed_page_keeps_its_text() -> None:
     for text in tree_cases():
         page = reading_page(text, url_path="/")
-        assert isinstance(page, str) or article_kept(parse_bare(text), parse_bare(page.text)) == [], text
+        assert isinstance(page, str) or lost_from_article(parse_bare(text), parse_bare(page.text)) == [], text

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from adaptc.core.model import Reference, Role
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import base_href, references
-from adaptc.formats.html.refresh import Refresh, parse_refresh
-from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
+from adaptc.formats.html.syntax import ImageCandidate, Refresh, parse_refresh, parse_srcset, serialise_srcset
 
 
 def found(html: str) -> list[tuple[Role, str, str]]:
@@ -146,32 +145,32 @@ def test_base(html: str, href: str | None) -> None:
     ("value", "expected"),
     [
         ("", []),
-        ("a", [Candidate("a")]),
-        (" a.png ,b.png 2x", [Candidate("a.png"), Candidate("b.png", ("2x",))]),
-        ("a.png, b.png", [Candidate("a.png"), Candidate("b.png")]),
-        ("a,b 1x", [Candidate("a,b", ("1x",))]),
-        ("data:a;base64,AA== 1x, b 2x", [Candidate("data:a;base64,AA==", ("1x",)), Candidate("b", ("2x",))]),
-        ("a 100w, b 200w 50h", [Candidate("a", ("100w",)), Candidate("b", ("200w", "50h"))]),
-        ("a 1.5e1x", [Candidate("a", ("1.5e1x",))]),
-        ("a 1x 2x, b -1x, c 0w, d 1q, e 50h, f 1w 1x, g 3x", [Candidate("g", ("3x",))]),
-        ("a foo(1, 2), b", [Candidate("b")]),
-        (",,a ,, b,,", [Candidate("a"), Candidate("b")]),
+        ("a", [ImageCandidate("a")]),
+        (" a.png ,b.png 2x", [ImageCandidate("a.png"), ImageCandidate("b.png", ("2x",))]),
+        ("a.png, b.png", [ImageCandidate("a.png"), ImageCandidate("b.png")]),
+        ("a,b 1x", [ImageCandidate("a,b", ("1x",))]),
+        ("data:a;base64,AA== 1x, b 2x", [ImageCandidate("data:a;base64,AA==", ("1x",)), ImageCandidate("b", ("2x",))]),
+        ("a 100w, b 200w 50h", [ImageCandidate("a", ("100w",)), ImageCandidate("b", ("200w", "50h"))]),
+        ("a 1.5e1x", [ImageCandidate("a", ("1.5e1x",))]),
+        ("a 1x 2x, b -1x, c 0w, d 1q, e 50h, f 1w 1x, g 3x", [ImageCandidate("g", ("3x",))]),
+        ("a foo(1, 2), b", [ImageCandidate("b")]),
+        (",,a ,, b,,", [ImageCandidate("a"), ImageCandidate("b")]),
     ],
 )  # fmt: skip
-def test_srcset(value: str, expected: list[Candidate]) -> None:
+def test_srcset(value: str, expected: list[ImageCandidate]) -> None:
     assert parse_srcset(value) == expected
 
 
 @given(
     st.lists(
         st.builds(
-            Candidate,
+            ImageCandidate,
             st.text("ab,%/:; ()\t", min_size=1).filter(lambda url: url.strip(" \t")),
             st.sampled_from([(), ("2x",), ("100w",), ("100w", "50h")]),
         )
     )
 )
-def test_srcset_round_trip(candidates: list[Candidate]) -> None:
+def test_srcset_round_trip(candidates: list[ImageCandidate]) -> None:
     again = parse_srcset(serialise_srcset(candidates))
     assert [each.descriptors for each in again] == [each.descriptors for each in candidates]
     assert parse_srcset(serialise_srcset(again)) == again

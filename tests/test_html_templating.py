@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.formats.html.templating import has_template_attribute, template_mark
+from adaptc.formats.html.syntax import has_template_attribute, template_mark
 
 
 @pytest.mark.parametrize(

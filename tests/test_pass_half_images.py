@@ -17,7 +17,7 @@ from PIL import Image
 from adaptc.compile.page.copies import Copy, half_css, halve_srcset, slot_width
 from adaptc.compile.view import DerivedFile, Settings
 from adaptc.formats.css.images import image_declarations
-from adaptc.formats.html.srcset import parse_srcset
+from adaptc.formats.html.syntax import parse_srcset
 
 
 @cache

@@ -13,7 +13,7 @@ from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.markup import Minified
+from adaptc.formats.html.minify import MinifiedMarkup
 
 PAGES = frozenset({media.HTML})
 TEXT = (
@@ -38,7 +38,7 @@ def text(name, change):
     def run(given, tree, page, options):
         assert tree is None or tree.equals(parse(given))
         made = change(given)
-        return made and Minified(made, parse(made))
+        return made and MinifiedMarkup(made, parse(made))
 
     return Step(TextPass(name, 1, PAGES, run), {})
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adaptc.compile.page.context import PageContext, Report
     from adaptc.compile.view import Alternates, Asset, DerivingView, Options, Outcome, Sidecar, View
     from adaptc.formats.html.edit import Editor
-    from adaptc.formats.html.markup import Minified
+    from adaptc.formats.html.minify import MinifiedMarkup
 
 # ---- the kinds of passes
 
@@ -39,7 +39,7 @@ EditFunction = Callable[["Editor", "PageContext", "DerivingView", "Options"], "R
 # Returns the whole page as new text, ``None`` to leave it as it is
 WholePageFunction = Callable[[str, "PageContext", "DerivingView", "Options"], "tuple[str | None, Report]"]
 # Gets the text of a page after all edits, and its tree if that is known
-TextFunction = Callable[[str, "Document | None", "PageContext", "Options"], "Minified | None"]
+TextFunction = Callable[[str, "Document | None", "PageContext", "Options"], "MinifiedMarkup | None"]
 # Gets the path and the source of a page
 SidecarFunction = Callable[[str, bytes, "View", "Options"], "Sidecar"]
 

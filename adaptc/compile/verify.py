@@ -12,7 +12,7 @@ from adaptc.compile.page.inlining import compressed_size, transfer_size
 from adaptc.compile.view import DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
-from adaptc.formats.html import contract
+from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.references import base_href, embedded_references, references
 
@@ -109,8 +109,8 @@ class Verifier:
         return Problem("contract-broken", "; ".join(violations)) if violations else None
 
     @cached_property
-    def _find_violations(self) -> contract.Broken:
-        return contract.BROKEN[self.promise](self.tree)
+    def _find_violations(self) -> ContractCheck:
+        return CONTRACT_CHECKS[self.promise](self.tree)
 
     # ---- sizes
 

@@ -14,7 +14,7 @@ from adaptc.core.model import Action
 from adaptc.core.urls import relative_url
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
-from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
+from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_srcset
 from adaptc.formats.image.halve import slack
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
@@ -153,7 +153,7 @@ def halve_srcset(
 
 def single(copy: Copy, density: float = 1.0) -> SourceSet:
     """Return the source set of one copy, shown as large as the original at ``density`` pixels a CSS pixel."""
-    candidate = Candidate(copy.url, (f"{copy.file.width}w",))
+    candidate = ImageCandidate(copy.url, (f"{copy.file.width}w",))
     rounding = _ROUNDING if copy.file.natural_width % copy.file.width else 0
     sizes = f"{copy.file.natural_width / density + rounding:.6g}px"
     return SourceSet(serialise_srcset([candidate]), sizes, copy.file.media_type)
@@ -162,17 +162,17 @@ def single(copy: Copy, density: float = 1.0) -> SourceSet:
 def only(copy: Copy, value: str) -> SourceSet:
     """Return the source set of one copy in the place of all candidates of ``value``, laid out as they were."""
     if any(_number(candidate, "w") for candidate in parse_srcset(value)):
-        candidate = Candidate(copy.url, (f"{copy.file.width}w",))
+        candidate = ImageCandidate(copy.url, (f"{copy.file.width}w",))
         return SourceSet(serialise_srcset([candidate]), None, copy.file.media_type)
     return single(copy)
 
 
-def _number(candidate: Candidate, unit: str) -> float | None:
+def _number(candidate: ImageCandidate, unit: str) -> float | None:
     found = (descriptor for descriptor in candidate.descriptors if descriptor.endswith(unit))
     return next((float(descriptor[:-1]) for descriptor in found), None)
 
 
-def _densities(candidates: list[Candidate], src: str | None) -> list[tuple[float, str]]:
+def _densities(candidates: list[ImageCandidate], src: str | None) -> list[tuple[float, str]]:
     numbers = [(_number(candidate, "x"), candidate.url) for candidate in candidates]
     found = [(1.0 if number is None else number, url) for number, url in numbers]
     return [*found, (1.0, src)] if src and all(density != 1 for density, _ in found) else found
@@ -186,7 +186,7 @@ def _by_density(candidates: list[tuple[float, str]], copy_of: Callable[[str], Co
 
 
 def _by_width(
-    candidates: list[tuple[Candidate, float]], sizes: str | None, copy_of: Callable[[str], Copy | None]
+    candidates: list[tuple[ImageCandidate, float]], sizes: str | None, copy_of: Callable[[str], Copy | None]
 ) -> SourceSet | None:
     slot = slot_width(sizes)
     widest = min((width for _, width in candidates if width >= slot), default=float("inf"))
@@ -198,8 +198,8 @@ def _by_width(
 
 
 def _candidate(
-    original: Candidate, declared: float, copy_of: Callable[[str], Copy | None]
-) -> tuple[Candidate, str | None]:
+    original: ImageCandidate, declared: float, copy_of: Callable[[str], Copy | None]
+) -> tuple[ImageCandidate, str | None]:
     """Return a candidate's copy and its media type; the original and ``None`` where it stays."""
     copy = copy_of(original.url)
     if copy is None:
@@ -207,7 +207,7 @@ def _candidate(
     exact = declared * copy.scale
     if round(exact) < 1 or abs(round(exact) - exact) > exact * _OFF:
         return original, None
-    return Candidate(copy.url, (f"{round(exact)}w",)), copy.file.media_type
+    return ImageCandidate(copy.url, (f"{round(exact)}w",)), copy.file.media_type
 
 
 def slot_width(sizes: str | None) -> float:

@@ -15,7 +15,8 @@ from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, parse_srcset
+from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS
+from adaptc.formats.html.syntax import parse_srcset
 
 if TYPE_CHECKING:
     from turbohtml import Element

@@ -18,12 +18,10 @@ from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Role
 from adaptc.formats.css.fonts import drop_fetched_fonts
 from adaptc.formats.css.references import CssReference, rewrite_urls
-from adaptc.formats.html.controls import attributes
-from adaptc.formats.html.document import parse
+from adaptc.formats.html.document import parse, show_noscript
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.labels import folded, image_words, is_followed, link_label, media_target
-from adaptc.formats.html.noscript import show_noscript
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, media_target
 from adaptc.formats.script import is_javascript_type, is_module_type
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ def _subject(element: Element) -> str:
 def _link(element: Element) -> str:
     """Return a link to what an element plays or shows, or the place of its id."""
     target = media_target(element)
-    identity = attributes(element, ("id",))
+    identity = attributes_markup(element, ("id",))
     if target is None:
         return f"<span{identity}></span>" if identity else ""
     return f"<a{identity} {attribute_markup('href', target[0])}>{text_markup(target[1])}</a>"
@@ -107,8 +105,8 @@ def _unload_object(editor: Editor, element: Element) -> list[tuple[str, str]]:
         editor.remove_attribute(element, name)
     if not url:
         return []
-    if not element.text.strip() and is_followed(url) and not _holds_media(element):
-        label = folded(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
+    if not element.text.strip() and is_followable(url) and not _holds_media(element):
+        label = fold_space(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
         editor.append(element, f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
     return [("linked", url)]
 
@@ -179,7 +177,7 @@ def _runs(script: Element) -> bool:
 
 
 def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Done:
-    """Remove attributes; a URL that is a fragment or holds its own content loads nothing."""
+    """Remove attributes_markup; a URL that is a fragment or holds its own content loads nothing."""
     done: _Done = []
     for name in names:
         value = element.attr(name) if name in element.attrs else None
@@ -197,22 +195,22 @@ def _is_here(url: str) -> bool:
 def _words(image: Element) -> str:
     """Return the words of an image: browsers show those of an ``<img>`` without source beside a broken picture."""
     control = image.closest("a[href], button")
-    words = image_words(image) or (_label(control) if control is not None else "")
+    words = image_text(image) or (_label(control) if control is not None else "")
     if words and control is None:
         words = f"[{words}]"
-    written = attributes(image, _KEPT)
+    written = attributes_markup(image, _KEPT)
     return f"<span{written}>{text_markup(words)}</span>" if written else text_markup(words)
 
 
 def _label(control: Element) -> str:
     """Return the words of a link or button that shows nothing but images, for the first of them."""
     images = control.select("img")
-    is_mute = not control.text.strip() and not any(map(image_words, images))
+    is_mute = not control.text.strip() and not any(map(image_text, images))
     return link_label(control) if is_mute else ""
 
 
 def _area_link(area: Element) -> str:
-    return f" <a {attribute_markup('href', area.attr('href'))}>{text_markup(image_words(area) or link_label(area))}</a>"
+    return f" <a {attribute_markup('href', area.attr('href'))}>{text_markup(image_text(area) or link_label(area))}</a>"
 
 
 def _unload_style(editor: Editor, element: Element) -> _Done:

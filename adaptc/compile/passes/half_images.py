@@ -14,7 +14,7 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.srcset import parse_srcset
+from adaptc.formats.html.syntax import parse_srcset
 from adaptc.formats.script.addresses import has_lazy_address
 
 if TYPE_CHECKING:

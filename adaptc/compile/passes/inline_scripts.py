@@ -25,7 +25,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.quoting import attribute_markup
+from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.script import escape_for_script_element, introspection_reason, is_javascript_type, writes_document
 
 if TYPE_CHECKING:

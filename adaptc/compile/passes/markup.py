@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import Options
-from adaptc.formats.html.markup import Minified, minify_markup
-from adaptc.formats.html.templating import has_template_attribute
+from adaptc.formats.html.minify import MinifiedMarkup, minify_markup
+from adaptc.formats.html.syntax import has_template_attribute
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
 
-def shorten_markup(text: str, tree: Document | None, page: PageContext, options: Options) -> Minified | None:
+def shorten_markup(text: str, tree: Document | None, page: PageContext, options: Options) -> MinifiedMarkup | None:
     """Return the page in shorter markup, or ``None``; comments go where no script can see them.
 
     ``tree`` is what ``text`` parses to, where that is known; it may be changed.

@@ -8,8 +8,8 @@ from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor, EditRefused
-from adaptc.formats.html.labels import folded, image_words, is_followed, media_target
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, media_target
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -99,9 +99,9 @@ def _target(element: Element) -> tuple[str, str] | None:
     if element.tag != "object":
         return media_target(element)
     url = element.attr("data") or ""
-    if not url or not is_followed(url):
+    if not url or not is_followable(url):
         return None
-    return url, folded(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
+    return url, fold_space(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
 
 
 def _drop_furniture(editor: Editor, report: Report) -> None:
@@ -140,7 +140,7 @@ def quiet_document(text: str) -> str | None:
         editor.remove_element(element)
     for image in editor.tree.select("img, picture"):
         inner = image if image.tag == "img" else image.select_one("img")
-        editor.replace_element(image, text_markup(image_words(inner)) if inner is not None else "")
+        editor.replace_element(image, text_markup(image_text(inner)) if inner is not None else "")
     for element in editor.tree.select('[style*="url("], [background]'):
         editor.remove_attribute(element, "style" if "style" in element.attrs else "background")
     try:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from adaptc.crawl.discover.text import Decoded
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.sniff import sniff
+from adaptc.formats.html.encoding import sniff_encoding
 
 _MARKS = {"utf-16be": b"\xfe\xff", "utf-16le": b"\xff\xfe"}  # what no meta element can declare
 
 
 def declared_page(decoded: Decoded, source: bytes) -> Decoded:
     """Return a page whose bytes say the encoding that it has; ``source`` are the bytes that came."""
-    if decoded.bom or source.isascii() or sniff(source).encoding == decoded.encoding:
+    if decoded.bom or source.isascii() or sniff_encoding(source).name == decoded.encoding:
         return decoded
     if decoded.encoding in _MARKS:
         return decoded._replace(bom=_MARKS[decoded.encoding])

@@ -18,11 +18,9 @@ from adaptc.formats.html.references import (
     attribute_references,
     base_element,
     base_href,
-    parse_refresh,
-    parse_srcset,
     referring_elements,
-    serialise_srcset,
 )
+from adaptc.formats.html.syntax import parse_refresh, parse_srcset, serialise_srcset
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element

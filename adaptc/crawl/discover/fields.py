@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from adaptc.crawl.discover.link import Link
 from adaptc.crawl.head import Head
 from adaptc.crawl.weburl import resolved
-from adaptc.formats.html.refresh import parse_refresh
+from adaptc.formats.html.syntax import parse_refresh
 
 _LINK = re.compile(r"<([^>]*)>((?:\s*;\s*[^\s=;,\"]+(?:\s*=\s*(?:\"(?:\\.|[^\"\\])*\"|[^\s;,\"]*))?)*)")
 _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)

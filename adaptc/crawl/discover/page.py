@@ -10,8 +10,8 @@ from adaptc.core.model import Reference
 from adaptc.core.urls import document_base
 from adaptc.crawl.discover.link import Discovered, Link, link_of
 from adaptc.crawl.discover.text import Decoded, decode_page
-from adaptc.formats.html import codec
 from adaptc.formats.html.document import parse
+from adaptc.formats.html.encoding import encode
 from adaptc.formats.html.references import base_href, references
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def in_encoding(reference: str, encoding: str) -> str:
 def _in_query(character: str, encoding: str) -> str:
     if character.isascii():
         return character
-    content = codec.encode(character, encoding)
+    content = encode(character, encoding)
     return quote_from_bytes(content) if content is not None else f"%26%23{ord(character)}%3B"
 
 

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adaptc.formats.html import codec
-from adaptc.formats.html.sniff import byte_order_mark, canonical, sniff
+from adaptc.formats.html.encoding import (
+    BYTE_ORDER_MARKS,
+    byte_order_mark,
+    canonical_name,
+    decode,
+    encode,
+    sniff_encoding,
+)
 
-_BY_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xfe\xff": "utf-16be", b"\xff\xfe": "utf-16le"}
 _SURROGATES = dict.fromkeys(range(56448, 56576), "�")
 
 
@@ -26,7 +31,7 @@ class Decoded(NamedTuple):
     @property
     def is_reversible(self) -> bool:
         """Whether ``encoded`` gives the file's bytes again."""
-        return self.encoding == "utf-8" or codec.encode(self.text, self.encoding) == self.body
+        return self.encoding == "utf-8" or encode(self.text, self.encoding) == self.body
 
     @property
     def readable(self) -> str:
@@ -37,7 +42,7 @@ class Decoded(NamedTuple):
         """Return ``text`` in the file's encoding, ``None`` where it has no place there."""
         if self.encoding == "utf-8":
             return self.bom + text.encode("utf-8", "surrogateescape")
-        content = codec.encode(text, self.encoding)
+        content = encode(text, self.encoding)
         return None if content is None else self.bom + content
 
 
@@ -53,8 +58,8 @@ def _is_whole(text: str) -> bool:
 def decode_page(content: bytes, transport: str | None) -> Decoded:
     """Decode a page: byte order mark, charset of the transport, what the page says, windows-1252."""
     bom = byte_order_mark(content)
-    name = _BY_MARK.get(bom) or (canonical(transport) if transport else None) or sniff(content).encoding
-    return _decoded(content[len(bom) :], name, bom)
+    declared = BYTE_ORDER_MARKS.get(bom) or (canonical_name(transport) if transport else None)
+    return _decoded(content[len(bom) :], declared or sniff_encoding(content).name, bom)
 
 
 def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decoded:
@@ -62,14 +67,14 @@ def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decode
     from adaptc.formats.css import sheet_text
 
     bom = byte_order_mark(content)
-    named = _BY_MARK.get(bom) or (canonical(transport) if transport else None)
+    named = BYTE_ORDER_MARKS.get(bom) or (canonical_name(transport) if transport else None)
     return _decoded(content[len(bom) :], named or sheet_text.decode_sheet(content[:1024], encoding).encoding, bom)
 
 
 def _decoded(body: bytes, name: str, bom: bytes) -> Decoded:
     if name == "utf-8":
         return Decoded(body.decode("utf-8", "surrogateescape"), name, bom, body)
-    text = codec.decode(body, name)
+    text = decode(body, name)
     if text is None:
         return Decoded(body.decode("latin-1"), name, bom, body)
     return Decoded(text, name, bom, body)

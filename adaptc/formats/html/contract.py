@@ -1,30 +1,42 @@
-"""What a visitor gets from a page, so that it can be compared before and after."""
+"""The contract of a page: what a visitor gets from it, compared before and after.
+
+Three promises (``adaptc.config.rulebook.PROMISES``): ``same`` text, links and forms; the same ``words``, to which text
+may be added; the ``article``, whose parts may move. Each check returns its violations as sentences.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 
-from turbohtml import Document, DocumentFragment, Element, Node
+from turbohtml import Document, Element, Node, Text
 
-from adaptc.formats.html.article import article_kept
-from adaptc.formats.html.quirks import is_limited_quirks, is_quirks
-from adaptc.formats.html.words import fold, lost_words
+from adaptc.formats.html.document import is_limited_quirks, is_quirks
+from adaptc.formats.html.forms import Forms, find_forms
+from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
+from adaptc.formats.html.visible_text import fold_space, rendered_texts, walk
 
-_UNSEEN = ("script", "style", "template", "noscript", "title", "noframes", "iframe", "noembed")
+__all__ = [
+    "CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "article_violations", "content_violations",
+    "extract_content", "lost_from_article", "words_violations",
+]  # fmt: skip
+
 # An id on one of these is for scripts: no link can lead to what has no place on the page.
 _PLACELESS = "[id]:not(script, style, link, meta, base, head, title, template, noscript, source, track, param)"
 _CONTROLS = "input, select, textarea, button, output, object[name]"
 _CONTROL_TAGS = ("input", "select", "textarea", "button", "output", "object")
-_SHOWN = 5  # items a sentence names
+_SPACE = " \t\n\r\f"
+_NAMED_ITEMS = 5  # items that a sentence names
 _CONTEXT = 30  # characters shown of a text that changed
+_NAMED_LOSSES = 3  # pieces, links and anchors of an article that a sentence names
+_QUOTED = 40  # characters quoted of a lost piece of text
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FormContent:
     """What a form sends, and where. ``controls`` hold (name, type, value), for a select its options."""
 
     method: str
@@ -33,230 +45,95 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """What a page promises a visitor whose browser runs scripts.
+class PageContent:
+    """What a visitor whose browser runs scripts gets from a page.
 
-    ``text`` is the text of the page as it stands, without scripts, styles, templates and noscript; ``links`` are the
-    raw ``href`` of a and area in order; controls outside of any form make up a form of their own without method and
-    action.
+    ``text`` is the text of the page with its white space, without scripts, styles, templates and noscript; ``links``
+    are the raw ``href`` of a and area in order; controls outside of any form make up a form of their own without method
+    and action.
     """
 
     text: str
     ids: frozenset[str]
     anchors: frozenset[str]
     links: tuple[str, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[FormContent, ...]
     title: str
     lang: str
     dir: str
-    quirks: bool
-    limited_quirks: bool
+    is_quirks: bool
+    is_limited_quirks: bool
 
 
-def promise(tree: Document) -> Promise:
-    """Return what the page promises."""
+def extract_content(tree: Document) -> PageContent:
+    """Return the content of a page."""
     root = tree.root
-    unseen = _unseen(tree)
+    unrendered = _unrendered(tree)
     title = tree.select_one("head > title")
-    return Promise(
-        text="".join(_visible_texts(tree)),
-        ids=_attributes(tree, "id", "[id]", unseen),
-        anchors=_attributes(tree, "name", "a[name]", unseen),
-        links=_links(tree, unseen),
-        forms=_forms(tree, unseen),
-        title=fold(title.text) if title is not None else "",
+    return PageContent(
+        text="".join(rendered_texts(tree)),
+        ids=_attributes(tree, "id", "[id]", unrendered),
+        anchors=_attributes(tree, "name", "a[name]", unrendered),
+        links=_links(tree, unrendered),
+        forms=_forms(tree, unrendered),
+        title=fold_space(title.text) if title is not None else "",
         lang=(root.attr("lang") or "") if root is not None else "",
         dir=(root.attr("dir") or "") if root is not None else "",
-        quirks=is_quirks(tree),
-        limited_quirks=is_limited_quirks(tree),
+        is_quirks=is_quirks(tree),
+        is_limited_quirks=is_limited_quirks(tree),
     )
 
 
-def visible_text(tree: Document) -> str:
-    """Return the text that a browser with scripting may show, whitespace folded."""
-    return fold("".join(_visible_texts(tree)))
-
-
-def _visible_texts(tree: Document) -> list[str]:
-    """Return the text nodes that may be seen.
-
-    What holds the others is taken out for the time being, and put back in the opposite order. That takes a fifth of the
-    time of an XPath expression that asks each text node for its ancestors.
-    """
-    places = [_taken_out(element) for tag in _UNSEEN for element in tree.find_all(tag)]
-    try:
-        return list(tree.strings)
-    finally:
-        for element, parent, following in reversed(places):
-            _put_back(element, parent, following)
-
-
-def _taken_out(element: Element) -> tuple[Element, Element | DocumentFragment, Node | None]:
-    """Take an element out of its tree; return it with its parent and what stood behind it."""
-    parent, following = element.parent, element.next_sibling
-    assert parent is not None and not isinstance(parent, Document)  # the root is an <html>
-    element.extract()
-    return element, parent, following
-
-
-def _put_back(element: Element, parent: Element | DocumentFragment, following: Node | None) -> None:
-    if following is not None:
-        following.insert_before(element)
-    else:
-        parent.append(element)
-
-
-def broken(before: Promise, after: Promise) -> list[str]:
-    """Return what the page no longer keeps, as sentences; ``[]`` when all is kept. Additions are no harm."""
-    return [*_lost(before, after), *_changed_text(before, after), *_changed_frame(before, after)]
-
-
-def broken_words(before: Document, after: Document) -> list[str]:
-    """Return what a page that promises its words no longer keeps, as sentences.
-
-    All visible text stays in its order, and so do links, anchors, forms and controls, title, language and mode.
-    Images may go or change, and words may be added: those of an image that went, or of a noscript.
-    """
-    old, new = (replace(promise(tree), ids=_anchor_ids(tree)) for tree in (before, after))
-    lost = lost_words(_visible_texts(before), fold(new.text))
-    gone = [] if lost is None else [f"text is gone or has moved: {lost!r}"]
-    return [*_lost(old, new), *gone, *_changed_frame(old, new)]
-
-
-def _broken_same(before: Document) -> Broken:
-    promised = promise(before)  # once: a page that grows is made several times
-    return lambda after: broken(promised, promise(after))
-
-
-def broken_article(before: Document, after: Document) -> list[str]:
-    """Return what a page that promises the article only no longer keeps, as sentences (see ``article_kept``)."""
-    sentences = article_kept(before, after)
-    for name, old, new in zip(("title", "lang", "dir"), _named(before), _named(after), strict=True):
-        if old and old != new:
-            sentences.append(f"{name} was {old!r} and is {new!r}")
-    return sentences
-
-
-# Says of a page as it was made what it no longer keeps
-Broken = Callable[[Document], list[str]]
-# By a level's promise (``adaptc.config.rulebook.PROMISES``): what a page as it came holds those to that are made of it
-BROKEN: Mapping[str, Callable[[Document], Broken]] = {
-    "same": _broken_same,
-    "words": lambda before: partial(broken_words, before),
-    "article": lambda before: partial(broken_article, before),
-}
-
-
-def _named(tree: Document) -> tuple[str, str, str]:
-    root, title = tree.root, tree.select_one("head > title")
-    lang, direction = ((root.attr(name) or "") if root is not None else "" for name in ("lang", "dir"))
-    return fold(title.text) if title is not None else "", lang, direction
-
-
-_LISTS: Sequence[tuple[str, str, Callable[[Promise], Iterable[object]]]] = (
-    ("id", "ids", lambda p: p.ids),
-    ("anchor", "anchors", lambda p: p.anchors),
-    ("link", "links", lambda p: p.links),
-    ("form", "forms", lambda p: tuple((form.method, form.action) for form in p.forms)),
-    ("control", "controls", lambda p: tuple(control for form in p.forms for control in form.controls)),
-)
-
-
-def _lost(before: Promise, after: Promise) -> list[str]:
-    sentences = []
-    for one, many, items in _LISTS:
-        had, has = items(before), items(after)
-        if had != has and (gone := Counter(had) - Counter(has)):
-            sentences.append(_gone(sorted(map(_in_words, gone.elements())), one, many))
-    return sentences
-
-
-def _gone(items: list[str], one: str, many: str) -> str:
-    shown = ", ".join(items[:_SHOWN]) + (", ..." if len(items) > _SHOWN else "")
-    return f"1 {one} is gone: {shown}" if len(items) == 1 else f"{len(items)} {many} are gone: {shown}"
-
-
-def _in_words(item: object) -> str:
-    return " ".join(filter(None, map(str, item))) if isinstance(item, tuple) else str(item)
-
-
-def _changed_text(before: Promise, after: Promise) -> list[str]:
-    if before.text == after.text:
-        return []
-    old, new = fold(before.text), fold(after.text)
-    if old == new:
-        return []
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
-    start = max(0, same - _CONTEXT // 2)
-    old, new = (text[start : start + _CONTEXT] for text in (old, new))
-    return [f"the visible text changes: {old!r} becomes {new!r}"]
-
-
-def _changed_frame(before: Promise, after: Promise) -> list[str]:
-    """Return what changed of what concerns the whole page: title, language, direction, mode."""
-    pairs = ((name, getattr(before, name), getattr(after, name)) for name in ("title", "lang", "dir"))
-    sentences = [f"{name} was {old!r} and is {new!r}" for name, old, new in pairs if old != new]
-    if (before.quirks, before.limited_quirks) != (after.quirks, after.limited_quirks):
-        sentences.append(f"the page changes from {_mode(before)} to {_mode(after)} mode")
-    return sentences
-
-
-def _mode(page: Promise) -> str:
-    if page.quirks:
-        return "quirks"
-    return "limited-quirks" if page.limited_quirks else "standards"
-
-
-def _seen(tree: Document, selector: str, unseen: set[Element]) -> list[Element]:
+def _select_rendered(tree: Document, selector: str, unrendered: set[Element]) -> list[Element]:
     """Select elements that exist in the page as a browser with scripting builds it."""
-    found = tree.select(selector)
-    return [element for element in found if element not in unseen] if unseen else found
+    elements = tree.select(selector)
+    return [element for element in elements if element not in unrendered] if unrendered else elements
 
 
-def _unseen(tree: Document) -> set[Element]:
+def _unrendered(tree: Document) -> set[Element]:
     """Return the elements that are not in the page as a browser with scripting builds it."""
-    # to look for a tag costs next to nothing, to match a selector with all elements as much as a sixth of parsing
+    # finding a tag costs next to nothing, matching all elements with a selector as much as a sixth of parsing
     is_plain = tree.find("template") is None and tree.find("noscript") is None
     return set() if is_plain else set(tree.select("template *, noscript *"))
 
 
-def _attributes(tree: Document, name: str, selector: str, unseen: set[Element]) -> frozenset[str]:
-    return frozenset(each.attr(name) or "" for each in _seen(tree, selector, unseen))
+def _attributes(tree: Document, name: str, selector: str, unrendered: set[Element]) -> frozenset[str]:
+    return frozenset(each.attr(name) or "" for each in _select_rendered(tree, selector, unrendered))
 
 
-def _links(tree: Document, unseen: set[Element]) -> tuple[str, ...]:
-    # "area" is rare, and to match each element with two selectors takes half as long again
+def _links(tree: Document, unrendered: set[Element]) -> tuple[str, ...]:
+    # "area" is rare, and matching each element with two selectors takes half as long again
     selector = "a[href]" if tree.find("area") is None else "a[href], area[href]"
-    return tuple(each.attr("href") or "" for each in _seen(tree, selector, unseen))
+    return tuple(each.attr("href") or "" for each in _select_rendered(tree, selector, unrendered))
 
 
 def _anchor_ids(tree: Document) -> frozenset[str]:
-    return _attributes(tree, "id", _PLACELESS, _unseen(tree))
+    return _attributes(tree, "id", _PLACELESS, _unrendered(tree))
 
 
-def _forms(tree: Document, unseen: set[Element]) -> tuple[Form, ...]:
+def _forms(tree: Document, unrendered: set[Element]) -> tuple[FormContent, ...]:
     by_owner: dict[Element | None, list[Element]] = {}
     has_controls = any(tree.find(tag) is not None for tag in _CONTROL_TAGS)
-    for control in _seen(tree, _CONTROLS, unseen) if has_controls else ():
+    for control in _select_rendered(tree, _CONTROLS, unrendered) if has_controls else ():
         by_owner.setdefault(_owner(control, tree), []).append(control)
-    forms = [_form(form, by_owner.get(form, [])) for form in _seen(tree, "form", unseen)]
-    loose = by_owner.get(None, [])
-    return (*forms, Form("", "", _described(loose))) if loose else tuple(forms)
+    forms = [_form(form, by_owner.get(form, [])) for form in _select_rendered(tree, "form", unrendered)]
+    unowned = by_owner.get(None, [])
+    return (*forms, FormContent("", "", _describe_controls(unowned))) if unowned else tuple(forms)
 
 
 def _owner(control: Element, tree: Document) -> Element | None:
-    """Return the form of a control: by its ``form`` attribute, else the one it stands in."""
+    """Return the form of a control: by its ``form`` attribute, else the one around it."""
     named = control.attr("form")
     if named is None:
         return control.closest("form")
     return tree.find("form", attrs={"id": named})
 
 
-def _form(form: Element, controls: list[Element]) -> Form:
-    return Form((form.attr("method") or "get").lower(), form.attr("action") or "", _described(controls))
+def _form(form: Element, controls: list[Element]) -> FormContent:
+    return FormContent((form.attr("method") or "get").lower(), form.attr("action") or "", _describe_controls(controls))
 
 
-def _described(controls: list[Element]) -> tuple[tuple[str, str, str], ...]:
+def _describe_controls(controls: list[Element]) -> tuple[tuple[str, str, str], ...]:
     return tuple((each.attr("name") or "", _type(each), _value(each)) for each in controls)
 
 
@@ -275,4 +152,227 @@ def _value(control: Element) -> str:
 
 def _option_value(option: Element) -> str:
     value = option.attr("value")
-    return fold(option.text) if value is None else value
+    return fold_space(option.text) if value is None else value
+
+
+def content_violations(before: PageContent, after: PageContent) -> list[str]:
+    """Return how a page breaks the promise ``same``, as sentences; additions to it are allowed."""
+    return [*_lost_items(before, after), *_changed_text(before, after), *_changed_metadata(before, after)]
+
+
+def words_violations(before: Document, after: Document) -> list[str]:
+    """Return how a page breaks the promise ``words``, as sentences.
+
+    All visible text stays in its order, and so do links, anchors, forms and controls, title, language and mode.
+    Images may go or change, and words may be added: those of a removed image, or of a noscript.
+    """
+    old, new = (replace(extract_content(tree), ids=_anchor_ids(tree)) for tree in (before, after))
+    lost = _first_lost_piece(rendered_texts(before), fold_space(new.text))
+    lost_text = [] if lost is None else [f"text is gone or has moved: {lost!r}"]
+    return [*_lost_items(old, new), *lost_text, *_changed_metadata(old, new)]
+
+
+def _check_content(before: Document) -> ContractCheck:
+    content = extract_content(before)  # once: a page that grows is rewritten several times
+    return lambda after: content_violations(content, extract_content(after))
+
+
+def article_violations(before: Document, after: Document) -> list[str]:
+    """Return how a page breaks the promise ``article``, as sentences (see ``lost_from_article``)."""
+    values = zip(("title", "lang", "dir"), _title_and_language(before), _title_and_language(after), strict=True)
+    changed = [f"{name} was {old!r} and is {new!r}" for name, old, new in values if old and old != new]
+    return [*lost_from_article(before, after), *changed]
+
+
+# Returns the violations of a rewritten page
+ContractCheck = Callable[[Document], list[str]]
+# A level's promise (``adaptc.config.rulebook.PROMISES``) -> the check of rewritten pages, made from the source page
+CONTRACT_CHECKS: Mapping[str, Callable[[Document], ContractCheck]] = {
+    "same": _check_content,
+    "words": lambda before: partial(words_violations, before),
+    "article": lambda before: partial(article_violations, before),
+}
+
+
+def _title_and_language(tree: Document) -> tuple[str, str, str]:
+    root, title = tree.root, tree.select_one("head > title")
+    lang, direction = ((root.attr(name) or "") if root is not None else "" for name in ("lang", "dir"))
+    return fold_space(title.text) if title is not None else "", lang, direction
+
+
+_COUNTED: Sequence[tuple[str, str, Callable[[PageContent], Iterable[object]]]] = (
+    ("id", "ids", lambda p: p.ids),
+    ("anchor", "anchors", lambda p: p.anchors),
+    ("link", "links", lambda p: p.links),
+    ("form", "forms", lambda p: tuple((form.method, form.action) for form in p.forms)),
+    ("control", "controls", lambda p: tuple(control for form in p.forms for control in form.controls)),
+)
+
+
+def _lost_items(before: PageContent, after: PageContent) -> list[str]:
+    sentences = []
+    for singular, plural, items in _COUNTED:
+        old, new = items(before), items(after)
+        if old != new and (lost := Counter(old) - Counter(new)):
+            sentences.append(_name_lost(sorted(map(_describe, lost.elements())), singular, plural))
+    return sentences
+
+
+def _name_lost(items: list[str], singular: str, plural: str, most: int = _NAMED_ITEMS) -> str:
+    shown = _enumerate(items, most)
+    return f"1 {singular} is gone: {shown}" if len(items) == 1 else f"{len(items)} {plural} are gone: {shown}"
+
+
+def _enumerate(items: list[str], most: int) -> str:
+    return ", ".join(items[:most]) + (", ..." if len(items) > most else "")
+
+
+def _describe(item: object) -> str:
+    return " ".join(filter(None, map(str, item))) if isinstance(item, tuple) else str(item)
+
+
+def _changed_text(before: PageContent, after: PageContent) -> list[str]:
+    if before.text == after.text:
+        return []
+    old, new = fold_space(before.text), fold_space(after.text)
+    if old == new:
+        return []
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    start = max(0, same - _CONTEXT // 2)
+    old, new = (text[start : start + _CONTEXT] for text in (old, new))
+    return [f"the visible text changes: {old!r} becomes {new!r}"]
+
+
+def _changed_metadata(before: PageContent, after: PageContent) -> list[str]:
+    """Return the changes that concern the whole page: title, language, direction, mode."""
+    pairs = ((name, getattr(before, name), getattr(after, name)) for name in ("title", "lang", "dir"))
+    sentences = [f"{name} was {old!r} and is {new!r}" for name, old, new in pairs if old != new]
+    if (before.is_quirks, before.is_limited_quirks) != (after.is_quirks, after.is_limited_quirks):
+        sentences.append(f"the page changes from {_mode(before)} to {_mode(after)} mode")
+    return sentences
+
+
+def _mode(page: PageContent) -> str:
+    if page.is_quirks:
+        return "quirks"
+    return "limited-quirks" if page.is_limited_quirks else "standards"
+
+
+def _first_lost_piece(before: Iterable[str], after: str) -> str | None:
+    """Return the first piece of text that is not in ``after`` following its predecessor, or ``None``.
+
+    ``before`` are text nodes in document order, ``after`` is folded text. Between two pieces there may be more than
+    there was (the words of an image, of a noscript); where white space separated them, something must still do so.
+    """
+    end = 0
+    for piece, is_apart in _spaced_pieces(before):
+        at = after.find(piece, end + is_apart if end else 0)
+        if at < 0:
+            return piece[:_QUOTED]
+        end = at + len(piece)
+    return None
+
+
+def _spaced_pieces(texts: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the text of each text node, and whether white space separates it from the text before."""
+    is_apart = False
+    for text in texts:
+        piece = fold_space(text)
+        if piece:
+            yield piece, is_apart or text[0] in _SPACE
+            is_apart = text[-1] in _SPACE
+        elif text:
+            is_apart = True
+
+
+def lost_from_article(before: Document, after: Document) -> list[str]:
+    """Return what of the article's text, its links, anchors and working forms is missing, as sentences.
+
+    The article is the main content, or everything but the navigation where none stands out. Images do not count;
+    the order of the parts may change, that of the text within a part is checked piece by piece.
+    """
+    landmarks = find_landmarks(before)
+    return [
+        *_lost_text(before, after, landmarks),
+        *_lost_links(before, after, landmarks),
+        *_lost_anchors(before, after),
+        *_lost_forms(before, after),
+    ]
+
+
+def _lost_text(before: Document, after: Document, landmarks: Landmarks) -> Iterator[str]:
+    root = landmarks.main if landmarks.main is not None else before.select_one("body")
+    body = after.select_one("body")
+    if root is None:
+        return
+    text = _compact(body) if body is not None else ""
+    lost = list(_missing(_article_pieces(root, landmarks), text))
+    if lost:
+        yield f"text of the article is gone: {_enumerate([repr(piece[:_QUOTED]) for piece in lost], _NAMED_LOSSES)}"
+
+
+def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
+    """Yield the pieces that are not in ``text``, searched after the piece before, and then anywhere."""
+    position = 0
+    for piece in pieces:
+        offset = text.find(piece, position)
+        if offset < 0:
+            offset = text.find(piece)
+        if offset < 0:
+            yield piece
+        else:
+            position = offset + len(piece)
+
+
+def _article_pieces(root: Node, landmarks: Landmarks) -> Iterator[str]:
+    """Yield the text nodes that a visitor reads, without white space."""
+    for child in content_nodes(root, landmarks):
+        if isinstance(child, Text) and (piece := "".join(child.data.split())):
+            yield piece
+
+
+def _compact(body: Element) -> str:
+    nodes = walk(body, lambda each: each.tag not in ("script", "style", "template"))
+    return "".join("".join(node.data.split()) for node in nodes if isinstance(node, Text))
+
+
+def _lost_links(before: Document, after: Document, landmarks: Landmarks) -> Iterator[str]:
+    content = content_links(before, landmarks)
+    wanted = dict.fromkeys([*content, *(link.href for link in navigation_links(landmarks, content))])
+    present = {link.attr("href") for link in after.select("a[href], area[href]")}
+    lost = [href for href in wanted if href not in present]
+    if lost:
+        yield _name_lost(lost, "link", "links", _NAMED_LOSSES)
+
+
+def _lost_anchors(before: Document, after: Document) -> Iterator[str]:
+    """Report the links within the page that lead nowhere now but led somewhere before."""
+    wanted = {(link.attr("href") or "")[1:] for link in after.select('a[href^="#"]')}
+    lost = sorted(wanted & _anchors(before) - _anchors(after))
+    if lost:
+        yield f"links within the page lead to what is gone: {', '.join(lost[:_NAMED_LOSSES])}"
+
+
+def _anchors(tree: Document) -> set[str]:
+    ids = {each.attr("id") for each in tree.select("[id]")}
+    names = {each.attr("name") for each in tree.select("a[name]")}
+    return {name for name in ids | names if name}
+
+
+def _lost_forms(before: Document, after: Document) -> Iterator[str]:
+    lost = _count_forms(find_forms(before)) - _count_forms(find_forms(after))
+    for method, action, names in lost:
+        yield f"a form is gone or sends less: {method} {action} ({', '.join(sorted(names))})"
+
+
+def _count_forms(forms: Forms) -> Counter[tuple[str, str, frozenset[str]]]:
+    """Count the working forms by method, action and the names of the controls that they send."""
+    names: dict[Element, set[str]] = {form: set() for form in forms.working}
+    for control, form in forms.owner.items():
+        is_sent = (control.attr("type") or "").lower() not in ("button", "reset") and control.attr("name")
+        if form in names and is_sent:
+            names[form].add(control.attr("name") or "")
+    return Counter(
+        ((form.attr("method") or "get").lower(), form.attr("action") or "", frozenset(controls))
+        for form, controls in names.items()
+    )

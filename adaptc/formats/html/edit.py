@@ -15,11 +15,10 @@ from typing import Literal
 
 from turbohtml import Document, Element, Namespace, Text
 
-from adaptc.formats.html.document import parse, parse_bare, same_tree, scripting_modes
-from adaptc.formats.html.elements import VOID
+from adaptc.formats.html.document import parse, parse_bare, same_tree, scripting_modes, serialise
 from adaptc.formats.html.mutate import REMOVED, Edits, ElementEdits, Impossible, effective, merge_texts, mutate
-from adaptc.formats.html.serialise import serialise
 from adaptc.formats.html.splice import Unspliceable, splice
+from adaptc.formats.html.syntax import VOID
 
 Method = Literal["unchanged", "spliced", "serialised"]
 

@@ -1,24 +1,34 @@
-"""The parts of a page: main content, navigation, what nobody sees (WHATWG HTML "sections"; WAI-ARIA 1.2 landmarks).
+"""The parts of a page: main content, navigation, the site it belongs to (WHATWG HTML "sections"; WAI-ARIA landmarks).
 
-Landmarks are told by elements and roles first, then by the words of class and id that people use for the same.
-When no main content stands out, there is none: a reader then gets everything in order.
+Landmarks are found by elements and roles first (WAI-ARIA 1.2), then by the words of class and id that authors use for
+the same. When no main content stands out, there is none: a reader then gets everything in order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from turbohtml import Document, Element, Namespace, Node, Text
+from turbohtml import Document, Element, Node, Text
 
-__all__ = ["UNSEEN", "Landmarks", "content_length", "depth", "in_content", "is_hidden", "landmarks", "walk", "words"]
+from adaptc.formats.html.visible_text import (
+    UNSEEN,
+    content_length,
+    fold_space,
+    is_followable,
+    is_hidden,
+    link_label,
+    link_name,
+    walk,
+)
 
-# Elements whose text no visitor reads as text.
-UNSEEN = frozenset({
-    "script", "style", "template", "head", "title", "meta", "link", "base", "param", "source", "track", "noframes",
-    "noembed", "canvas", "svg", "datalist", "colgroup", "area", "frame", "frameset",
-})  # fmt: skip
+__all__ = [
+    "Landmarks", "NavigationLink", "SiteIdentity", "class_words", "content_links", "content_nodes",
+    "find_landmarks", "find_site", "navigation_links",
+]  # fmt: skip
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NAVIGATION = frozenset({
@@ -30,16 +40,22 @@ _MAIN_NAMES = (
     "main", "main-content", "maincontent", "content", "page-content", "pagecontent", "content-main", "body-content",
     "article", "primary", "displayarea", "post", "entry-content", "right_col", "right-panel", "documentwrapper",
 )  # fmt: skip
-_LIGATURES = re.compile(r"material-(?:icons|symbols)|\bligature\b")
-_INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)")
-_SKIPS = re.compile(r"\bskip")
-_GUTTER = frozenset({
-    "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "linenodiv", "headerlink",
-    "permalink", "anchorlink", "header-anchor", "headeranchor",
-})  # fmt: skip
 _HALF = 0.5
-_LINKED = 0.6  # share of a navigation's characters that stand in links; menus have labels between
-_FEWEST = 3  # links that make a list navigation
+_LINKED = 0.6  # share of a navigation's characters that are in links; menus have labels between
+_FEWEST_ITEMS = 3  # links that make a list navigation
+# Elements that are not text of the content, or whose text is a part of its own
+_NOT_CONTENT = UNSEEN | {
+    "math", "noscript", "button", "select", "textarea", "iframe", "video", "audio", "object", "dialog",
+}  # fmt: skip
+_MOST_LINKS = 80  # a contents tree of a manual has a thousand, and its first two levels fit
+_FEWEST_LINKS = 8  # upper levels that hold fewer (a logo over a menu of a hundred) do not represent the navigation
+_LONGEST_LABEL = 90  # characters of a label, for teasers that are one link
+_BRAND_WORDS = frozenset({"brand", "logo"})
+_BRAND_DISTANCE = 4  # the link and three elements around it
+_LIST_TAGS = ("ul", "ol", "dl", "menu")
+_BRAND_LINKS = (
+    "[class*=brand] a[href], [class*=logo] a[href], a[href][class*=brand], a[href][class*=logo], a[href][rel=home]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,95 +66,29 @@ class Landmarks:
     navigation: tuple[Element, ...]
 
 
-def landmarks(tree: Document) -> Landmarks:
+def find_landmarks(tree: Document) -> Landmarks:
     """Find the landmarks of a page."""
     body = tree.select_one("body")
     if body is None:
         return Landmarks(None, ())
     total = content_length(body)
-    main = _main(tree, body, total)
+    main = _find_main(tree, body, total)
     inside = {main, *main.ancestors} if main is not None else set()
     # Where no main content stands out, what is called a menu may be all that there is.
     most = int(_HALF * total) if main is None else total
-    found = [each for each in body.iter_elements() if each not in inside and _is_navigation(each, most)]
-    kept = [each for each in found if main is None or main not in each.ancestors]
-    chosen = set(kept)
-    return Landmarks(main, tuple(each for each in kept if chosen.isdisjoint(each.ancestors)))
+    candidates = (each for each in body.iter_elements() if each not in inside and _is_navigation(each, most))
+    outside = [each for each in candidates if main is None or main not in each.ancestors]
+    regions = set(outside)
+    return Landmarks(main, tuple(each for each in outside if regions.isdisjoint(each.ancestors)))
 
 
-def is_hidden(element: Element) -> bool:
-    """Whether an element is not shown, or only decorates: told by its own attributes."""
-    attrs = element.attrs
-    if "hidden" in attrs and (element.attr("hidden") or "").lower() != "until-found":
-        return True
-    if element.tag == "dialog" and "open" not in attrs:
-        return True
-    if "style" in attrs and _INVISIBLE.search((element.attr("style") or "").lower()):
-        return True
-    if (element.attr("aria-hidden") or "").lower() == "true":
-        return _is_decorative(element)
-    return _is_hidden_class(element) if "class" in attrs else False
-
-
-def content_length(node: Node) -> int:
-    """Return the count of characters that a visitor reads, white space left out; hidden elements do not count."""
-    return sum(len("".join(text.data.split())) for text in in_content(node))
-
-
-def in_content(node: Node) -> Iterator[Text]:
-    """Return the text nodes that a visitor reads, in order."""
-    shown = walk(node, lambda element: element.tag not in UNSEEN and not is_hidden(element))
-    return (each for each in shown if isinstance(each, Text))
-
-
-def walk(node: Node, enters: Callable[[Element], bool]) -> Iterator[Text | Element]:
-    """Yield the text nodes below a node and the elements that ``enters`` allows, in order.
-
-    Without recursion: markup that closes nothing nests as deep as the parser lets it (512).
-    """
-    stack = [*reversed(node.children)]
-    while stack:
-        child = stack.pop()
-        if isinstance(child, Text):
-            yield child
-        elif isinstance(child, Element) and enters(child):
-            yield child
-            stack += reversed(child.children)
-
-
-def depth(tree: Document) -> int:
-    """Return how deep elements stand in each other."""
-    level, deepest = list(tree.children), 0
-    while level := [child for node in level if isinstance(node, Element) for child in node.children]:
-        deepest += 1
-    return deepest
-
-
-def words(element: Element) -> frozenset[str]:
+def class_words(element: Element) -> frozenset[str]:
     """Return the words of an element's class and id, in lower case: ``mainNav`` has "main" and "nav"."""
-    named = f"{element.attr('class') or ''} {element.attr('id') or ''}"
-    return frozenset(word.lower() for word in _WORD.findall(named)) if named != " " else frozenset()
+    names = f"{element.attr('class') or ''} {element.attr('id') or ''}"
+    return frozenset(word.lower() for word in _WORD.findall(names)) if names != " " else frozenset()
 
 
-def _is_decorative(element: Element) -> bool:
-    """Whether ``aria-hidden`` is meant; closed dialogues carry it as well, and are opened by links to them."""
-    if element.namespace is not Namespace.HTML:
-        return True
-    return element.select_one("a[href], input, select, textarea, p, h1, h2, h3, h4, table, ul") is None
-
-
-def _is_hidden_class(element: Element) -> bool:
-    """Whether it is an icon spelled as a ligature, a line number, or a link to skip what is not here."""
-    value = (element.attr("class") or "").lower()
-    if _LIGATURES.search(value):
-        return True
-    if not _GUTTER.isdisjoint(value.split()):  # the same classes stand on whole listings
-        return not any(map(str.isalpha, element.text))
-    href = element.attr("href") or ""
-    return element.tag == "a" and href.startswith("#") and _SKIPS.search(value) is not None
-
-
-def _main(tree: Document, body: Element, total: int) -> Element | None:
+def _find_main(tree: Document, body: Element, total: int) -> Element | None:
     for share, candidates in _candidates(tree):
         lengths = [(content_length(each), each) for each in candidates if not is_hidden(each)]
         length, best = max(lengths, key=lambda pair: pair[0], default=(0, body))
@@ -174,15 +124,111 @@ def _is_called_navigation(element: Element) -> bool:
     if element.tag == "nav" or (element.attr("role") or "").lower() in _NAVIGATION_ROLES:
         return True
     if element.tag in ("ul", "ol", "table", "div", "td", "p", "section", "aside", "header", "footer", "center"):
-        if not _NAVIGATION.isdisjoint(words(element)):
+        if not _NAVIGATION.isdisjoint(class_words(element)):
             return True
-        return element.tag in ("ul", "ol") and _is_linked_list(element)
+        return element.tag in ("ul", "ol") and _is_link_list(element)
     return False
 
 
-def _is_linked_list(element: Element) -> bool:
-    """Whether a list stands in a header, footer or aside and holds links."""
-    around = {each.tag for each in element.ancestors if isinstance(each, Element)}
-    if around.isdisjoint(("header", "footer", "aside")) or not around.isdisjoint(("article", "main")):
+def _is_link_list(element: Element) -> bool:
+    """Whether a list in a header, footer or aside holds links."""
+    enclosing = {each.tag for each in element.ancestors if isinstance(each, Element)}
+    if enclosing.isdisjoint(("header", "footer", "aside")) or not enclosing.isdisjoint(("article", "main")):
         return False
-    return len(element.select("a[href]")) >= _FEWEST
+    return len(element.select("a[href]")) >= _FEWEST_ITEMS
+
+
+def content_links(tree: Document, landmarks: Landmarks) -> list[str]:
+    """Return the URLs, as written, of the links outside of the navigation that a visitor can follow."""
+    body = tree.select_one("body")
+    nodes = content_nodes(body, landmarks) if body is not None else ()
+    return [href for node in nodes if (href := _link_target(node))]
+
+
+def content_nodes(root: Node, landmarks: Landmarks) -> Iterator[Text | Element]:
+    """Yield the text nodes and elements of the content below ``root``: not the navigation, controls and media."""
+    navigation = set(landmarks.navigation)
+    return walk(root, lambda each: each not in navigation and each.tag not in _NOT_CONTENT and not is_hidden(each))
+
+
+def _link_target(node: Text | Element) -> str:
+    if isinstance(node, Text) or node.tag != "a" or not is_followable(node.attr("href")):
+        return ""
+    return (node.attr("href") or "") if link_label(node) else ""
+
+
+class NavigationLink(NamedTuple):
+    """A link: ``href`` as written, its label, and ``depth``, the number of lists around it."""
+
+    href: str
+    label: str
+    depth: int
+
+
+def navigation_links(landmarks: Landmarks, content_hrefs: Iterable[str] = ()) -> list[NavigationLink]:
+    """Return the links of the navigation, each URL once; of a deep tree the upper levels only.
+
+    ``content_hrefs`` are the URLs that the content links to: where there are too many links, these are dropped first.
+    """
+    links = list(_unique(link for region in landmarks.navigation for link in _region_links(region)))
+    if len(links) > _MOST_LINKS:
+        elsewhere = set(content_hrefs)
+        links = [link for link in links if link.href not in elsewhere]
+    if len(links) <= _MOST_LINKS:
+        return links
+    upper = [link for link in links if link.depth <= _deepest(links)]
+    return (upper if len(upper) >= _FEWEST_LINKS else links)[:_MOST_LINKS]
+
+
+def _region_links(region: Element) -> Iterator[NavigationLink]:
+    for link in region.select("a[href]"):
+        href = link.attr("href") or ""
+        label = link_label(link)
+        if is_followable(href) and label and not is_hidden(link):
+            depth = sum(isinstance(each, Element) and each.tag in _LIST_TAGS for each in link.ancestors)
+            yield NavigationLink(href, label[:_LONGEST_LABEL], depth)
+
+
+def _unique(links: Iterable[NavigationLink]) -> Iterator[NavigationLink]:
+    seen: set[str] = set()
+    for link in links:
+        if link.href not in seen:
+            seen.add(link.href)
+            yield link
+
+
+def _deepest(links: list[NavigationLink]) -> int:
+    """Return the deepest level that fits with all above it; the uppermost always does."""
+    counts = Counter(link.depth for link in links)
+    total, deepest = 0, min(counts)
+    for depth in sorted(counts):
+        total += counts[depth]
+        if total <= _MOST_LINKS:
+            deepest = depth
+    return deepest
+
+
+class SiteIdentity(NamedTuple):
+    """The site's name and the URL of its home page as written, each ``""`` where unknown; ``brand`` is the link."""
+
+    name: str
+    home: str
+    brand: Element | None
+
+
+def find_site(tree: Document) -> SiteIdentity:
+    """Find the name of the site that a page belongs to, and the link that shows it."""
+    brand = next((each for each in tree.select(_BRAND_LINKS) if _is_brand(each)), None)
+    home = (brand.attr("href") or "") if brand is not None and is_followable(brand.attr("href")) else ""
+    meta = tree.select_one('meta[property="og:site_name"], meta[name="application-name"]')
+    name = (meta.attr("content") or "") if meta is not None else ""
+    label = link_name(brand) if brand is not None and home else ""
+    return SiteIdentity(fold_space(name) or (label if len(label) < _LONGEST_LABEL else ""), home, brand)
+
+
+def _is_brand(link: Element) -> bool:
+    """Whether a link is called a logo or brand, itself or by an element around it ("catalogo" is neither)."""
+    if is_hidden(link):
+        return False
+    lineage = [link, *(each for each in link.ancestors if isinstance(each, Element))][:_BRAND_DISTANCE]
+    return link.attr("rel") == "home" or any(not _BRAND_WORDS.isdisjoint(class_words(each)) for each in lineage)

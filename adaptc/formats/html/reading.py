@@ -14,16 +14,21 @@ from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
-from adaptc.formats.html.article import content_links
-from adaptc.formats.html.controls import find_forms
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.labels import folded, link_name
-from adaptc.formats.html.landmarks import Landmarks, content_length, depth, landmarks
-from adaptc.formats.html.navigation import NavigationLink, Site, find_site, navigation_links
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.forms import find_forms
+from adaptc.formats.html.landmarks import (
+    Landmarks,
+    NavigationLink,
+    SiteIdentity,
+    content_links,
+    find_landmarks,
+    find_site,
+    navigation_links,
+)
 from adaptc.formats.html.reading_flow import FlowWriter, keeps_id_by_kind
 from adaptc.formats.html.reading_head import head_markup, refresh_target
-from adaptc.formats.html.refresh import parse_refresh
+from adaptc.formats.html.syntax import attribute_markup, parse_refresh, text_markup
+from adaptc.formats.html.visible_text import content_length, fold_space, link_name
 
 __all__ = ["ReadingPage", "reading_page"]
 
@@ -57,7 +62,7 @@ def reading_page(text: str, *, url_path: str, targets: frozenset[str] | None = N
     if url_path.lower().endswith(_XML):
         return "it is served as XML, whose markup is stricter"
     tree = parse(text)
-    if depth(tree) > _DEEPEST:
+    if _depth(tree) > _DEEPEST:
         return f"its elements stand more than {_DEEPEST} deep in each other"
     if tree.select_one("frameset frame[src]") is not None:
         return "its content stands in frames"
@@ -65,9 +70,17 @@ def reading_page(text: str, *, url_path: str, targets: frozenset[str] | None = N
     if not body:
         return "it shows no text without its scripts"
     title = tree.select_one("head > title")
-    written = head_markup(tree, text, folded(title.text) if title is not None else "", body) + body
+    written = head_markup(tree, text, fold_space(title.text) if title is not None else "", body) + body
     left_out = Counter(element.tag for element in tree.iter_elements(_OBJECTS))
     return ReadingPage(_as_source(written, text), tuple(sorted(left_out.items())))
+
+
+def _depth(tree: Document) -> int:
+    """Return the depth of the deepest element."""
+    level, deepest = list(tree.children), 0
+    while level := [child for node in level if isinstance(node, Element) for child in node.children]:
+        deepest += 1
+    return deepest
 
 
 def _as_source(written: str, source: str) -> str:
@@ -80,7 +93,7 @@ def _page_body(tree: Document, text: str, targets: frozenset[str] | None) -> str
     body = tree.select_one("body")
     if body is None:
         return ""
-    found = landmarks(tree)
+    found = find_landmarks(tree)
     links = navigation_links(found, content_links(tree, found))
     site = find_site(tree)
     brand = [] if site.brand is None or not site.home or link_name(site.brand) != site.name else [site.brand]
@@ -145,7 +158,7 @@ class _IdsKept:
         return keeps_id_by_kind(element)
 
 
-def _site(site: Site) -> str:
+def _site(site: SiteIdentity) -> str:
     name = text_markup(site.name)
     if not name:
         return ""
@@ -166,9 +179,9 @@ def _navigation(links: list[NavigationLink]) -> str:
 def _heading(tree: Document, content: str) -> str:
     """Return the title as a heading for a page that has none."""
     title = tree.select_one("head > title")
-    words = folded(title.text) if title is not None else ""
+    words = fold_space(title.text) if title is not None else ""
     first = _FIRST_HEADING.search(content)
-    said = folded(_TAG.sub("", first[1])) if first else ""
+    said = fold_space(_TAG.sub("", first[1])) if first else ""
     is_said = "<h1" in content or bool(said and said in text_markup(words))
     return f"<h1>{text_markup(words)}</h1>" if words and not is_said else ""
 

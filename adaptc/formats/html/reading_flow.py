@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterable, Iterator
 
 from turbohtml import Element, Namespace, Node, Text
 
-from adaptc.formats.html.controls import (
-    Forms,
-    attributes,
-    control_markup,
-    form_attributes,
-    is_shown_control,
-    option_markup,
-)
-from adaptc.formats.html.labels import folded, image_words, is_followed, link_label, math_words, media_target
-from adaptc.formats.html.landmarks import UNSEEN, content_length, is_hidden
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.forms import Forms, control_markup, form_attributes, option_markup, works_without_script
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.tables import is_layout_table, rows_of
+from adaptc.formats.html.visible_text import (
+    UNSEEN,
+    content_length,
+    fold_space,
+    image_text,
+    is_followable,
+    is_hidden,
+    link_label,
+    math_text,
+    media_target,
+)
 
 __all__ = ["FlowWriter"]
 
@@ -186,7 +188,7 @@ class FlowWriter:
 
     def _unseen(self, element: Element, tag: str, blocks: _Blocks) -> None:
         if tag == "script" and (element.attr("type") or "").lower().startswith(_TEX):
-            blocks.inline(f"<code>{text_markup(folded(element.text))}</code>")
+            blocks.inline(f"<code>{text_markup(fold_space(element.text))}</code>")
         elif tag == "datalist" and "id" in element.attrs:
             blocks.inline(f"<datalist{self._own_id(element)}>{option_markup(element)}</datalist>", is_content=False)
         elif tag == "area":
@@ -237,7 +239,7 @@ class FlowWriter:
             self._walk(element.children, blocks)
 
     def _noscript(self, element: Element, blocks: _Blocks) -> None:
-        text = folded(element.text)
+        text = fold_space(element.text)
         is_notice = len(text) <= _NOTICE_LENGTH and _SCRIPT_NOTICE.search(text)
         if not (is_notice or (not text and _repeats_image(element))):
             self._container(element, blocks)
@@ -250,7 +252,7 @@ class FlowWriter:
             self._walk(element.children, blocks)
         else:
             tag = _INLINE[element.tag]
-            title = attributes(element, ("title",)) if tag in ("abbr", "dfn") else ""
+            title = attributes_markup(element, ("title",)) if tag in ("abbr", "dfn") else ""
             self._wrapped(tag, _language(element) + title, element, blocks)
 
     def _wrapped(self, tag: str, written: str, element: Element, blocks: _Blocks) -> None:
@@ -269,7 +271,7 @@ class FlowWriter:
 
     def _link(self, element: Element, blocks: _Blocks) -> None:
         self._note_id(element)
-        if not is_followed(element.attr("href")):
+        if not is_followable(element.attr("href")):
             self._transparent(element, blocks)
             return
         written = f" {attribute_markup('href', element.attr('href') or '')}{_link_attributes(element)}>"
@@ -278,7 +280,7 @@ class FlowWriter:
             return
         inner, has_content = self._inside(element)
         if not has_content:
-            inner = text_markup(link_label(element) if element.tag == "a" else image_words(element) or "\u2192")
+            inner = text_markup(link_label(element) if element.tag == "a" else image_text(element) or "\u2192")
             has_content = bool(inner) and (element.attr("href") or "") != self.last_link
         self.last_link = element.attr("href") or ""
         if has_content:
@@ -295,7 +297,7 @@ class FlowWriter:
             self._block(f"<a{self._waiting_id()}{written}{inner}</a>", blocks)
 
     def _image(self, element: Element, blocks: _Blocks) -> None:
-        words = text_markup(image_words(element))
+        words = text_markup(image_text(element))
         if words:
             is_linked = any(isinstance(each, Element) and each.tag in ("a", "button") for each in element.ancestors)
             blocks.inline(words if is_linked else f"<i>[{words}]</i>")
@@ -303,10 +305,10 @@ class FlowWriter:
     def _drawing(self, element: Element, blocks: _Blocks) -> None:
         label = element.attr("aria-label") if (element.attr("role") or "") == "img" else None
         if label:
-            blocks.inline(f"<i>[{text_markup(folded(label))}]</i>")
+            blocks.inline(f"<i>[{text_markup(fold_space(label))}]</i>")
 
     def _math(self, element: Element, blocks: _Blocks) -> None:
-        if words := math_words(element):
+        if words := math_text(element):
             blocks.inline(text_markup(words))
 
     def _break(self, _element: Element, blocks: _Blocks) -> None:
@@ -365,7 +367,7 @@ class FlowWriter:
         if len(items) == 1 and items[0].startswith("<li><ul") and items[0].endswith("</ul>"):
             self._block(items[0].removeprefix("<li>"), blocks)  # a menu that opened by script
         elif items:
-            kind = attributes(element, ("start", "reversed", "type")) if tag == "ol" else ""
+            kind = attributes_markup(element, ("start", "reversed", "type")) if tag == "ol" else ""
             self._block(f"{before}<{tag}{identity}{kind}{_language(element)}>{''.join(items)}</{tag}>", blocks)
         else:
             self._block(before + _bare(identity), blocks)
@@ -383,7 +385,7 @@ class FlowWriter:
                 inner, identity = _bare(identity), ""
             if inner:
                 is_inner = has_item and isinstance(child, Element) and child.tag in ("ul", "ol")
-                value = attributes(child, ("value",)) if is_item and isinstance(child, Element) else ""
+                value = attributes_markup(child, ("value",)) if is_item and isinstance(child, Element) else ""
                 yield inner if is_inner else f"<li{identity}{value}>{inner}"
                 has_item = True
 
@@ -421,7 +423,7 @@ class FlowWriter:
         self._block(before + (enclosed if inner else _bare(identity)), blocks)
 
     def _details(self, element: Element, blocks: _Blocks) -> None:
-        self._enclosed("details", element, blocks, attributes(element, ("open", "name")))
+        self._enclosed("details", element, blocks, attributes_markup(element, ("open", "name")))
 
     def _summary(self, element: Element, blocks: _Blocks) -> None:
         is_own = isinstance(element.parent, Element) and element.parent.tag == "details"
@@ -448,8 +450,8 @@ class FlowWriter:
         if element.tag == "br":
             yield "\n"
         elif element.tag == "img":
-            yield text_markup(image_words(element))
-        elif element.tag == "a" and is_followed(element.attr("href")):
+            yield text_markup(image_text(element))
+        elif element.tag == "a" and is_followable(element.attr("href")):
             yield f"<a{self._own_id(element)} {attribute_markup('href', element.attr('href') or '')}>{inner}</a>"
         elif element.tag in ("b", "strong", "i", "em", "mark", "sub", "sup", "del", "ins", "u") and inner.strip():
             yield f"<{element.tag}>{inner}</{element.tag}>"
@@ -486,7 +488,7 @@ class FlowWriter:
 
     def _form_starts(self, table: Element) -> Iterable[str]:
         """Yield the forms that start between rows, empty: their controls refer to them."""
-        for form, name in self.forms.named.items():
+        for form, name in self.forms.ids.items():
             if form in self.forms.working and not len(form.children) and table in form.ancestors:
                 yield f"<form {attribute_markup('id', name)}{form_attributes(form)}></form>"
         for control in table.select("table > input, tbody > input, tr > input"):
@@ -510,7 +512,7 @@ class FlowWriter:
 
     def _cell(self, cell: Element) -> tuple[str, bool]:
         identity = self._own_id(cell)
-        written = identity + attributes(cell, ("colspan", "rowspan", "scope")) + _language(cell)
+        written = identity + attributes_markup(cell, ("colspan", "rowspan", "scope")) + _language(cell)
         inner = self.flow(cell.children, is_item=True)
         return f"<{cell.tag}{written}>{inner}", bool(inner)
 
@@ -521,13 +523,13 @@ class FlowWriter:
             self._container(element, blocks)
             return
         self._end_run(blocks)
-        name = self.forms.named.get(element)
+        name = self.forms.ids.get(element)
         identity = f" {attribute_markup('id', name)}" if name else self._own_id(element)
         inner = self.flow(element.children)
         self._block(f"<form{identity}{form_attributes(element)}>{inner}</form>", blocks)
 
     def _control(self, element: Element, blocks: _Blocks) -> None:
-        if not self.forms.is_working(element) or not is_shown_control(element):
+        if not self.forms.is_working(element) or not works_without_script(element):
             return
         name = element.attr("id")
         identity = ""
@@ -545,10 +547,10 @@ class FlowWriter:
         if _holds_block(element):
             self._container(element, blocks)
         else:
-            self._wrapped("label", attributes(element, ("for",)), element, blocks)
+            self._wrapped("label", attributes_markup(element, ("for",)), element, blocks)
 
     def _fieldset(self, element: Element, blocks: _Blocks) -> None:
-        self._enclosed("fieldset", element, blocks, attributes(element, ("disabled", "name")))
+        self._enclosed("fieldset", element, blocks, attributes_markup(element, ("disabled", "name")))
 
     def _legend(self, element: Element, blocks: _Blocks) -> None:
         self._line("legend", element, blocks)
@@ -591,7 +593,7 @@ def _repeats_image(noscript: Element) -> bool:
     """Whether it only says again what the image before it says, as where a script loads that one later."""
     before = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
     images = list(noscript.iter_elements("img"))
-    return before is not None and before.tag == "img" and [*map(image_words, images)] == [image_words(before)]
+    return before is not None and before.tag == "img" and [*map(image_text, images)] == [image_text(before)]
 
 
 def keeps_id_by_kind(element: Element) -> bool:
@@ -616,8 +618,8 @@ def _holds_block(element: Element) -> bool:
 
 
 def _language(element: Element) -> str:
-    return attributes(element, ("lang", "dir"))
+    return attributes_markup(element, ("lang", "dir"))
 
 
 def _link_attributes(element: Element) -> str:
-    return attributes(element, ("hreflang", "download", "lang", "dir"))
+    return attributes_markup(element, ("hreflang", "download", "lang", "dir"))

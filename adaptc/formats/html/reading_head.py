@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from turbohtml import Document, Element
 
-from adaptc.formats.html.controls import attributes
-from adaptc.formats.html.labels import folded
-from adaptc.formats.html.quoting import attribute_markup, text_markup
-from adaptc.formats.html.sniff import declared_early
+from adaptc.formats.html.encoding import early_encoding
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.visible_text import fold_space
 
 __all__ = ["head_markup", "refresh_target"]
 
@@ -68,23 +67,23 @@ def _language(element: Element | None) -> str:
     if element is None:
         return ""
     if "lang" not in element.attrs and element.attr("xml:lang"):
-        return " " + attribute_markup("lang", element.attr("xml:lang")) + attributes(element, ("dir",))
-    return attributes(element, ("lang", "dir"))
+        return " " + attribute_markup("lang", element.attr("xml:lang")) + attributes_markup(element, ("dir",))
+    return attributes_markup(element, ("lang", "dir"))
 
 
 def _charset(source: str) -> str:
     """Declare the encoding that the source declares early; a later declaration must not become an early one."""
-    declared = declared_early(source[:4096].encode("utf-8", "replace"))
+    declared = early_encoding(source[:4096].encode("utf-8", "replace"))
     return f"<meta charset={declared}>" if declared else ""
 
 
 def _kept(tree: Document) -> Iterator[str]:
     base = next((each for each in tree.select("base[href]") if each.closest("template") is None), None)
     if base is not None:
-        yield f"<base{attributes(base, ('href',))}>"
+        yield f"<base{attributes_markup(base, ('href',))}>"
     refresh = refresh_target(tree)
     if refresh is not None:
-        yield f"<meta http-equiv=refresh{attributes(refresh, ('content',))}>"
+        yield f"<meta http-equiv=refresh{attributes_markup(refresh, ('content',))}>"
     for element in tree.select("meta[name][content], link[rel][href]"):
         if element.closest("noscript, template, svg") is None:
             yield _metadata(element)
@@ -92,8 +91,8 @@ def _kept(tree: Document) -> Iterator[str]:
 
 def _metadata(element: Element) -> str:
     if element.tag == "meta":
-        named = folded(element.attr("name") or "").lower()
-        return f"<meta{attributes(element, ('name', 'content'))}>" if named in _NAMES else ""
+        named = fold_space(element.attr("name") or "").lower()
+        return f"<meta{attributes_markup(element, ('name', 'content'))}>" if named in _NAMES else ""
     relations = set((element.attr("rel") or "").lower().split())
     is_kept = bool(relations & _RELATIONS) and "stylesheet" not in relations
-    return f"<link{attributes(element, ('rel', 'hreflang', 'type', 'media', 'href'))}>" if is_kept else ""
+    return f"<link{attributes_markup(element, ('rel', 'hreflang', 'type', 'media', 'href'))}>" if is_kept else ""

@@ -15,16 +15,14 @@ from turbohtml import Document, DocumentFragment, Element, Node, XPath
 
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.refresh import Refresh, parse_refresh
-from adaptc.formats.html.srcset import Candidate, parse_srcset, serialise_srcset
+from adaptc.formats.html.syntax import parse_refresh, parse_srcset
 
 if TYPE_CHECKING:
     from adaptc.formats.css.references import CssReference
 
 __all__ = [
-    "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "Candidate", "Refresh", "attribute_references", "base_element",
-    "base_href", "in_template", "link_role", "parse_refresh", "parse_srcset", "references", "referring_elements",
-    "script_role", "serialise_srcset",
+    "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "attribute_references", "base_element", "base_href",
+    "embedded_references", "in_template", "link_role", "references", "referring_elements", "script_role",
 ]  # fmt: skip
 
 # References before they are numbered: role, URL, words. Those of one URL are tuples: generators take twice the time.

@@ -11,9 +11,16 @@ from typing import NamedTuple
 
 from turbohtml import Element, Namespace, SourceLocation
 
-from adaptc.formats.html.elements import DROPS_NEWLINE, IMPLIED_END, IMPLIED_START, RAW_TEXT, VOID
 from adaptc.formats.html.mutate import Edits, ElementEdits, Removed, content_of
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.syntax import (
+    DROPS_NEWLINE,
+    IMPLIED_END,
+    IMPLIED_START,
+    RAW_TEXT,
+    VOID,
+    attribute_markup,
+    text_markup,
+)
 
 _SPACE = "\t\n\f "
 _ENDS_NAME = "\t\n\f />"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from turbohtml import Element
 
-from adaptc.formats.html.landmarks import content_length, words
+from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.visible_text import content_length
 
 __all__ = ["is_layout_table", "rows_of"]
 
@@ -44,7 +45,7 @@ def is_layout_table(table: Element) -> bool:
 def _is_navigation(table: Element) -> bool:
     """Whether it is called ``navheader`` and the like, as in DocBook's pages, or stands in what is."""
     around = [table, *([table.parent] if isinstance(table.parent, Element) else [])]
-    return any(word.startswith("nav") for each in around for word in words(each))
+    return any(word.startswith("nav") for each in around for word in class_words(each))
 
 
 def _says_data(table: Element, rows: list[list[Element]]) -> bool:

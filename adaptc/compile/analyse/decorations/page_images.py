@@ -29,7 +29,8 @@ from adaptc.compile.analyse.decorations.surroundings import (
 )
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
-from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template, parse_srcset
+from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template
+from adaptc.formats.html.syntax import parse_srcset
 from adaptc.site.site import Found
 
 # Returns the images of the style sheet at a path.

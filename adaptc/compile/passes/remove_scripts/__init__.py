@@ -10,8 +10,8 @@ from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images, uncover
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.noscript import show_noscript
 
 __all__ = ["remove_scripts", "show_noscript"]
 

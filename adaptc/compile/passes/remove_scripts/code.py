@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.script import is_javascript_type
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.formats.html.controls import find_forms
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.landmarks import in_content
+from adaptc.formats.html.forms import find_forms
+from adaptc.formats.html.visible_text import content_texts
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -55,7 +55,7 @@ def _sends(button: Element, is_in_form: bool) -> bool:
 
 def _words(button: Element) -> str:
     """Return what can be read on a button."""
-    shown = (text for text in in_content(button) if not _is_for_readers(text.parent))
+    shown = (text for text in content_texts(button) if not _is_for_readers(text.parent))
     return " ".join("".join(text.data for text in shown).split())
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from adaptc.compile.passes.remove_scripts.controls import script_targets
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.labels import is_followed
-from adaptc.formats.html.landmarks import content_length, in_content, words
+from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.visible_text import content_length, content_texts, is_followable
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -135,7 +135,7 @@ def _to_show(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[st
 
 
 def _has_content(element: Element) -> bool:
-    return next(in_content(element), None) is not None or element.select_one(_PICTURES) is not None
+    return next(content_texts(element), None) is not None or element.select_one(_PICTURES) is not None
 
 
 def _showing(element: Element, name: str) -> str:
@@ -211,9 +211,9 @@ class Menus:
         hiding = [each for each in cascade.hidden_by(*_HIDING) if not _opens_by_itself(cascade, each)]
         self._closed = {width: {each for each in hiding if _is_hidden(cascade, each, width)} for width in widths}
         links = cascade.tree.select("a[href]")
-        self._links = [(link, link.attr("href")) for link in links if is_followed(link.attr("href"))]
+        self._links = [(link, link.attr("href")) for link in links if is_followable(link.attr("href"))]
         self._open = {width: self._seen(closed) for width, closed in self._closed.items()}
-        self._has_opener = any(not _OPENING.isdisjoint(words(each)) for each in cascade.tree.select(_OPENERS))
+        self._has_opener = any(not _OPENING.isdisjoint(class_words(each)) for each in cascade.tree.select(_OPENERS))
         self._narrowest = widths[0]
 
     def _seen(self, closed: set[Element]) -> set[str | None]:
@@ -231,7 +231,7 @@ class Menus:
         return not _is_menu(element) or bool(self._only_in(element, width))
 
     def _only_in(self, element: Element, width: int) -> set[str | None]:
-        own = {link.attr("href") for link in element.select("a[href]") if is_followed(link.attr("href"))}
+        own = {link.attr("href") for link in element.select("a[href]") if is_followable(link.attr("href"))}
         return own - self._open[width]
 
 

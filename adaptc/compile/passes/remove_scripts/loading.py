@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.landmarks import content_length, words
-from adaptc.formats.html.srcset import parse_srcset
+from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.syntax import parse_srcset
+from adaptc.formats.html.visible_text import content_length
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -89,6 +90,6 @@ def uncover(editor: Editor) -> int:
 
 
 def _is_cover(element: Element) -> bool:
-    if element.tag not in ("div", "section", "span", "aside", "figure") or _NAMES.isdisjoint(words(element)):
+    if element.tag not in ("div", "section", "span", "aside", "figure") or _NAMES.isdisjoint(class_words(element)):
         return False
     return content_length(element) <= _SMALL and element.select_one(_CONTENT) is None

@@ -16,7 +16,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import is_balanced
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, text_markup
 
 if TYPE_CHECKING:
     from turbohtml import Element

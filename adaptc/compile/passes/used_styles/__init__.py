@@ -18,11 +18,10 @@ from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
+from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.labels import is_followed, link_label
-from adaptc.formats.html.landmarks import in_content
-from adaptc.formats.html.matching import PageMatches, inline_declarations
-from adaptc.formats.html.quoting import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.html.visible_text import content_texts, is_followable, link_label
 from adaptc.formats.script.names import ScriptNames, loadable_scripts, may_fetch_markup
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ def hide_icons(editor: Editor) -> int:
             editor.set_attribute(element, "style", f"{style};display:none" if style else "display:none")
     count = 0
     for link in editor.tree.select("a[href]"):
-        leads = is_followed(link.attr("href")) and not (link.attr("href") or "").startswith("#")
+        leads = is_followable(link.attr("href")) and not (link.attr("href") or "").startswith("#")
         if not (leads and len(link.children) and _is_empty(link)):
             continue
         label = link_label(link)
@@ -201,5 +200,5 @@ def _is_icon(element: Element) -> bool:
 
 def _is_empty(link: Element) -> bool:
     """Whether nothing of a link is seen once its icons are gone."""
-    shown = "".join(text.data for text in in_content(link)).strip()
+    shown = "".join(text.data for text in content_texts(link)).strip()
     return not any(not has_private_use(c) for c in shown) and link.select_one(_PICTURES) is None

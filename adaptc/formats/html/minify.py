@@ -1,4 +1,4 @@
-"""Shorter markup for the same tree: no optional tags, no needless quotes, no comments that nobody reads.
+"""Shorter markup for the same tree: no optional tags, no needless quotes, no comments without readers.
 
 Text is not touched (its whitespace may matter to CSS). The result is parsed and compared, without and with
 scripting.
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Html, Minify, Namespace, Text
 
-from adaptc.formats.html.document import parse_bare, same_tree, scripting_modes
+from adaptc.formats.html.document import is_forced_quirks, parse_bare, same_tree, scripting_modes
 from adaptc.formats.html.mutate import merge_texts
-from adaptc.formats.html.serialise import is_forced_quirks
 
 _LAYOUT = Html(
     layout=Minify(collapse_whitespace=False, omit_optional_tags=True, unquote_attributes=True, strip_comments=False)
@@ -20,24 +19,24 @@ _LAYOUT = Html(
 _LARGE = 1 << 20  # characters of a page
 _PRIVATE = range(0xE000, 0xF900)  # characters that mean nothing (Unicode, private use area)
 _COMMENTS = "//comment()[not(ancestor::template or ancestor::noscript)]"
-# What a comment starts with, or holds, when a program or a lawyer reads it: conditional comments, licences,
+# What a comment starts with, or contains, when a program or a lawyer reads it: conditional comments, licences,
 # server side includes, Knockout, Edge Side Includes, search engine marks, marks of template engines and
 # frameworks.
-_KEPT_STARTS = (
+_MEANINGFUL_STARTS = (
     "[if", "[endif", "<![endif", "!", "#", "ko ", "ko:", "/ko", "esi", "googleoff", "googleon", "noindex",
     "/noindex", "sphider", "htdig", "$", "/$", "?", "[", "]", "{", "}", "%", "wp:", "/wp:", "more",
     "nextpage", "instancebegin", "instanceend", "#include", "templatebegin", "templateend", "beginnoindex",
     "endnoindex", "uid", "robots", "mfunc", "/mfunc", "mclude", "dynamic-cached", "ng", "lit-", "vue-",
     "framer", "cloak",
 )  # fmt: skip
-_KEPT_MARKS = (
+_MEANINGFUL_MARKS = (
     "@license", "@preserve", "@cc_on", "copyright", "(c)", "©", "license", "licence", "{{", "{%", "<%", "<?",
     "[[", "spdx", "created with", "creativecommons", "rdf:", "<esi:", "cc-by",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Minified:
+class MinifiedMarkup:
     """Shorter markup, and the tree that it was verified to parse to, without source locations."""
 
     text: str
@@ -46,7 +45,7 @@ class Minified:
 
 def minify_markup(
     text: str, *, keep_comments: bool, declared: bool = True, tree: Document | None = None
-) -> Minified | None:
+) -> MinifiedMarkup | None:
     """Return shorter markup that parses to the same tree but for comments; ``None`` when there is none.
 
     ``keep_comments`` keeps every comment: scripts may count on child nodes. Comments in templates and in
@@ -57,23 +56,23 @@ def minify_markup(
     # What forces quirks mode is not in the tree and would be lost.
     if is_forced_quirks(text) or not (declared or text.isascii()):
         return None
-    intended, modes = _Intended(text, tree, keep_comments=keep_comments), scripting_modes(text)
-    # With scripting a noscript holds text, which is written as it stands and so survives in both modes.
-    closed, serialised = _serialised(intended.tree(scripting=modes[-1]), text)
+    expected, modes = _ExpectedTrees(text, tree, keep_comments=keep_comments), scripting_modes(text)
+    # With scripting a noscript holds text, which is written unchanged and so survives in both modes.
+    closed, serialised = _serialise_short(expected.tree(scripting=modes[-1]), text)
     if declared:
         closed = closed.replace("&nbsp;", "\xa0")
     else:
         closed, serialised = map(_in_ascii, (closed, serialised))
     for minified in (closed, serialised):
-        if len(minified) < len(text) and (met := _met(minified, intended, modes)) is not None:
-            return Minified(minified, met)
+        if len(minified) < len(text) and (parsed := _parse_verified(minified, expected, modes)) is not None:
+            return MinifiedMarkup(minified, parsed)
     return None
 
 
-class _Intended:
-    """The trees that a page shall keep, with scripting and without.
+class _ExpectedTrees:
+    """The trees that the minified text must parse to, with scripting and without.
 
-    Of a large page there is one at a time: a tree takes eight times the bytes of its text.
+    Of a large page only one is in memory at a time: a tree takes eight times the bytes of its text.
     """
 
     def __init__(self, text: str, plain: Document | None, *, keep_comments: bool) -> None:
@@ -95,32 +94,32 @@ class _Intended:
         self._trees[scripting] = tree
 
 
-def is_kept_comment(comment: str) -> bool:
+def is_meaningful_comment(comment: str) -> bool:
     """Whether a comment means something to a program, or to a person other than the author."""
     lowered = comment.strip().lower()
-    return lowered.startswith(_KEPT_STARTS) or any(mark in lowered for mark in _KEPT_MARKS)
+    return lowered.startswith(_MEANINGFUL_STARTS) or any(mark in lowered for mark in _MEANINGFUL_MARKS)
 
 
 def _in_ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-def _met(text: str, intended: _Intended, modes: tuple[bool, ...]) -> Document | None:
-    """Return the tree of ``text`` without scripting, if it parses to what is intended in each mode."""
-    if True in modes and same_tree(text, intended.tree(scripting=True), scripting=True) is None:
+def _parse_verified(text: str, expected: _ExpectedTrees, modes: tuple[bool, ...]) -> Document | None:
+    """Return the tree of ``text`` without scripting, if it parses to the expected tree in each mode."""
+    if True in modes and same_tree(text, expected.tree(scripting=True), scripting=True) is None:
         return None
-    return same_tree(text, intended.tree(scripting=False), scripting=False)
+    return same_tree(text, expected.tree(scripting=False), scripting=False)
 
 
-def _serialised(tree: Document, text: str) -> tuple[str, str]:
+def _serialise_short(tree: Document, text: str) -> tuple[str, str]:
     """Return the markup of a tree, with SVG and MathML elements without content as ``<path/>``, and with both tags.
 
-    ``text`` is the page. The serialiser writes both tags, as the standard does. A mark in such elements says where: to
+    ``text`` is the page. The serialiser writes both tags, as the standard does. A mark in such elements shows where: to
     parse its result in order to find them takes a fifth of the time of all the rest.
     """
     has_foreign = tree.find("svg") is not None or tree.find("math") is not None
     foreign = tree.select("svg *, math *") if has_foreign else []
-    empty = [one for one in foreign if not len(one) and one.namespace is not Namespace.HTML]
+    empty = [element for element in foreign if not len(element) and element.namespace is not Namespace.HTML]
     if not empty:
         markup = tree.serialize(_LAYOUT)
         return markup, markup
@@ -130,16 +129,16 @@ def _serialised(tree: Document, text: str) -> tuple[str, str]:
     marked = tree.serialize(_LAYOUT)
     for element in empty:
         element.clear()
-    return _closed(marked, mark), marked.replace(mark, "")
+    return _close_empty(marked, mark), marked.replace(mark, "")
 
 
-def _closed(marked: str, mark: str) -> str:
+def _close_empty(marked: str, mark: str) -> str:
     """Write elements that hold nothing but a mark as one tag."""
-    first, *others = marked.split(mark)
+    first, *rest = marked.split(mark)
     pieces = [first]
-    for following in others:
+    for following in rest:
         start_tag = pieces[-1][pieces[-1].rfind("<") :]
-        # An unquoted value would take the slash in.
+        # The slash would become a part of an unquoted value.
         slash = "/>" if start_tag[-2] in "\"'" or " " not in start_tag else " />"
         pieces[-1] = pieces[-1][:-1] + slash
         pieces.append(following.partition(">")[2])
@@ -148,7 +147,7 @@ def _closed(marked: str, mark: str) -> str:
 
 def _drop_comments(tree: Document) -> None:
     for comment in tree.xpath(_COMMENTS):  # type: ignore[union-attr]  # a list of nodes for this expression
-        if isinstance(comment, Comment) and not is_kept_comment(comment.data):
+        if isinstance(comment, Comment) and not is_meaningful_comment(comment.data):
             parent = comment.parent
             comment.decompose()
             if parent is not None and not isinstance(parent, Document):

@@ -1,0 +1,162 @@
+"""Forms that work without scripts, and their controls as markup (WHATWG HTML, "forms").
+
+A form stays when there is something to fill in or to press, and its action is no script; whether it can be submitted
+without a button is up to the page. Buttons that only scripts listen to go, and so do controls outside of any form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbohtml import Document, Element
+
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, is_hidden
+
+__all__ = ["Forms", "control_markup", "find_forms", "form_attributes", "option_markup", "works_without_script"]
+
+_CONTROLS = "input, select, textarea, button"
+_IDLE = frozenset({"button", "hidden", "menu", "reset"})
+_IN_TABLE = frozenset({"table", "tbody", "thead", "tfoot", "tr"})
+_CONTROL_ATTRIBUTES = (
+    "type", "name", "value", "checked", "disabled", "required", "readonly", "placeholder", "min", "max", "step",
+    "pattern", "minlength", "maxlength", "size", "multiple", "accept", "autocomplete", "list", "rows", "cols", "wrap",
+    "dirname", "inputmode", "form", "formaction", "formmethod", "formenctype", "formnovalidate", "aria-label", "lang",
+    "dir", "title",
+)  # fmt: skip
+_FORM_ATTRIBUTES = ("action", "method", "enctype", "accept-charset", "name", "novalidate", "role", "lang", "dir")
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms that work, and the controls that belong to each.
+
+    ``owner`` is the form of a control. ``ids`` are the ids of forms with controls outside of them, which need one:
+    parsers leave a form empty that starts between the rows of a table.
+    """
+
+    working: frozenset[Element]
+    owner: dict[Element, Element]
+    ids: dict[Element, str]
+
+    def is_working(self, control: Element) -> bool:
+        """Whether a control belongs to a form that works."""
+        return self.owner.get(control) in self.working
+
+    def reference(self, control: Element) -> str:
+        """Return what a control's ``form`` attribute must name, ``""`` where it is inside its form."""
+        form = self.owner.get(control)
+        return "" if form is None or form in control.ancestors else self.ids.get(form, "")
+
+
+def find_forms(tree: Document) -> Forms:
+    """Find the forms of a page."""
+    forms = tree.select("form")
+    if not forms:
+        return Forms(frozenset(), {}, {})
+    controls = [each for each in tree.select(_CONTROLS) if not any(map(_is_hidden_node, (each, *each.ancestors)))]
+    owner = _owners(forms, controls)
+    working = frozenset(form for form in forms if _is_working(form, [c for c, f in owner.items() if f is form]))
+    outside = dict.fromkeys(form for control, form in owner.items() if form not in control.ancestors)
+    used = {element.attr("id") for element in tree.select("[id]")}
+    free = (name for number in range(1, 10_000) if (name := f"f{number}") not in used)
+    return Forms(working, owner, {form: form.attr("id") or next(free) for form in outside})
+
+
+def _is_hidden_node(node: object) -> bool:
+    return isinstance(node, Element) and is_hidden(node)
+
+
+def _owners(forms: list[Element], controls: list[Element]) -> dict[Element, Element]:
+    named = {form.attr("id"): form for form in reversed(forms) if form.attr("id")}
+    owner: dict[Element, Element] = {}
+    for control in controls:
+        form = named.get(control.attr("form")) if "form" in control.attrs else control.closest("form")
+        if form is not None:
+            owner[control] = form
+    for form in forms:
+        owner |= dict.fromkeys(_following_controls(form, owner), form)
+    return {control: owner[control] for control in controls if control in owner}
+
+
+def _following_controls(form: Element, owner: dict[Element, Element]) -> list[Element]:
+    """Return the controls after a form that the parser closed at once, since it is between table rows."""
+    parent = form.parent
+    if len(form.children) or not isinstance(parent, Element) or parent.tag not in _IN_TABLE:
+        return []
+    controls: list[Element] = []
+    table = parent.closest("table")
+    for node in form.following:
+        if isinstance(node, Element):
+            if node.tag == "form" or table is None or table not in node.ancestors:
+                break
+            if node.tag in ("input", "select", "textarea", "button") and node not in owner:
+                controls.append(node)
+    return controls
+
+
+def _is_working(form: Element, controls: list[Element]) -> bool:
+    if is_hidden(form) or not is_followable(form.attr("action") or "?"):
+        return False
+    return not _IDLE.issuperset(map(control_type, controls))
+
+
+def works_without_script(control: Element) -> bool:
+    """Whether a control does anything without scripts."""
+    return control_type(control) not in ("button", "menu")
+
+
+def control_type(control: Element) -> str:
+    """Return the type of a control, in lower case: its attribute, or the default of its element."""
+    default = {"input": "text", "button": "submit"}.get(control.tag, control.tag)
+    return (control.attr("type") or default).strip().lower()
+
+
+def form_attributes(form: Element) -> str:
+    """Write the attributes of a form's start tag that matter without script and style."""
+    return attributes_markup(form, _FORM_ATTRIBUTES)
+
+
+def control_markup(control: Element, identity: str, reference: str) -> str:
+    """Write a control; ``identity`` is its id attribute, ``reference`` the id of its form where it is outside of it."""
+    tag = control.tag
+    if tag == "input":
+        return _input_markup(control, identity, reference)
+    start = f"<{tag}{_control_attributes(control, identity, reference)}>"
+    if tag == "textarea":
+        return f"{start}\n{text_markup(control.text)}</textarea>" if control.text else start + "</textarea>"
+    if tag == "select":
+        return f"{start}{option_markup(control)}</select>"
+    label = fold_space(control.text) or next(filter(None, map(image_text, control.select("img"))), "")
+    return f"{start}{text_markup(label or control.attr('aria-label') or control.attr('value') or 'OK')}</button>"
+
+
+def _input_markup(control: Element, identity: str, reference: str) -> str:
+    written = _control_attributes(control, identity, reference)
+    if control_type(control) == "image" and (text := image_text(control)):
+        written += " " + attribute_markup("alt", text)
+    return f"<input{written}>"
+
+
+def _control_attributes(control: Element, identity: str, reference: str) -> str:
+    names = _CONTROL_ATTRIBUTES if not reference else tuple(n for n in _CONTROL_ATTRIBUTES if n != "form")
+    form = f" {attribute_markup('form', reference)}" if reference else ""
+    return identity + attributes_markup(control, names) + form
+
+
+def option_markup(parent: Element) -> str:
+    """Write the options of a select or datalist."""
+    pieces: list[str] = []
+    for child in parent.children:
+        if isinstance(child, Element) and child.tag == "optgroup":
+            attributes = attributes_markup(child, ("label", "disabled"))
+            pieces.append(f"<optgroup{attributes}>{option_markup(child)}</optgroup>")
+        elif isinstance(child, Element) and child.tag == "option":
+            pieces.append(f"<option{_option_attributes(child)}>{text_markup(fold_space(child.text))}")
+    return "".join(pieces)
+
+
+def _option_attributes(option: Element) -> str:
+    names = ("value", "selected", "disabled", "label")
+    same = option.attr("value") == fold_space(option.text)
+    return attributes_markup(option, names[1:] if same else names)
