@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.analyse.decorations import ImageUse, classify_site, load_decoration_rules
+from adaptc.compile.analyse.decorations.labels import ImageUse, classify_site
+from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.config.toml import read_toml
 from adaptc.core.fs import DiskTree
 from adaptc.core.urls import SiteAddress

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 from PIL import Image
 
-from adaptc.compile.analyse.decorations import ImageUse, classify_site, load_decoration_rules
 from adaptc.compile.analyse.decorations.evidence import UseEvidence
+from adaptc.compile.analyse.decorations.image_rules import sheet_images
+from adaptc.compile.analyse.decorations.labels import ImageUse, classify_site
 from adaptc.compile.analyse.decorations.page_images import page_uses
-from adaptc.compile.analyse.decorations.sheet_images import sheet_images
+from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.config.toml import parse_toml
 from adaptc.core import media
 from adaptc.core.fs import MemoryTree

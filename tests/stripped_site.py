@@ -10,7 +10,8 @@ from PIL import Image
 from small_site import SmallSite
 
 from adaptc.compile.analyse.decisions import Decisions
-from adaptc.compile.analyse.decorations import Standing, image_evidence, load_decoration_rules
+from adaptc.compile.analyse.decorations.evidence import Standing, image_evidence
+from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.page.context import page_context
 from adaptc.compile.pipeline import BY_NAME

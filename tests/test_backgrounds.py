@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stripped_site import IMAGES, StrippedSite, body, picture
 
-from adaptc.compile.analyse.decorations import ImageEvidence
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence
 from adaptc.compile.page.backgrounds import Going, clear_backgrounds
 from adaptc.formats.css.values import as_hex, contrast
 

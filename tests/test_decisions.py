@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adaptc.compile.analyse.decisions import DeliveryCost, changed_decisions, decide, decision_rows
-from adaptc.compile.analyse.decorations import Standing
+from adaptc.compile.analyse.decorations.evidence import Standing
 from adaptc.compile.analyse.facts import Facts
 from adaptc.core import media
 from adaptc.site.site import Source

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decorated_site import classified, flat, labels, photo
 
-from adaptc.compile.analyse.decorations import Label, kept_at_extreme
-from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, sample
+from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, Label, kept_at_extreme, sample
 
 ARTICLE = "<h1>Title</h1><p>" + "Some words of an article. " * 20
 

@@ -8,7 +8,7 @@ import pytest
 from decorated_site import flat, photo, png
 from PIL import Image
 
-from adaptc.compile.analyse.decorations import ImageEvidence, image_evidence
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evidence
 from adaptc.core import media
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.compile.analyse.decorations import load_decoration_rules
-from adaptc.compile.analyse.decorations.rules import QUESTIONS, shipped_rules
+from adaptc.compile.analyse.decorations.rules import QUESTIONS, load_decoration_rules, shipped_rules
 from adaptc.compile.analyse.decorations.signs import SIGNS
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import UsageError

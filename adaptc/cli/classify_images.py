@@ -16,7 +16,8 @@ from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations import DecorationRules, ImageUse
+    from adaptc.compile.analyse.decorations.labels import ImageUse
+    from adaptc.compile.analyse.decorations.rules import DecorationRules
     from adaptc.config.config import Config
     from adaptc.core.fs import Tree
     from adaptc.site.site import Site
@@ -63,7 +64,7 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
 def _image_uses(
     tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], level: str | None
 ) -> Iterator[ImageUse]:
-    from adaptc.compile.analyse.decorations import classify_site, site_pages
+    from adaptc.compile.analyse.decorations.labels import classify_site, site_pages
 
     if not globs:
         return classify_site(tree, site, rules, None, level)

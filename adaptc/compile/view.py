@@ -15,7 +15,8 @@ from adaptc.core.model import Action, Effort
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Placement
-    from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
+    from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standing
+    from adaptc.compile.analyse.decorations.rules import DecorationRules
     from adaptc.site.site import Found
 
 Options = Mapping[str, Any]

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.compile.analyse.decorations import SiteCounts, Standing
+from adaptc.compile.analyse.decorations.evidence import SiteCounts, Standing
 from adaptc.compile.analyse.facts import Facts
 from adaptc.core import media
 from adaptc.core.model import Role

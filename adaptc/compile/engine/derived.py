@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from adaptc.compile.analyse.decorations import ImageEvidence, image_evidence
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evidence
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.results import Output
 from adaptc.compile.engine.store import Store

@@ -15,7 +15,8 @@ from adaptc.core.urls import Reach
 from adaptc.site.site import Found, Site, Source
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations import DecorationRules, ImageEvidence, Standing
+    from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standing
+    from adaptc.compile.analyse.decorations.rules import DecorationRules
 
 
 # Says what an image file looks like, given its source and how to read it.

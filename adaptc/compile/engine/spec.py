@@ -34,8 +34,7 @@ from adaptc.site.mirror import types_of
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
-    from adaptc.compile.analyse.decorations import DecorationRules
-    from adaptc.compile.analyse.decorations.rules import Configured
+    from adaptc.compile.analyse.decorations.rules import Configured, DecorationRules
     from adaptc.compile.analyse.facts import Facts
     from adaptc.compile.engine.reporting import Report
     from adaptc.compile.view import Settings

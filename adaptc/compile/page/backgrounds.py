@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import tinycss2
 
-from adaptc.compile.analyse.decorations import ImageEvidence
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence
 from adaptc.formats.css.images import DeclarationBlocks, Declarations, ImageDeclaration, image_declarations
 from adaptc.formats.css.values import Colour, as_hex, contrast, has_colour, luminance, opaque_colour
 

@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.decorations import (
-    ImageUse,
-    Label,
-    SheetImages,
-    Standings,
-    UseEvidence,
-    kept_at_extreme,
-    label_page,
-    page_uses,
-)
+from adaptc.compile.analyse.decorations.evidence import Standings, UseEvidence
 from adaptc.compile.analyse.decorations.filters import Request
+from adaptc.compile.analyse.decorations.image_rules import SheetImages
+from adaptc.compile.analyse.decorations.labels import ImageUse, Label, kept_at_extreme, label_page
+from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
 from adaptc.core.urls import Reach, join

@@ -10,17 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adaptc.compile.analyse.decorations import (
-    DecorationRules,
-    ImageEvidence,
-    ImageUse,
-    Label,
-    Standings,
-    UseEvidence,
-    label_page,
-    sheet_images,
-)
-from adaptc.compile.analyse.decorations.sheet_images import ImageRule
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standings, UseEvidence
+from adaptc.compile.analyse.decorations.image_rules import ImageRule, sheet_images
+from adaptc.compile.analyse.decorations.labels import ImageUse, Label, label_page
+from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.compile.analyse.decorations.surroundings import words
 from adaptc.compile.page.backgrounds import UNREADABLE, Going, clear_backgrounds

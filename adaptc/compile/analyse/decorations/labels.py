@@ -28,7 +28,7 @@ from adaptc.core.fs import Tree
 from adaptc.site.site import Found, Site
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations.sheet_images import SheetImages
+    from adaptc.compile.analyse.decorations.image_rules import SheetImages
 
 
 def ad_reason(case: Case) -> str | None:
@@ -262,7 +262,7 @@ class _Reader:
         return page_uses(parse(_text(self.tree.read(page))), page, self, self.sheet, self.rules)
 
     def sheet(self, path: str) -> SheetImages:
-        from adaptc.compile.analyse.decorations.sheet_images import sheet_images
+        from adaptc.compile.analyse.decorations.image_rules import sheet_images
         from adaptc.formats.css.sheet_text import decode_sheet
 
         if path not in self._sheets:

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from turbohtml import Document, Element
 
 from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence
-from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
-from adaptc.compile.analyse.decorations.sheet_images import (
+from adaptc.compile.analyse.decorations.image_rules import (
     ImageRule,
     SheetImages,
     for_screen,
     sheet_images,
     style_images,
 )
+from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
 from adaptc.compile.analyse.decorations.surroundings import (
     Around,
     PageText,
