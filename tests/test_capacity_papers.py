@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.serve.capacity.chains import normalising_constants, solve_closed, solve_mixed
 from adaptc.serve.capacity.page_time import ACTIONS, PAGE_SHARES, SAVINGS, bucket_of, seconds_saved
-from adaptc.serve.capacity.processor_sharing import Overload, SharedServer, stationary
+from adaptc.serve.capacity.queueing import (
+    Overload,
+    Provider,
+    SharedServer,
+    normalising_constants,
+    open_site,
+    proxy_demand,
+    solve_closed,
+    solve_mixed,
+    solve_provider,
+    stationary,
+)
 from adaptc.serve.capacity.utilization import (
     BOUND,
     EXACT_BOUND,
@@ -18,7 +28,6 @@ from adaptc.serve.capacity.utilization import (
     service_time,
     sustainable_rate,
 )
-from adaptc.serve.capacity.web_system import Provider, open_site, proxy_demand, solve_provider
 
 
 def rounded(values: object, digits: int = 6) -> object:

@@ -9,7 +9,7 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.serve.capacity.manifest_ladder import ladder_of
+from adaptc.serve.capacity.ladder import ladder_of
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
 

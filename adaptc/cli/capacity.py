@@ -54,7 +54,7 @@ def capacity(
     cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
     the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
     """
-    from adaptc.serve.capacity.manifest_ladder import ladder_of
+    from adaptc.serve.capacity.ladder import ladder_of
 
     overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
     config = invocation.load(overrides)
@@ -163,7 +163,7 @@ def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
 
 def _clients_record(config: Config | None) -> dict[str, Any]:
     """Return the paper's savings by client and server, and where the pages of the build stand among its buckets."""
-    from adaptc.serve.capacity.manifest_ladder import buckets_of
+    from adaptc.serve.capacity.ladder import buckets_of
     from adaptc.serve.capacity.page_time import ACTIONS, SAVINGS
 
     pairs = {

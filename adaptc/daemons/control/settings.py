@@ -29,7 +29,7 @@ from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
 from adaptc.daemons.control.ladder import Ladder, ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
-from adaptc.serve.capacity.manifest_ladder import ladder_of
+from adaptc.serve.capacity.ladder import ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 
 

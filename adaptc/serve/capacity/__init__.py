@@ -1,1 +1,1 @@
-"""Pure formulas: what a server can carry, and what cheaper representations will buy. No I/O, no state."""
+"""Pure formulas: the load that a server can carry, and what smaller representations gain. No I/O, no state."""

@@ -1,4 +1,4 @@
-"""What a ladder of levels buys: the load that each level carries, and the mixture that carries a given load.
+"""Capacity of a ladder of levels: the load that each level can carry, and the mixture of levels for a given load.
 
 The cost of a page is aR + bW (Abdelzaher, Shin and Bhatti 2002, section 4.3) with R requests and W kB a page;
 delays are those of Fujita, Murata and Miyahara 1999, a request being a job of a processor-sharing server.
@@ -6,29 +6,32 @@ delays are those of Fujita, Murata and Miyahara 1999, a request being a job of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from adaptc.serve.capacity.processor_sharing import Overload, SharedServer, stationary
+from adaptc.serve.capacity.page_time import Bucket, bucket_of
+from adaptc.serve.capacity.queueing import Overload, SharedServer, stationary
 from adaptc.serve.capacity.utilization import BOUND, Cost
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A level as the mean of its pages: requests and kB a page, what it embeds included."""
+    """A level as the mean of its pages: requests and kB per page, embedded files included."""
 
     name: str
     requests: float
     kilobytes: float
 
     def cost_of(self, cost: Cost) -> float:
-        """Return the seconds of the bottleneck that a page takes."""
+        """Return the seconds that a page takes at the bottleneck."""
         return cost.utilization(self.requests, self.kilobytes)
 
 
 @dataclass(frozen=True, slots=True)
 class RungCapacity:
-    """A level's cost in seconds a page, pages a second at the bound, and that against the first level."""
+    """The capacity of a level: seconds per page, pages per second at the bound, and their ratio to the first level's."""
 
     rung: Rung
     page_cost: float
@@ -37,18 +40,18 @@ class RungCapacity:
 
 
 def capacities(ladder: Sequence[Rung], cost: Cost, bound: float = BOUND) -> list[RungCapacity]:
-    """Return what each level carries; ``ladder`` begins with the full site."""
+    """Return the capacity of each level; ``ladder`` begins with the full site."""
     full = ladder[0].cost_of(cost)
-    found = []
+    result = []
     for rung in ladder:
         page_cost = rung.cost_of(cost)
-        found.append(RungCapacity(rung, page_cost, bound / page_cost, full / page_cost))
-    return found
+        result.append(RungCapacity(rung, page_cost, bound / page_cost, full / page_cost))
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """At a load: utilization, share of requests turned away, seconds a request at the server and on the line.
+    """Delays at a load: utilization, share of rejected requests, seconds per request at the server and on the line.
 
     ``line`` is None without a line, and when the line cannot carry the load.
     """
@@ -60,7 +63,7 @@ class Delays:
 
 
 def delays(rung: Rung, cost: Cost, page_rate: float, workers: int, line: float | None = None) -> Delays:
-    """Return what a load of ``page_rate`` pages a second does at a level; ``line`` is in bits a second."""
+    """Return the delays of a level at ``page_rate`` pages per second; ``line`` is in bits per second."""
     rate = page_rate * rung.requests
     at_server = stationary(SharedServer(rung.cost_of(cost) / rung.requests, workers), rate)
     carried = rate * (1 - at_server.blocked)
@@ -76,16 +79,54 @@ def _line_time(transfer: float, rate: float) -> float | None:
 
 
 def mixture(ladder: Sequence[Rung], cost: Cost, page_rate: float, bound: float = BOUND) -> float:
-    """Return the largest m in [0, M] at which ``page_rate`` pages a second stay within the bound (section 4.2).
+    """Return the largest m in [0, M] at which ``page_rate`` pages per second stay within the bound (section 4.2).
 
     m = I + F: a share F of the clients gets level I + 1, the others level I; M is the full site, 0 rejects. A
-    visitor who is rejected costs one request. 0 is returned even when rejecting all is too much.
+    rejected visitor costs one request. The result is 0 even where rejecting everybody exceeds the bound.
     """
     costs = [cost.rejection, *(rung.cost_of(cost) for rung in reversed(ladder))]
-    loads = [page_rate * one for one in costs]
+    loads = [page_rate * page_cost for page_cost in costs]
     for lower in range(len(ladder) - 1, -1, -1):
         if loads[lower + 1] <= bound:
             return float(lower + 1)
         if loads[lower] <= bound:
             return lower + (bound - loads[lower]) / (loads[lower + 1] - loads[lower])
     return 0.0
+
+
+# ---- the ladder and the pages of a build, from its manifest.json (docs/manifest.md)
+
+SCHEMA = 1
+
+
+def ladder_of(manifest: Mapping[str, Any]) -> list[Rung]:
+    """Return the levels of a build, the full site first, each as its mean page in the best coding.
+
+    The means are over page views where the build knew access logs. Levels without a number are not part
+    of the ladder; without pages the ladder is empty. Raises ``ValueError`` for an unknown schema.
+    """
+    _check(manifest)
+    steps = [level for level in manifest["levels"] if level["number"] is not None and level["pages"]]
+    steps.sort(key=lambda level: level["number"], reverse=True)
+    return [Rung(level["name"], level["mean"]["requests"], level["mean"]["transfer"] / 1000) for level in steps]
+
+
+def buckets_of(manifest: Mapping[str, Any]) -> Counter[Bucket]:
+    """Return the number of pages by bucket of the paper's Table 2, measured at the first level, uncompressed.
+
+    Raises ``ValueError`` as ``ladder_of`` does.
+    """
+    _check(manifest)
+    first = manifest["levels"][0]["name"]
+    counts: Counter[Bucket] = Counter()
+    for resource in manifest["resources"]:
+        page = resource["levels"].get(first, {}).get("page")
+        if page is not None:
+            container = resource["source"]["size"]
+            counts[bucket_of(container, page["requests"] - 1, max(0, page["bytes"] - container))] += 1
+    return counts
+
+
+def _check(manifest: Mapping[str, Any]) -> None:
+    if manifest.get("schema") != SCHEMA:
+        raise ValueError(f"the manifest has schema {manifest.get('schema')!r}, not {SCHEMA}")

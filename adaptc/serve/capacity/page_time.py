@@ -1,4 +1,4 @@
-"""What an action on a page saves a client: the measurements of Krishnamurthy, Zhang, Wills and Vishwanath 2003.
+"""The time that an action on a page saves a client: the measurements of Krishnamurthy, Zhang, Wills and Vishwanath 2003.
 
 Table 2 there counts popular pages by bucket, Tables 4 to 8 give the savings; here are the means of the savings,
 weighted by time and by Table 2.
@@ -54,7 +54,7 @@ ACTIONS = ("pipeline", "gzip", "bundle", "bundle.gz", "baseonly", "halfobject", 
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """A client and a server: seconds of an unchanged page, and percent of it that each of ``ACTIONS`` saves."""
+    """A pair of client and server: seconds of an unchanged page, and the percentage that each of ``ACTIONS`` saves."""
 
     base: float
     percent: tuple[float, ...]
@@ -70,6 +70,6 @@ SAVINGS: dict[str, Savings] = {
 
 
 def seconds_saved(pair: str, action: str) -> float:
-    """Return the seconds that an action saves a page between this client and server."""
-    found = SAVINGS[pair]
-    return found.base * found.percent[ACTIONS.index(action)] / 100
+    """Return the seconds per page that an action saves between a client and a server."""
+    savings = SAVINGS[pair]
+    return savings.base * savings.percent[ACTIONS.index(action)] / 100

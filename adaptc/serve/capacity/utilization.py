@@ -1,7 +1,7 @@
 """How busy a server is: U = aR + bW, the bound below which deadlines are met, the service time of a file.
 
-Abdelzaher, Shin and Bhatti 2002, sections 4 and 7. R counts requests a second, W kB a second, and coefficients are
-seconds a request and seconds a kB, so that U is a share: 1 is a busy bottleneck.
+Abdelzaher, Shin and Bhatti 2002, sections 4 and 7. R is in requests per second, W in kB per second, and coefficients are
+seconds per request and seconds per kB, so that U is a share: 1 is a busy bottleneck.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EXACT_BOUND = 1 / (1 + math.sqrt(0.5))
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What serving costs: seconds a request (a), seconds a kB (b), seconds a rejected request (c).
+    """The cost of serving: seconds per request (a), per kB (b) and per rejected request (c).
 
     The defaults are those of section 4.3. The text there says 33 us a kB and the equation 35; 33 is what the
     estimator ended at.
@@ -47,7 +47,7 @@ def service_time(kilobytes: float) -> float:
 
 
 def sustainable_rate(kilobytes: float) -> float:
-    """Return the requests a second for files of this size at which the paper's server is full."""
+    """Return the requests per second for files of this size at which the paper's server is full."""
     return 1 / service_time(kilobytes)
 
 
@@ -57,7 +57,7 @@ class CapacityExceeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What a virtual server is promised: requests a second and kB a second (section 5.1)."""
+    """The guarantee of a virtual server: requests per second and kB per second (section 5.1)."""
 
     requests: float
     kilobytes: float
@@ -68,10 +68,12 @@ def allocations(
 ) -> dict[str, float]:
     """Return U*_i = a R_max + b W_max of each virtual server.
 
-    Raises ``CapacityExceeded`` when their sum exceeds ``bound``; where only throughput is asked, not response
-    time, it may go up to 1.
+    Raises ``CapacityExceeded`` when their sum exceeds ``bound``; where only throughput is guaranteed, not response
+    time, the sum may be up to 1.
     """
-    targets = {name: cost.utilization(one.requests, one.kilobytes) for name, one in guarantees.items()}
+    targets = {
+        name: cost.utilization(guarantee.requests, guarantee.kilobytes) for name, guarantee in guarantees.items()
+    }
     limit = 1.0 if throughput_only else bound
     total = sum(targets.values())
     if total > limit:
@@ -81,7 +83,7 @@ def allocations(
 
 
 def priority_target(target: float, higher: Iterable[float], lower_rates: Iterable[float], cost: Cost) -> float:
-    """Return U*_j = U* - sum of U_i above - sum of c R_l below (section 5.2); negative when there is nothing left.
+    """Return U*_j = U* - sum of U_i above - sum of c R_l below (section 5.2); negative when nothing is left.
 
     ``higher`` are the measured utilizations of the higher priorities, ``lower_rates`` the request rates of the
     lower ones, all of which may have to be rejected.
