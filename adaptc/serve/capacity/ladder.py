@@ -31,7 +31,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class RungCapacity:
-    """The capacity of a level: seconds per page, pages per second at the bound, and their ratio to the first level's."""
+    """The capacity of a level: seconds per page, pages per second at the bound, that rate over the first level's."""
 
     rung: Rung
     page_cost: float

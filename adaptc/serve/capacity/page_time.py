@@ -1,4 +1,4 @@
-"""The time that an action on a page saves a client: the measurements of Krishnamurthy, Zhang, Wills and Vishwanath 2003.
+"""The time that an action on a page saves: the measurements of Krishnamurthy, Zhang, Wills and Vishwanath 2003.
 
 Table 2 there counts popular pages by bucket, Tables 4 to 8 give the savings; here are the means of the savings,
 weighted by time and by Table 2.

@@ -88,7 +88,7 @@ def _limited(load: float, rate: float, limit: int) -> Stationary:
 
 @dataclass(frozen=True, slots=True)
 class ClosedChain:
-    """The steady state of N customers: cycles per second, and for each station the time per cycle (s) and the mean number of customers."""
+    """The steady state of N customers: cycles per second; time per cycle (s) and mean customers of each station."""
 
     throughput: float
     times: tuple[float, ...]

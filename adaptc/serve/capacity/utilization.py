@@ -1,7 +1,7 @@
 """How busy a server is: U = aR + bW, the bound below which deadlines are met, the service time of a file.
 
-Abdelzaher, Shin and Bhatti 2002, sections 4 and 7. R is in requests per second, W in kB per second, and coefficients are
-seconds per request and seconds per kB, so that U is a share: 1 is a busy bottleneck.
+Abdelzaher, Shin and Bhatti 2002, sections 4 and 7. R is in requests per second, W in kB per second, and
+coefficients are seconds per request and per kB, so that U is a share: 1 is a busy bottleneck.
 """
 
 from __future__ import annotations
