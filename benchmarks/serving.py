@@ -30,7 +30,8 @@ import servers
 from built_site import BuiltSite
 from servers import Server
 
-from adaptc.serve import statedir
+from adaptc.daemons.classify.tables import WRITERS, Table
+from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve.emitter import emit
 
 BUILD = {
@@ -93,7 +94,8 @@ def running(kind: str, site: BuiltSite, setting: Setting, root: Path, top: str =
         state = Path(emitted.policy.state)
         if setting.settings.get("classes"):
             classes = {ipaddress.ip_network(f"10.{one}.0.0/16"): "poor" for one in range(200)}
-            statedir.write_classes(state, classes, "dbm")
+            for form in ("txt", "dbm", "geo", "markers"):
+                WRITERS[form](RunDirectory(state), Table({}, classes))
         if setting.flag:
             Path(emitted.policy.flag).touch()
         http = f"include {output}/serve/nginx-http.conf;"

@@ -34,6 +34,7 @@ from adaptc.daemons.classify.tables import (
 from adaptc.daemons.follow import Follower
 from adaptc.daemons.reporter import Reporter, render_metrics
 from adaptc.daemons.run_directory import RunDirectory
+from adaptc.serve import state_directory
 
 # ---- following a log
 
@@ -392,6 +393,7 @@ def test_several_logs_are_one(tmp_path: Path, log: Path) -> None:
 
 def test_a_tool_that_is_missing_is_told_once(bench: Bench, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setattr(state_directory, "SYSTEM_PROGRAMS", "/nonexistent")
     bench.settings = ClassifySettings(logs=(log,), write=("dbm", "markers"))
     bench.start()
     for last in (9, 9, 0, 0, 0, 0, 0, 0, 0, 0):

@@ -162,7 +162,7 @@ def test_a_bucket_is_never_without_a_marker(tmp_path: Path, monkeypatch: pytest.
         unlink(Path(path))
         return True
 
-    monkeypatch.setattr("adaptc.daemons.control.ladder.fs.remove", counted)
+    monkeypatch.setattr("adaptc.serve.state_directory.remove", counted)
     write_buckets(directory, ["text"] * 256)
     assert least == 256
 

@@ -17,12 +17,11 @@ from adaptc.cli.main import run
 from adaptc.config.config import FRESHNESS, Config, ServeConfig, SiteConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve import statedir
+from adaptc.serve import state_directory
 from adaptc.serve.apache import count_skips
-from adaptc.serve.built import Built
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import emit
-from adaptc.serve.policy import Policy, identifier, make_policy
+from adaptc.serve.policy import Built, Policy, identifier, make_policy
 
 LEVELS = {
     name: Level(name, number, name, promise)
@@ -97,7 +96,7 @@ def test_the_servers_take_whatever_is_emitted(
             poor_level="poorer",
             **switches,
         )
-        statedir.create(Path(made.state), made.start, "txt")
+        state_directory.create(Path(made.state), made.start, "txt")
         check_nginx(made, Path(scratch))
         check_apache(made, Path(scratch))
 
@@ -261,23 +260,15 @@ def test_without_a_build_there_is_nothing_to_emit(tmp_path: Path, capfd: pytest.
 
 
 def test_markers_follow_the_buckets(tmp_path: Path) -> None:
-    statedir.create(tmp_path, "lossless", None)
+    state_directory.create(tmp_path, "lossless", "txt")
     assert list((tmp_path / "m").iterdir()) == []
-    statedir.write_buckets(tmp_path, {"00": "poorer", "01": "lossless"}, "lossless")
+    state_directory.write_buckets(tmp_path, {"00": "poorer", "01": "lossless"}, "lossless")
     assert [file.name for file in (tmp_path / "m").iterdir()] == ["00.poorer"]
     assert (tmp_path / "buckets.txt").read_text() == "00 poorer\n01 lossless\n"
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
-    statedir.create(tmp_path, "full", "txt")
-    statedir.write_buckets(tmp_path, {"00": "poorer"}, "full")
-    statedir.create(tmp_path, "full", "txt")
+    state_directory.create(tmp_path, "full", "txt")
+    state_directory.write_buckets(tmp_path, {"00": "poorer"}, "full")
+    state_directory.create(tmp_path, "full", "txt")
     assert (tmp_path / "buckets.txt").read_text() == "00 poorer\n"
-
-
-def test_a_class_that_is_none_is_refused(tmp_path: Path) -> None:
-    import ipaddress
-
-    statedir.create(tmp_path, "full", "txt")
-    with pytest.raises(ValueError, match="no class: middling"):
-        statedir.write_classes(tmp_path, {ipaddress.ip_network("10.0.0.0/8"): "middling"}, "txt")

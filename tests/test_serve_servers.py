@@ -16,7 +16,9 @@ import servers
 from built_site import BuiltSite
 from served_site import POORER, ServedSite, decoded
 
-from adaptc.serve import statedir
+from adaptc.daemons.classify.tables import WRITERS, Table
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.serve import state_directory
 
 pytestmark = pytest.mark.servers
 
@@ -251,7 +253,14 @@ def test_headers_may_stay_hidden(ladder: ServedSite) -> None:
 
 
 def classes_of(served: ServedSite, networks: Mapping[str, str]) -> None:
-    statedir.write_classes(served.state, {ip_network(one): name for one, name in networks.items()}, "dbm")
+    classes = {ip_network(network): name for network, name in networks.items()}
+    clients = {network for network in classes if network.num_addresses == 1}
+    table = Table(
+        {str(network.network_address): classes[network] for network in clients},
+        {network: name for network, name in classes.items() if network not in clients},
+    )
+    for form in ("txt", "dbm", "geo", "markers"):
+        WRITERS[form](RunDirectory(served.state), table)
 
 
 @pytest.mark.parametrize("nginx_classes", ["markers", "geo"])
@@ -313,11 +322,11 @@ def test_a_bucket_has_its_level_and_may_be_rejected(ladder: ServedSite) -> None:
     settings = {"buckets": True, "reject": True, "classes": True, "retry_after": 7, "level": "lossless"}
     with ladder.start(flag=False, **settings) as server:
         assert server.get("/").headers["x-adapt"] == "lossless/id"
-        statedir.write_buckets(ladder.state, dict.fromkeys(statedir.BUCKETS, "poorer"), "full")
+        state_directory.write_buckets(ladder.state, dict.fromkeys(state_directory.BUCKETS, "poorer"), "full")
         settle()
         assert server.get("/").headers["x-adapt"] == "poorer/id"
         assert server.get("/", x_server_actions=".full").headers["x-adapt"] == "poorer/id"
-        statedir.write_buckets(ladder.state, dict.fromkeys(statedir.BUCKETS, "0"), "full")
+        state_directory.write_buckets(ladder.state, dict.fromkeys(state_directory.BUCKETS, "0"), "full")
         settle()
         reply = server.get("/", x_server_actions=".full")
         assert (reply.status, reply.headers["retry-after"], reply.headers["cache-control"]) == (503, "7", "no-store")
@@ -327,8 +336,8 @@ def test_a_bucket_has_its_level_and_may_be_rejected(ladder: ServedSite) -> None:
 
 def test_clients_are_spread_over_the_buckets(ladder: ServedSite) -> None:
     ladder.emitted(buckets=True)
-    half = {bucket: "full" if int(bucket, 16) < 128 else "poorer" for bucket in statedir.BUCKETS}
-    statedir.write_buckets(ladder.state, half, "lossless")
+    half = {bucket: "full" if int(bucket, 16) < 128 else "poorer" for bucket in state_directory.BUCKETS}
+    state_directory.write_buckets(ladder.state, half, "lossless")
     with ladder.start(flag=False, buckets=True, trusted_proxies=["127.0.0.1"]) as server:
         found = [server.get("/", x_forwarded_for=f"10.0.{one}.7").headers["x-adapt"] for one in range(200)]
     assert 60 < found.count("full/id") < 140
@@ -345,7 +354,7 @@ def test_files_of_the_trees_alone_answer_in_every_mode(ladder: ServedSite) -> No
             reply = server.get("/_adaptc/0a1b.css", accept_encoding="br")
             assert (reply.status, reply.body) == (200, b"p{}")
             assert reply.headers["cache-control"] == "public, max-age=31536000, immutable"
-        statedir.write_buckets(ladder.state, dict.fromkeys(statedir.BUCKETS, "0"), "lossless")
+        state_directory.write_buckets(ladder.state, dict.fromkeys(state_directory.BUCKETS, "0"), "lossless")
         settle()
         assert server.get("/").status == 503
         assert server.get("/_adaptc/0a1b.css").status == 200

@@ -9,17 +9,13 @@ from pathlib import Path
 
 from adaptc.compile.engine.output import SourceTimes
 from adaptc.compile.engine.state import State, last_build
-from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
-from adaptc.config.rulebook import load_levels
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
-from adaptc.serve import statedir
-from adaptc.serve.action_check import check_table
-from adaptc.serve.actions import entries, json_chunks, map_line, table_line
-from adaptc.serve.built import read_built
+from adaptc.serve import state_directory
+from adaptc.serve.action_table import check_table, entries, json_chunks, map_line, table_line
 from adaptc.serve.configuration import FILES, render
-from adaptc.serve.policy import CONF_DIRECTORY, Policy, make_policy
+from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +79,15 @@ def _write_actions(state: State, policy: Policy, folder: Path) -> Iterator[Path]
     for name, texts in chunks.items():
         write_atomic(os.fspath(folder / name), (text.encode() for text in texts), keep_equal=True)
         yield folder / name
-    if statedir.dbm_program():
-        statedir.make_dbm(folder / "actions.map", folder / "actions.dbm")
+    if state_directory.dbm_program():
+        state_directory.make_dbm(folder / "actions.map", folder / "actions.dbm")
         yield folder / "actions.dbm"
-
-
-def policy_of(state: State, config: Config) -> Policy:
-    """Return the policy of ``config`` for the build that ``state`` describes. Raises ``UsageError``."""
-    return make_policy(config, read_built(state), load_levels(config.levels, KNOWN_PASSES))
 
 
 def _create_state(policy: Policy, servers: tuple[str, ...]) -> None:
     class_map = policy.serve.class_map if policy.serve.classes and "apache" in servers else "txt"
     try:
-        statedir.create(Path(policy.state), policy.start, class_map)
+        state_directory.create(Path(policy.state), policy.start, class_map)
     except FileNotFoundError as error:
         if error.filename != "httxt2dbm":
             raise

@@ -1,6 +1,6 @@
-"""The policy of a server: which representation goes to whom, as plain values that every template reads.
+"""The policy of a server: which client gets which representation, as plain values that every template reads.
 
-    flag -> class -> bucket -> level -> first candidate that is there -> original
+    flag -> class -> bucket -> level -> first existing candidate -> original
 
 The flag is the mode switch of Gopshtein and Feitelson; classes are those of Krishnamurthy, Zhang, Wills and Vishwanath
 (section 2); buckets are the fractions of clients of Abdelzaher, Shin and Bhatti (section 4), by a hash of the address.
@@ -17,28 +17,30 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from adaptc.compile.engine.output import TIMES
+from adaptc.compile.engine.state import State
+from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config, ServeConfig
-from adaptc.config.rulebook import Level
+from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.built import Built
+from adaptc.core.model import CODINGS, FORMATS
 
 CLASSES = ("poor", "normal", "rich")
-REJECT = "0"  # the level of Abdelzaher and Bhatti that answers 503
+REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
 OFF = "off"  # no level: the original
-NO_ACTION = "none"  # a client that asked for nothing that there is
+NO_ACTION = "none"  # a client that asked for something unknown
 STATE_DIRECTORY = "run"
 CONF_DIRECTORY = "serve"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All that a template needs. Paths are absolute and those of the server's machine.
+    """All that a template needs. Paths are absolute paths of the server's machine.
 
-    ``name`` is an identifier, unique a site; ``prefix`` the URL path of the docroot without its final slash. ``levels``
-    are the trees, dearest first; ``degraded`` those that shared caches must not keep. ``level`` is served when nothing
-    says otherwise. ``class_levels`` holds, for a class or for what a client may ask for, the dearest level it gets.
-    ``formats`` are the image formats that the trees have beside the images' own.
+    ``name`` is an identifier, unique to a site; ``prefix`` the URL path of the docroot without its final slash.
+    ``levels`` are the trees, highest quality first; ``degraded`` those that shared caches must not store. ``level`` is
+    the default. ``class_levels`` maps a class, and each word that a client may ask for, to the highest-quality level it
+    gets. ``formats`` are the image formats that the trees have in addition to the images' own.
     """
 
     name: str
@@ -64,7 +66,7 @@ class Policy:
 
     @property
     def is_strict(self) -> bool:
-        """Whether the server compares times of sources (``adaptc.compile.engine.output``)."""
+        """Whether the server compares the times of sources (``adaptc.compile.engine.output``)."""
         return self.serve.freshness == "strict"
 
     @property
@@ -80,7 +82,7 @@ class Policy:
 
     @property
     def start(self) -> str:
-        """The level of a bucket of which nothing is known: with classes no limit, else the one level."""
+        """The level of a bucket without an entry: with classes the first level, which is no limit, else the default."""
         return self.levels[0] if self.serve.classes else self.level
 
     @property
@@ -95,11 +97,11 @@ class Policy:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """All words of ``X-Server-Actions`` that are known; a coding alone means the level of everybody."""
+        """All known words of ``X-Server-Actions``; a coding alone means the default level."""
         return (*self.trees_asked, *self.codings)
 
     def tree(self, level: str, asked: str) -> str:
-        """Return the level that is served when a bucket says ``level`` to a client of class ``asked``."""
+        """Return the level that a client of class ``asked`` in a bucket of level ``level`` gets."""
         if level == REJECT:
             return level
         if asked == NO_ACTION:
@@ -109,7 +111,7 @@ class Policy:
         return max(level, self.class_levels[asked], key=self.levels.index)
 
     def trees(self) -> Iterator[tuple[str, str, str]]:
-        """Yield (level of the bucket, class, level that is served) where the class makes a difference."""
+        """Yield (level of the bucket, class, served level) where the class makes a difference."""
         for level in self.levels:
             for asked in self.asked:
                 served = self.tree(level, asked)
@@ -117,15 +119,60 @@ class Policy:
                     yield level, asked, served
 
     def every_tree(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield (level of the bucket, what the client asks for, class, level that is served) for all there may be."""
+        """Yield (level of the bucket, word that the client asks for, class, served level) for all combinations."""
         for level in self.outcomes:
             for asked in ("", NO_ACTION, *self.asked):
                 for name in CLASSES:
                     yield level, asked, name, self.tree(level, asked or name)
 
 
+# ---- the last build
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the last build left in the trees: levels, codings and image formats, each in the order of preference.
+
+    ``follow`` names for each coding those that a file without it may have, apart from ``IDENTITY``: a server must try
+    them next. ``docroot`` is the absolute path of the source.
+    """
+
+    levels: frozenset[str]
+    codings: tuple[str, ...]
+    follow: Mapping[str, tuple[str, ...]]
+    docroot: str
+    formats: tuple[str, ...] = ()
+
+
+def read_built(state: State) -> Built:
+    """Return what the trees contain."""
+    levels, combinations = set[str](), set[frozenset[str]]()
+    for result in state.results(notes=False):
+        levels.add(result.level)
+        combinations.add(frozenset(output.coding for output in result.outputs))
+    present = frozenset[str]().union(*combinations)
+    codings = tuple(coding for coding in CODINGS if coding in present)
+    follow = {coding: _follow(coding, codings, combinations) for coding in codings}
+    formats = tuple(name for name in FORMATS if name in present)
+    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats)
+
+
+def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:
+    without = frozenset[str]().union(*(names for names in combinations if coding not in names))
+    return tuple(name for name in codings[codings.index(coding) + 1 :] if name in without)
+
+
+# ---- the policy for it
+
+
+def policy_of(state: State, config: Config) -> Policy:
+    """Return the policy of ``config`` for the build that ``state`` describes. Raises ``UsageError``."""
+    return make_policy(config, read_built(state), load_levels(config.levels, KNOWN_PASSES))
+
+
 def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Policy:
-    """Return the policy of ``config`` for what was built. ``levels`` are all levels that are known, dearest first.
+    """Return the policy of ``config`` for what was built. ``levels`` are all known levels, highest quality
+    first.
 
     Raises ``UsageError`` for a level that was not built, or a name or path that cannot be served.
     """
@@ -157,7 +204,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
 
 
 def identifier(title: str) -> str:
-    """Return a name for variables and maps: ``ad_my_site_3f2a9c``; the digits keep apart what looks the same.
+    """Return a name for variables and maps: ``ad_my_site_3f2a9c``; the digits distinguish titles with equal letters.
 
     It has 24 characters at most: PCRE allows 32 for the groups that are named after it.
     """
@@ -179,11 +226,11 @@ def _prefix(config: Config) -> str:
 
 
 def _class_levels(serve: ServeConfig, levels: tuple[str, ...], level: str, codings: tuple[str, ...]) -> dict[str, str]:
-    """Return the dearest level of each class and of each word that a client may ask for."""
+    """Return the highest-quality level of each class and of each word that a client may ask for."""
     if not serve.classes:
         return {}
-    given = {"poor": serve.poor_level, "normal": serve.normal_level, "rich": serve.rich_level}
-    classes = {name: chosen or level for name, chosen in given.items()}
+    configured = {"poor": serve.poor_level, "normal": serve.normal_level, "rich": serve.rich_level}
+    classes = {name: chosen or level for name, chosen in configured.items()}
     return classes | {name: name for name in levels} | dict.fromkeys(codings, level)
 
 

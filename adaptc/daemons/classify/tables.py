@@ -1,7 +1,7 @@
 """The classes as the server reads them; everything is replaced by rename.
 
 ===============  =======================================================================================
-``classes.txt``  ``KEY CLASS`` a line, as ``classkeys`` has it: a RewriteMap of type txt, for hundreds of clients
+``classes.txt``  ``KEY CLASS`` a line, see ``class_map``: a RewriteMap of type txt, for hundreds of clients
 ``classes.dbm``  the same for type dbm, made by Apache's own ``httxt2dbm`` so that its library reads it
 ``classes.geo``  ``PREFIX CLASS;`` a line, for nginx's geo module; it takes a reload
 ``classes.mmdb`` networks with ``{"class": CLASS}``, for modules that read MaxMind's format
@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from adaptc.core import fs
 from adaptc.daemons.classify.classifier import Classifier
 from adaptc.daemons.classify.estimate import CLASSES, NORMAL, Estimate
 from adaptc.daemons.classify.prefixes import Network, address_of
 from adaptc.daemons.run_directory import RunDirectory
-from adaptc.serve.classkeys import indexed
+from adaptc.serve import state_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +71,23 @@ class ToolMissing(Exception):
     """A form of the table needs something that is not installed; the text says what."""
 
 
-def _text(table: Table) -> bytes:
-    return "".join(f"{key} {believed}\n" for key, believed in sorted(indexed(table.keys()).items())).encode("ascii")
-
-
 def write_text(run: RunDirectory, table: Table) -> None:
     """Write ``classes.txt``. Raises ``OSError``."""
-    run.write("classes.txt", _text(table), keep_equal=True)
+    run.write("classes.txt", state_directory.class_map(table.keys()), keep_equal=True)
 
 
 def write_dbm(run: RunDirectory, table: Table) -> None:
     """Write ``classes.dbm`` by httxt2dbm, in Apache's default format. Raises ``OSError``, ``ToolMissing``."""
-    text, made = run.path / ".classes.txt", run.path / ".classes.dbm"
-    fs.remove(str(made))  # httxt2dbm would add to it
-    text.write_bytes(_text(table))
+    text = run.path / ".classes.txt"
+    text.write_bytes(state_directory.class_map(table.keys()))
     try:
-        subprocess.run(["httxt2dbm", "-i", text, "-o", made], check=True, capture_output=True, timeout=60)
+        state_directory.make_dbm(text, run.path / "classes.dbm")
     except FileNotFoundError:
         raise ToolMissing("dbm needs httxt2dbm (Debian: package apache2-utils)") from None
     except subprocess.CalledProcessError as error:
         raise ToolMissing(f"httxt2dbm failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
     finally:
-        fs.remove(str(text))
-    made.chmod(0o644)
-    os.replace(made, run.path / "classes.dbm")
+        text.unlink(missing_ok=True)
 
 
 def write_geo(run: RunDirectory, table: Table) -> None:
@@ -123,14 +115,9 @@ def write_mmdb(run: RunDirectory, table: Table) -> None:
 def write_markers(run: RunDirectory, table: Table) -> None:
     """Make ``c/CLASS/KEY`` what the table says: new markers first, so that no client is without. Raises ``OSError``."""
     keys = table.keys()
-    present = {believed: set(os.listdir(run.make(f"c/{believed}"))) for believed in CLASSES}
-    for key, believed in keys.items():
-        if key not in present[believed]:
-            (run.path / "c" / believed / key).touch(0o644)
-    for believed in CLASSES:
-        for key in present[believed]:
-            if keys.get(key) != believed:
-                fs.remove(str(run.path / "c" / believed / key))
+    state_directory.write_markers(
+        {run.make(f"c/{name}"): {key for key, believed in keys.items() if believed == name} for name in CLASSES}
+    )
 
 
 WRITERS: dict[str, Callable[[RunDirectory, Table], None]] = {

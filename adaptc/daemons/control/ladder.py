@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adaptc.core import fs
 from adaptc.daemons.run_directory import RunDirectory
+from adaptc.serve import state_directory
 from adaptc.serve.capacity.ladder import Rung
 from adaptc.serve.capacity.utilization import Cost
 
@@ -94,12 +93,5 @@ def write_buckets(run: RunDirectory, names: Sequence[str]) -> None:
 
     A new marker is made before the old one goes: meanwhile a client has two, never none.
     """
-    lines = "".join(f"{number:02x} {name}\n" for number, name in enumerate(names))
-    run.write("buckets.txt", lines.encode("ascii"), keep_equal=True)
-    wanted = {f"{number:02x}.{name}" for number, name in enumerate(names)}
-    folder = run.make("m")
-    present = set(os.listdir(folder))
-    for name in wanted - present:
-        (folder / name).touch(0o644)
-    for name in present - wanted:
-        fs.remove(str(folder / name))
+    run.make("m")
+    state_directory.write_buckets(run.path, dict(zip(state_directory.BUCKETS, names, strict=True)))

@@ -17,8 +17,7 @@ from adaptc.serve.doctor.checks import CHECKS
 from adaptc.serve.doctor.nginx import ask_nginx
 from adaptc.serve.doctor.patient import Patient
 from adaptc.serve.doctor.setup import Setup
-from adaptc.serve.emitter import policy_of
-from adaptc.serve.policy import CONF_DIRECTORY, Policy
+from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
 
 ASK: dict[str, Callable[[Path | None, str | None], Setup]] = {"apache": ask_apache, "nginx": ask_nginx}
 FORMS = {"apache": ("apache", "htaccess"), "nginx": ("nginx",)}  # what adaptc emit calls them

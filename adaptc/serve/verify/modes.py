@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.fs import remove
-from adaptc.serve import statedir
+from adaptc.serve import state_directory
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.negotiation import OFF
 
@@ -57,8 +57,8 @@ def modes_of(policy: Policy) -> Iterator[Mode]:
 def switch(policy: Policy, mode: Mode) -> None:
     """Put a server that reads ``policy.state`` into a mode."""
     if mode.level is not None:
-        buckets = dict.fromkeys(statedir.BUCKETS, mode.level)
-        statedir.write_buckets(Path(policy.state), buckets, policy.start)
+        buckets = dict.fromkeys(state_directory.BUCKETS, mode.level)
+        state_directory.write_buckets(Path(policy.state), buckets, policy.start)
     if not policy.serve.flag:
         return
     if mode.is_on:

@@ -18,10 +18,9 @@ from adaptc.compile.engine.output import PRIVATE, TIMES
 from adaptc.compile.engine.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve import statedir
+from adaptc.serve import state_directory
 from adaptc.serve.configuration import render
-from adaptc.serve.emitter import policy_of
-from adaptc.serve.policy import CONF_DIRECTORY, Policy
+from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
 from adaptc.serve.verify.daemons import Place, program_of, running
 from adaptc.serve.verify.wire import Server
 
@@ -62,7 +61,7 @@ class Stage:
         folder = Path(policy.output) / CONF_DIRECTORY
         folder.mkdir(exist_ok=True)
         class_map = policy.serve.class_map if policy.serve.classes and self.server == "apache" else "txt"
-        statedir.create(Path(policy.state), policy.start, class_map)
+        state_directory.create(Path(policy.state), policy.start, class_map)
         texts = render(self.server, policy)
         for file, text in texts.items():
             (folder / file).write_bytes(os.fsencode(text))

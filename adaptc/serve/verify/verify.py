@@ -14,8 +14,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import name_in_tree
 from adaptc.report.catalogue import Catalogue, read_catalogue
-from adaptc.serve.emitter import policy_of
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.verify.judge import Judge
 from adaptc.serve.verify.matrix import Scene
 from adaptc.serve.verify.missing import STEPS, Copy, missing_cases, sample

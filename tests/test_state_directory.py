@@ -1,8 +1,8 @@
-"""The keys of classes, as Apache looks them up."""
+"""The state directory: the index of class keys, as Apache looks them up."""
 
 from __future__ import annotations
 
-from adaptc.serve.classkeys import indexed
+from adaptc.serve.state_directory import indexed
 
 
 def test_a_wide_network_says_that_it_holds_narrower_ones() -> None:
