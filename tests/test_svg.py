@@ -99,14 +99,14 @@ def test_what_is_not_well_formed_is_left(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("inside", "reason"),
     [
-        (b"<script>1</script>", "it holds a script"),
-        (b'<rect onclick="x()"/>', "it holds a script"),
-        (b"<foreignObject/>", "it holds foreign content"),
+        (b"<script>1</script>", "it contains a script"),
+        (b'<rect onclick="x()"/>', "it contains a script"),
+        (b"<foreignObject/>", "it contains foreign content"),
         (b'<rect><animate attributeName="x" to="9"/></rect>', "it is animated"),
-        (b'<p xmlns="http://www.w3.org/1999/xhtml"/>', "it holds HTML"),
+        (b'<p xmlns="http://www.w3.org/1999/xhtml"/>', "it contains HTML"),
         (b"<style>g:nth-child(2){fill:red}</style>", "its style depends on more than ids and classes"),
         (b"<style>[d]{fill:red}</style>", "its style depends on more than ids and classes"),
-        (b"<?php x ?>", "it holds a processing instruction"),
+        (b"<?php x ?>", "it contains a processing instruction"),
     ],
 )
 def test_what_could_see_the_difference_is_left(inside: bytes, reason: str) -> None:

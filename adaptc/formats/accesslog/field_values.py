@@ -1,4 +1,4 @@
-"""The text of log fields as values: times, paths of request targets, unescape strings."""
+"""The text of log fields as values: times, paths of request targets, unescaped strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Scripts that read or write the addresses of images and style sheets."""
+"""Scripts that read or write the addresses of images and style sheets.
+
+In a page with such a script, images must not become data URIs, nor links style elements:
+``img.src.replace("small", "large")`` would get another address than the author's. ``touches_addresses`` is the wide
+question; ``changes_images`` is narrower, for pages in which an image keeps its ``src`` and gets a ``srcset``: a script
+that writes ``src`` then has no effect, and one that makes "large.jpg" of "small.jpg" gets another name. Comparing,
+logging and preloading addresses is harmless, and so are images that the script itself created.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from adaptc.formats.script.introspection import looks_for_style_sheets
 
 _SOURCE = r"(?:src|srcset|currentSrc)"
 _TAKES_APART = r"(?:replace|replaceAll|split|substr|substring|slice|match|indexOf|lastIndexOf|search|endsWith|includes)"
-# In code as ``code_text`` writes it
+# Patterns are for ``code_text``.
 _CHANGES = re.compile(
     "|".join([
         rf"\.{_SOURCE}(?:\+=|=(?![=>]))",
@@ -23,13 +30,12 @@ _CHANGES = re.compile(
         rf'\["{_SOURCE}"\](?:=(?![=>])|\.{_TAKES_APART}\()',
     ])
 )  # fmt: skip
-# const s = document.createElement("script"), i = new Image: what they load is their own
-_MADE = re.compile(r'([\w$]+)=(?:[\w$]+\.)*(?:createElement\("\w+"\)|new Image\b(?!\.))')
-# The same with the address in the statements that follow, where a name may also be that of a parameter elsewhere, as
-# minifiers have it
+# const s = document.createElement("script"), i = new Image: elements that the script creates
+_CREATED = re.compile(r'([\w$]+)=(?:[\w$]+\.)*(?:createElement\("\w+"\)|new Image\b(?!\.))')
+# The same with the address in the statements that follow; elsewhere, minified code may use the name for a parameter.
 _NO_OTHER = r"(?:(?!(?<![\w$.])\1=(?!=))[^{}]){0,200}?"
-_MADE_HERE = re.compile(rf"{_MADE.pattern}(?=[;,(]){_NO_OTHER}(?<![\w$.])\1\.{_SOURCE}\b")
-# jQuery's own way to load a script
+_CREATED_WITH_ADDRESS = re.compile(rf"{_CREATED.pattern}(?=[;,(]){_NO_OTHER}(?<![\w$.])\1\.{_SOURCE}\b")
+# Loading a script with jQuery
 _NEW_SCRIPT = re.compile(r'\("<script>"\)\.(?:attr|prop)\(\{[^{}]*\}\)')
 # new Image().src = "count.gif"
 _PRELOADED = re.compile(rf"(?:(?<![\w$)\]])\(new Image(?:\(\))?\)|new Image\([\d,]*\))\.{_SOURCE}=")
@@ -41,44 +47,35 @@ _LAZY = re.compile(
 
 
 def changes_images(text: str) -> bool:
-    """Whether a script may write or take apart addresses of images that it did not make; it errs on the side of yes.
+    """Whether a script may write or take apart addresses of images that it did not create.
 
-    Images for which ``has_lazy_address`` holds are not meant: these may change all the same.
+    The result errs on the side of yes. It does not include images with ``has_lazy_address``, which may change anyway.
     """
     code = code_text(text)
-    for harmless in (_MADE_HERE, _NEW_SCRIPT, _PRELOADED, _LAZY):
+    for harmless in (_CREATED_WITH_ADDRESS, _NEW_SCRIPT, _PRELOADED, _LAZY):
         code = harmless.sub(" ", code)
     if not _CHANGES.search(code):
         return False
-    for name in sorted({made[1] for made in _MADE.finditer(code)}):
-        code = _without(code, name)
+    for name in sorted({match[1] for match in _CREATED.finditer(code)}):
+        code = _drop_created(code, name, _SOURCE)
     return _CHANGES.search(code) is not None
 
 
-def _without(code: str, name: str) -> str:
-    """Remove ``name.src`` where every value that ``name`` gets is an element made there."""
-    mine = rf"(?<![\w$.]){re.escape(name)}"
-    given = len(re.findall(rf"{mine}=(?!=|>)", code))
-    made = sum(found[1] == name for found in _MADE.finditer(code))
-    parameter = re.search(rf"[(,]{re.escape(name)}(?:,[\w$,]*)?\)(?:=>|\{{)|{mine}=>", code)
-    return code if parameter or given != made else re.sub(rf"{mine}\.{_SOURCE}\b", " ", code)
-
-
 def lazy_loads_images(text: str) -> bool:
-    """Whether a script gives images the addresses that stand in their ``data-`` attributes."""
+    """Whether a script sets the addresses of images from their ``data-`` attributes."""
     return _LAZY.search(code_text(text)) is not None
 
 
 def has_lazy_address(attributes: Mapping[str, Any]) -> bool:
-    """Whether an image has a ``data-`` attribute with what may be an address for a script to put in place."""
-    given = (str(value) for name, value in attributes.items() if name.startswith("data-") and value)
-    return any("/" in value or "." in value for value in given)
+    """Whether an image has a ``data-`` attribute that may be an address for a lazy loader."""
+    values = (str(value) for name, value in attributes.items() if name.startswith("data-") and value)
+    return any("/" in value or "." in value for value in values)
 
 
 _IMAGE = r"(?:src|srcset|currentSrc|poster|imagesrcset|backgroundImage|background-image|listStyleImage)"
 
-# Of href only writing counts, and selecting by a style sheet's name: scripts read it of anchors, and
-# links are read after they were looked for. Markup for new elements ("<img src=") touches no old ones.
+# Of href only writing counts, and selecting by a style sheet's name: scripts read the href of anchors, and
+# ``looks_for_style_sheets`` covers links. Markup for new elements ("<img src=") affects no existing ones.
 _TOUCHES = re.compile(
     "|".join([
         rf"\.{_IMAGE}\b",
@@ -93,32 +90,32 @@ _TOUCHES = re.compile(
     ])
 )  # fmt: skip
 
-# Going to another page.
-_HARMLESS = re.compile(r'\blocation(?:\.href\b|\["href"\])')
+# Navigation to another page
+_NAVIGATION = re.compile(r'\blocation(?:\.href\b|\["href"\])')
 
 
 def touches_addresses(text: str) -> bool:
-    """Whether a script may read or write addresses of images or style sheets that it did not make itself.
+    """Whether a script may read or write addresses of images or style sheets that it did not create.
 
-    It errs on the side of yes: a library such as jQuery does what its callers say, and counts as touching.
+    The result errs on the side of yes: it is true for a library such as jQuery, which does so for its callers.
     """
     if looks_for_style_sheets(text):
         return True
-    code = _HARMLESS.sub(" ", code_text(text))
+    code = _NAVIGATION.sub(" ", code_text(text))
     if not _TOUCHES.search(code):
         return False
-    for name in sorted({made[1] for made in _MADE.finditer(code)}):
-        code = _without_own(code, name)
+    for name in sorted({match[1] for match in _CREATED.finditer(code)}):
+        code = _drop_created(code, name, "(?:src|href)")
     return _TOUCHES.search(code) is not None
 
 
-def _without_own(code: str, name: str) -> str:
-    """Remove ``name.src`` and ``name.href`` if every value that ``name`` gets is an element made there.
+def _drop_created(code: str, name: str, attribute: str) -> str:
+    """Remove ``name.attribute`` (a pattern) if every value of ``name`` is an element created there.
 
-    A parameter of that name is a value from elsewhere.
+    A parameter called ``name`` gets its value elsewhere.
     """
-    mine = rf"(?<![\w$.]){re.escape(name)}"
-    given = len(re.findall(rf"{mine}=(?!=|>)", code))
-    made = sum(found[1] == name for found in _MADE.finditer(code))
-    parameter = re.search(rf"[(,]{re.escape(name)}(?:,[\w$,]*)?\)(?:=>|\{{)|{mine}=>", code)
-    return code if parameter or given != made else re.sub(rf"{mine}\.(?:src|href)\b", " ", code)
+    own = rf"(?<![\w$.]){re.escape(name)}"
+    assignments = len(re.findall(rf"{own}=(?!=|>)", code))
+    created = sum(match[1] == name for match in _CREATED.finditer(code))
+    parameter = re.search(rf"[(,]{re.escape(name)}(?:,[\w$,]*)?\)(?:=>|\{{)|{own}=>", code)
+    return code if parameter or assignments != created else re.sub(rf"{own}\.{attribute}\b", " ", code)

@@ -1,8 +1,8 @@
-"""Script text that may stand between ``<script>`` and ``</script>``.
+"""Script elements: which ones hold JavaScript, and the text that they may contain.
 
-WHATWG HTML 4.12.1.3, "Restrictions for contents of script elements": ``</script`` ends the element wherever
-it stands, and ``<!--`` may make the parser overlook the next end tag. Without ``<!--`` a ``<script`` is
-harmless, so those two are all that is escaped.
+WHATWG HTML 4.12.1.3, "Restrictions for contents of script elements": ``</script`` ends the element even in a
+string, and after ``<!--`` the parser may ignore the next end tag. Without ``<!--`` a ``<script`` is harmless, so
+only these two are escaped.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from adaptc.formats.script.tokens import OPERATOR_WORDS, Kind, Token, tokenize
 
 _DANGEROUS = re.compile(r"<!--|</(?=script)", re.IGNORECASE)
 
-# What ``</`` and ``<!--`` become in each kind of token. ``\/`` and ``\!`` are ``/`` and ``!`` in a string and
-# in an untagged template; a regular expression with the u flag refuses ``\!`` but takes ``\x2d`` anywhere.
-_SPELLINGS = {
+# Replacements of ``</`` and ``<!--`` by kind of token. ``\/`` and ``\!`` are ``/`` and ``!`` in a string and
+# in an untagged template; a regular expression with the u flag allows no ``\!``, but ``\x2d`` anywhere.
+_REPLACEMENTS = {
     Kind.COMMENT: ("<\\/", "<!- -"),
     Kind.STRING: ("<\\/", "<\\!--"),
     Kind.TEMPLATE: ("<\\/", "<\\!--"),
@@ -28,11 +28,11 @@ _VALUE_ENDS = frozenset([")", "]", "}"])
 
 
 def escape_for_script_element(text: str) -> str | None:
-    """Return a classic script's text as it may stand in a script element, or ``None`` if that is not exact.
+    """Return a classic script's text for a script element, or ``None`` if no text is certain to be equivalent.
 
-    A byte order mark goes: it is no part of the script. Refused are a text that does not lex, one with NUL
-    (the HTML parser makes it U+FFFD), and one that could see the difference: a tagged template or, where a
-    regular expression would be respelled, ``.source`` or ``.toString``.
+    A byte order mark is dropped: it is no part of the script. The result is ``None`` for a text that does not lex,
+    one with NUL (the HTML parser makes it U+FFFD), and one that might read its own text: a tagged template or, if a
+    regular expression would change, ``.source`` or ``.toString``.
     """
     text = text.removeprefix("\ufeff")
     if "\0" in text:
@@ -40,42 +40,42 @@ def escape_for_script_element(text: str) -> str | None:
     if not _DANGEROUS.search(text):
         return text
     tokens = tokenize(text)
-    if tokens is None or _sees_spelling(text, tokens):
+    if tokens is None or _reads_own_text(text, tokens):
         return None
-    return _checked(_escaped(text, tokens), tokens)
+    return _verify(_escape(text, tokens), tokens)
 
 
-def _escaped(text: str, tokens: list[Token]) -> str:
+def _escape(text: str, tokens: list[Token]) -> str:
     starts = [token.start for token in tokens]
 
-    def respelled(found: re.Match[str]) -> str:
-        token = tokens[bisect_right(starts, found.start()) - 1]
-        if found.start() == token.start and token.kind is Kind.COMMENT:
-            return "//"  # a comment like HTML's is a line comment
-        return _SPELLINGS[token.kind][len(found[0]) > len("</")]
+    def replacement(match: re.Match[str]) -> str:
+        token = tokens[bisect_right(starts, match.start()) - 1]
+        if match.start() == token.start and token.kind is Kind.COMMENT:
+            return "//"  # an HTML-like comment is a line comment
+        return _REPLACEMENTS[token.kind][len(match[0]) > len("</")]
 
-    return _DANGEROUS.sub(respelled, text)
+    return _DANGEROUS.sub(replacement, text)
 
 
-def _checked(escaped: str, tokens: list[Token]) -> str | None:
-    again = tokenize(escaped)
-    if again is None or _DANGEROUS.search(escaped):
+def _verify(escaped: str, tokens: list[Token]) -> str | None:
+    result = tokenize(escaped)
+    if result is None or _DANGEROUS.search(escaped):
         return None
-    return escaped if [token.kind for token in again] == [token.kind for token in tokens] else None
+    return escaped if [token.kind for token in result] == [token.kind for token in tokens] else None
 
 
-def _sees_spelling(text: str, tokens: list[Token]) -> bool:
-    touched = {token.kind for token in tokens if _DANGEROUS.search(token.text)}
-    if Kind.TEMPLATE in touched and _has_tagged_template(tokens):
+def _reads_own_text(text: str, tokens: list[Token]) -> bool:
+    escaped = {token.kind for token in tokens if _DANGEROUS.search(token.text)}
+    if Kind.TEMPLATE in escaped and _has_tagged_template(tokens):
         return True
-    return Kind.REGEX in touched and (".source" in text or ".toString" in text)
+    return Kind.REGEX in escaped and (".source" in text or ".toString" in text)
 
 
 def _has_tagged_template(tokens: list[Token]) -> bool:
     code = [token for token in tokens if token.kind is not Kind.COMMENT]
     return any(
-        template.kind is Kind.TEMPLATE and template.text.startswith("`") and _ends_value(before)
-        for before, template in pairwise(code)
+        template.kind is Kind.TEMPLATE and template.text.startswith("`") and _ends_value(previous)
+        for previous, template in pairwise(code)
     )
 
 
@@ -99,8 +99,9 @@ _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 def is_javascript_type(type_attr: str | None, language_attr: str | None) -> bool:
     """Whether a script element with these attributes (``None``: absent) is a classic script.
 
-    ``module`` is not, nor ``importmap``, ``speculationrules``, JSON or a template's type. ``type`` must match
-    as a whole: a parameter (``text/javascript; charset=utf-8``) makes it a data block, as in browsers.
+    See WHATWG HTML 4.12.1.1, "prepare the script element". A module is none, nor are ``importmap``,
+    ``speculationrules``, JSON and templates. ``type`` must match as a whole: a parameter
+    (``text/javascript; charset=utf-8``) makes it a data block, as in browsers.
     """
     if type_attr is None:
         if not language_attr:

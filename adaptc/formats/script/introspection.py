@@ -1,6 +1,6 @@
-"""Scripts that look at themselves, at other scripts or at the style sheets of their page.
+"""Scripts that inspect themselves, other scripts or the style sheets of their page.
 
-The answer errs on the side of yes. Each row of the table says what to look for in ``code_text``.
+The result errs on the side of yes. Each row of the table is a pattern to search for in ``code_text``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SCRIPTS, _SHEETS = "it looks for script elements", "it looks for style sheets"
-_PATH, _ITSELF = "it finds out its public path", "it reads its own text"
-_STACK = "it finds its address in an error's stack"
+_PATH, _ITSELF = "it determines its public path", "it reads its own text"
+_STACK = "it reads its address from an error's stack"
 
 _MEMBER = r'(?:\.|\[")'
 _TAG_NAME = r'getElementsByTagName(?:NS)?(?:"\])?\((?:"[^"]*",)?'
@@ -26,7 +26,7 @@ _SELECTS = r'(?:querySelector(?:All)?(?:"\])?|\$|jQuery|\.find|\.closest|\.match
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A sign of introspection: the reason to give, what the code holds, and what it must hold as well."""
+    """A sign of introspection: the reason to report, and one or two patterns that the code has to contain."""
 
     reason: str
     pattern: str
@@ -34,14 +34,14 @@ class Mark:
 
 
 MARKS: tuple[Mark, ...] = (
-    Mark("it asks for document.currentScript", r"\bcurrentScript\b"),
+    Mark("it uses document.currentScript", r"\bcurrentScript\b"),
     Mark("it uses import.meta", r"\bimport\.meta\b"),
-    Mark("it imports modules from where it stands", r"(?<![\w$.])import\("),
-    Mark("it loads scripts from where it stands (importScripts)", r"\bimportScripts\b"),
+    Mark("it imports modules relative to its own address", r"(?<![\w$.])import\("),
+    Mark("it loads scripts relative to its own address (importScripts)", r"\bimportScripts\b"),
     Mark("it starts a worker", r"\b(?:Shared)?Worker\b"),
     Mark(_SCRIPTS, rf'{_TAG_NAME}"(?i:script)"\)'),
     Mark(_SCRIPTS, rf'\bdocument\.{_TAG_NAME}"\*"\)'),  # other nodes: libraries testing the browser
-    # Loader snippets pass the name in: (function(d, s) { d.getElementsByTagName(s)[0] })(document, "script")
+    # Loader snippets pass the tag name: (function(d, s) { d.getElementsByTagName(s)[0] })(document, "script")
     Mark(_SCRIPTS, rf"{_TAG_NAME}[\w$.]+\)(?:\[|\.item\()", r'(?<!createElement\()"script"'),
     Mark(_SCRIPTS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])script(?![\w-])'),
     Mark(_SCRIPTS, rf"(?:\bdocument|[^\w$][a-z]){_MEMBER}scripts\b(?!\()"),
@@ -59,16 +59,15 @@ MARKS: tuple[Mark, ...] = (
 )
 
 
-_ALL = frozenset(mark.reason for mark in MARKS)
+_ALL_REASONS = frozenset(mark.reason for mark in MARKS)
 
-# A script may look for itself in many ways, and stays in its file then. One that selects scripts by their addresses
-# may mean the others.
+# A script that looks for itself stays in its file. One that selects scripts by their addresses may look for others.
 _OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
 
 
 @lru_cache(maxsize=512)
 def selects_other_scripts(text: str) -> bool:
-    """Whether a script may notice that a neighbour has no address any more."""
+    """Whether a script may select other scripts by their ``src``, so that it notices when one is inlined."""
     return _OTHERS.search(code_text(text)) is not None
 
 
@@ -78,7 +77,7 @@ _WRITES = re.compile(rf"(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\))")
 
 @lru_cache(maxsize=512)
 def writes_document(text: str) -> bool:
-    """Whether a script may call ``document.write``. That is its own affair: where its neighbours stand is the same."""
+    """Whether a script may call ``document.write``. Inlining other scripts makes no difference to that."""
     return _WRITES.search(code_text(text)) is not None
 
 
@@ -86,7 +85,7 @@ def introspection_reason(text: str) -> str | None:
     """Return why a script may behave differently when its text moves into the page, or ``None``.
 
     Moving takes its ``src`` away and gives its error messages another address; its neighbours move too.
-    The reason is a clause such as ``it asks for document.currentScript``.
+    The reason is a clause such as ``it uses document.currentScript``.
     """
     return next(_reasons(code_text(text)), None)
 
@@ -96,15 +95,15 @@ def looks_for_style_sheets(text: str) -> bool:
     return _SHEETS in _reasons(code_text(text), frozenset({_SHEETS}))
 
 
-def _reasons(code: str, asked: frozenset[str] = _ALL) -> Iterator[str]:
+def _reasons(code: str, wanted: frozenset[str] = _ALL_REASONS) -> Iterator[str]:
     for reason, pattern, also in _compiled():
-        if reason in asked and pattern.search(code) and (also is None or also.search(code)):
+        if reason in wanted and pattern.search(code) and (also is None or also.search(code)):
             yield reason
 
 
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str] | None], ...]:
-    """Compile the table when it is first needed: a command that reads no script must not pay for it."""
+    """Compile the table on first use, which commands that read no script are spared."""
     return tuple(
         (mark.reason, re.compile(mark.pattern), re.compile(mark.also) if mark.also else None) for mark in MARKS
     )

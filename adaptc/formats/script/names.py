@@ -1,8 +1,7 @@
-"""Which names (of classes, ids, attributes, elements) a page's scripts may bring into it.
+"""The names (of classes, ids, attributes, elements) that a page's scripts may bring into it.
 
-Every word of a script counts, wherever it stands. So do names that a script may put together: of a string that ends or
-begins with a hyphen or underscore (``"fa-" + icon``), of words with a number behind them, and of words that it has
-with hyphens between them (`${block}-${state}`).
+They include every word of a script, and names that it may compose: with a string that begins or ends with a hyphen or
+underscore (``"fa-" + icon``), of a word and a number, and of words joined with hyphens (`${block}-${state}`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _END = re.compile(r"(?<=[\"'`}])([-_]+[A-Za-z][\w-]*)")
 _JOINTS = re.compile(r"[-_]+")
 _DIGITS = "0123456789"
 
-# Pieces of pages that are fetched hold names of which nothing is known
+# Fetched markup may have any names
 _MARKUP_FILE = re.compile(r"[^<>\s]+\.(?:html?|xhtml|php|aspx?|jsp|shtml|cfm)(?![\w.])", re.IGNORECASE)
 _FETCHES = re.compile(r"\bfetch\(|\.(?:load|get|post)\(|\bajax\(|\bXMLHttpRequest\b")
 _SCRIPT_FILE = re.compile(r"[^<>\s]+\.m?js(?![\w.])[^<>\s]*|https?://[^<>\s]+|//[^<>\s/]+/[^<>\s]*")
@@ -30,20 +29,20 @@ _MAKES_SCRIPT = re.compile(r'createElement\("script"\)|\bimportScripts\b|\b(?:re
 
 
 class ScriptNames:
-    """The names that scripts may bring in: ``name in names``."""
+    """A container of the names that scripts may bring in."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        found = [_names(text) for text in texts]
-        self._words = frozenset().union(*(words for words, _, _ in found))
-        self._beginnings = tuple(sorted({name for _, names, _ in found for name in names}))
-        self._ends = tuple(sorted({name for _, _, names in found for name in names}))
-        self._known: dict[object, bool] = {}
+        names = [_names(text) for text in texts]
+        self._words = frozenset().union(*(words for words, _, _ in names))
+        self._beginnings = tuple(sorted({beginning for _, beginnings, _ in names for beginning in beginnings}))
+        self._ends = tuple(sorted({end for _, _, ends in names for end in ends}))
+        self._cache: dict[object, bool] = {}
 
     def __contains__(self, name: object) -> bool:
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = self._may_bring(str(name))
-        return known
+        result = self._cache.get(name)
+        if result is None:
+            result = self._cache[name] = self._may_bring(str(name))
+        return result
 
     def _may_bring(self, name: str) -> bool:
         bare = name.lstrip("-")  # custom properties
@@ -62,15 +61,15 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
 
 @lru_cache(maxsize=512)
 def may_fetch_markup(text: str) -> bool:
-    """Whether a script may fetch pieces of pages, whose names are not in it."""
+    """Whether a script may fetch markup, whose names are unknown."""
     return any(map(_MARKUP_FILE.fullmatch, _strings(text))) and _FETCHES.search(code_text(text)) is not None
 
 
 @lru_cache(maxsize=512)
 def loadable_scripts(text: str) -> tuple[str, ...]:
-    """Return the addresses of scripts that a script may load, ``""`` for modules and what cannot be told."""
+    """Return the addresses of scripts that a script may load, with ``""`` for unknown ones and imports."""
     tokens = tokenize(text)
-    if tokens is None or _imports(tokens):
+    if tokens is None or _has_import(tokens):
         return ("",)
     if not _MAKES_SCRIPT.search(code_text(text)):
         return ()
@@ -84,12 +83,12 @@ def _strings(text: str) -> tuple[str, ...]:
     return tuple(unescape(token.text[1:-1]) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE))
 
 
-def _imports(tokens: Sequence[Token]) -> bool:
-    """Whether there is an import declaration or expression, and not just a property of that name."""
+def _has_import(tokens: Sequence[Token]) -> bool:
+    """Whether there is an import declaration or expression; a property of that name is none."""
     return any(
         token.text == "import"
         and token.kind is Kind.WORD
-        and (before is None or before.text not in (".", "?."))
-        and (behind.text in ("(", "{", "*") or behind.kind in (Kind.STRING, Kind.WORD))
-        for before, token, behind in zip((None, *tokens), tokens, tokens[1:], strict=False)
+        and (previous is None or previous.text not in (".", "?."))
+        and (following.text in ("(", "{", "*") or following.kind in (Kind.STRING, Kind.WORD))
+        for previous, token, following in zip((None, *tokens), tokens, tokens[1:], strict=False)
     )

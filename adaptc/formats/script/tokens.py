@@ -1,11 +1,10 @@
-"""A lexer for JavaScript source text (ECMA-262 chapter 12 and Annex B.1.1, the comments like HTML's).
+"""A lexer for JavaScript source text (ECMA-262 chapter 12 and Annex B.1.1, HTML-like comments).
 
-It answers what the rest of this package asks: which characters are comment, string, template, regular
-expression or code. It builds no tree. Whether ``/`` starts a regular expression depends on the grammar; here
-on the token before it and, for ``)`` and ``}``, on what opened them. The one case known to be taken wrongly
-is division of a function expression (``function(){} / 2``), which nobody writes.
+It tells comments, strings, templates, regular expressions and code apart, and builds no tree. Whether ``/`` starts a
+regular expression depends on the grammar; here it depends on the token before it and, for ``)`` and ``}``, on what
+opened them. The one known error is division of a function expression (``function(){} / 2``), which nobody writes.
 
-A text that does not lex yields ``None``, never a guess.
+For a text that does not lex the result is ``None``, never a guess.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What a token is. A template is several tokens: each piece of text between ``${`` and ``}`` is one."""
+    """The kinds of tokens. A template is several tokens, one for each piece of text between substitutions."""
 
     COMMENT = "comment"
     STRING = "string"
@@ -28,7 +27,7 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A token and its place: ``text`` stands at ``start`` (code points)."""
+    """A token: ``text`` at offset ``start`` (code points)."""
 
     kind: Kind
     text: str
@@ -36,7 +35,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset behind the token."""
+        """The offset after the token."""
         return self.start + len(self.text)
 
 
@@ -58,7 +57,7 @@ _PUNCTUATOR = re.compile(
     r"(?!/\*)(?:\.\.\.|=>|\?\.(?!\d)|\+\+|--|>>>=?|<<=?|>>=?|\*\*=?|[=!]==?|&&=?|\|\|=?|\?\?=?|[-+*/%&|^<>]=?|[^\w\s])"
 )
 
-# Behind these words an expression starts, so a slash starts a regular expression and a brace an object.
+# After these words an expression starts, so a slash starts a regular expression and a brace an object.
 OPERATOR_WORDS = frozenset(
     [
         "return",
@@ -78,16 +77,16 @@ OPERATOR_WORDS = frozenset(
 )
 _STATEMENT_WORDS = frozenset(["do", "else"])
 _CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
-# Punctuators that are the start of no longer one
-_LONE = frozenset("()[]{},;:~")
+# Characters that begin no longer punctuator
+_SINGLE = frozenset("()[]{},;:~")
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 
-# How an open bracket is remembered: the bracket itself, or what a brace or parenthesis stands for.
+# Entries of the stack of open brackets, apart from the bracket itself
 _CONDITION, _BLOCK, _OBJECT, _SUBSTITUTION = "(condition", "{block", "{object", "${"
 
 
 def tokenize(text: str) -> list[Token] | None:
-    """Return the tokens of a script, comments included, white space not; ``None`` if it does not lex."""
+    """Return the tokens of a script including comments, without white space; ``None`` if it does not lex."""
     return _Scanner(text).scan()
 
 
@@ -97,9 +96,9 @@ class _Scanner:
         self.at = 0
         self.tokens: list[Token] = []
         self.open: list[str] = []
-        self.before: Token | None = None  # the last token that is no comment
-        self.before_that: Token | None = None
-        self.closed = ""  # what the bracket closed by ``before`` was opened as
+        self.previous: Token | None = None  # the last token that is no comment
+        self.before_previous: Token | None = None
+        self.closed = ""  # the stack entry of the bracket that ``previous`` closed
         self.line_start = True
 
     def scan(self) -> list[Token] | None:
@@ -126,7 +125,7 @@ class _Scanner:
             return self._take(Kind.STRING, _STRING)
         if first == "`" or (first == "}" and self.open and self.open[-1] == _SUBSTITUTION):
             return self._template()
-        if first in _LONE:
+        if first in _SINGLE:
             return self._punctuator()
         if first == "/" and self._operand_expected() and self._take(Kind.REGEX, _REGEX):
             return True
@@ -143,10 +142,10 @@ class _Scanner:
         return True
 
     def _take(self, kind: Kind, pattern: re.Pattern[str]) -> bool:
-        found = pattern.match(self.text, self.at)
-        if not found:
+        match = pattern.match(self.text, self.at)
+        if not match:
             return False
-        self._add(kind, found[0])
+        self._add(kind, match[0])
         return True
 
     def _add(self, kind: Kind, text: str) -> None:
@@ -154,7 +153,7 @@ class _Scanner:
         self.tokens.append(token)
         self.at += len(text)
         if kind is not Kind.COMMENT:
-            self.before_that, self.before = self.before, token
+            self.before_previous, self.previous = self.previous, token
 
     def _template(self) -> bool:
         if self.text[self.at] == "}":
@@ -172,7 +171,7 @@ class _Scanner:
             return False
         if opened:
             self.open.append(opened)
-        if bracket not in _LONE:
+        if bracket not in _SINGLE:
             return self._take(Kind.PUNCTUATOR, _PUNCTUATOR)
         self._add(Kind.PUNCTUATOR, bracket)
         return True
@@ -189,30 +188,30 @@ class _Scanner:
         return self.closed.startswith(_CLOSERS[bracket])
 
     def _follows_word(self, words: frozenset[str]) -> bool:
-        if self.before is None or self.before.kind is not Kind.WORD or self.before.text not in words:
+        if self.previous is None or self.previous.kind is not Kind.WORD or self.previous.text not in words:
             return False
-        return self.before_that is None or self.before_that.text not in (".", "?.")
+        return self.before_previous is None or self.before_previous.text not in (".", "?.")
 
     def _operand_expected(self) -> bool:
-        before = self.before
-        if before is None:
+        previous = self.previous
+        if previous is None:
             return True
-        if before.kind is Kind.WORD:
+        if previous.kind is Kind.WORD:
             return self._follows_word(OPERATOR_WORDS | _STATEMENT_WORDS)
-        if before.kind is Kind.TEMPLATE:
-            return before.text.endswith("${")
-        if before.kind is not Kind.PUNCTUATOR:
+        if previous.kind is Kind.TEMPLATE:
+            return previous.text.endswith("${")
+        if previous.kind is not Kind.PUNCTUATOR:
             return False
-        if before.text in _CLOSERS:
+        if previous.text in _CLOSERS:
             return self.closed in (_CONDITION, _BLOCK)
-        return before.text not in ("++", "--")
+        return previous.text not in ("++", "--")
 
     def _object_expected(self) -> bool:
-        before = self.before
-        if before is None or before.text in (";", "{", "}", ")", "=>"):
+        previous = self.previous
+        if previous is None or previous.text in (";", "{", "}", ")", "=>"):
             return False
-        if before.kind is Kind.WORD:
+        if previous.kind is Kind.WORD:
             return self._follows_word(OPERATOR_WORDS)
-        if before.text == ":":  # a property's value, or a statement behind a label or ``case``
+        if previous.text == ":":  # a property's value, or a statement after a label or ``case``
             return bool(self.open) and self.open[-1] != _BLOCK
         return self._operand_expected()

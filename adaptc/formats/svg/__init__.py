@@ -1,4 +1,4 @@
-"""SVG files: their references, and a smaller file that draws the same. lxml is imported lazily."""
+"""SVG files: their references, and a smaller file that renders the same. lxml is imported lazily."""
 
 from adaptc.formats.svg.clean import CleanedSvg, clean_svg
 from adaptc.formats.svg.references import svg_references

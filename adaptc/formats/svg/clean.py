@@ -1,11 +1,10 @@
-"""A smaller SVG that draws the same pixels: what no renderer looks at goes, and numbers are spelled shorter.
+"""Make an SVG file smaller without changing a pixel: remove what is not rendered, shorten numbers.
 
-The XML declaration, the DOCTYPE, comments, ``<metadata>``, editors' own elements and attributes and white
-space between elements go. svgo was rejected: of 400 renderings of real icons 285 differed after its default
-plugins, and with its safe plugins alone it took 23 to 31 seconds for SVG fonts of 870 kB. Of 5,198 real files
-435 became smaller here; 821 renderings of them at two scales were the same to the byte. (SVG fonts, which
-draw nothing, and drawings over 4 megapixels were not rendered.) The result is parsed again and compared with
-the original.
+The XML declaration, the DOCTYPE, comments, ``<metadata>``, elements and attributes of editors and white space
+between elements are removed. The result is parsed and compared with the original. svgo was rejected: of 400
+renderings of real icons 285 differed after its default plugins, and with its safe plugins alone it took 23 to
+31 seconds for SVG fonts of 870 kB. Of 5,198 real files 435 became smaller here; 821 renderings of them at two
+scales were identical. (SVG fonts, which draw nothing, and drawings over 4 megapixels were not rendered.)
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from adaptc.formats.svg.parse import (
     VERBATIM,
     XHTML_NAMESPACE,
     SvgMalformedError,
-    declares_markup,
-    draws,
-    has_foreign_dtd,
+    has_declarations,
+    has_unknown_dtd,
+    is_rendered,
     local_name,
     namespace,
     parse_svg,
@@ -34,7 +33,7 @@ from adaptc.formats.svg.path_data import shorten_path
 
 @dataclass(frozen=True, slots=True)
 class CleanedSvg:
-    """``content`` is smaller than the original, or ``None``: keep the original, for this ``reason``."""
+    """``content`` is the smaller file, or ``None`` if the original is kept; ``reason`` says why."""
 
     content: bytes | None
     reason: str
@@ -42,46 +41,46 @@ class CleanedSvg:
 
 
 def clean_svg(content: bytes, path: str) -> CleanedSvg:
-    """Return a smaller SVG file that draws the same, or say why there is none.
+    """Return a smaller SVG file that renders the same, or the reason why there is none.
 
-    Findings: ``svg-entity``, ``svg-malformed``, ``svg-unchanged``. Ids, classes, references, texts, styles and
-    every attribute that is not an editor's are those of the original.
+    Ids, classes, references, texts, styles and all attributes except those of editors are kept. Diagnostics:
+    ``svg-entity``, ``svg-malformed``, ``svg-unchanged``.
     """
-    if declares_markup(content):
-        return _left(path, "svg-entity")
+    if has_declarations(content):
+        return _unchanged(path, "svg-entity")
     try:
         root = parse_svg(content)
     except SvgMalformedError as error:
-        return _left(path, "svg-malformed", problem=error)
-    if has_foreign_dtd(root):
-        return _left(path, "svg-entity")
-    reason = reason_to_leave(root)
-    return _left(path, "svg-unchanged", reason=reason) if reason else _cleaned(content, root, path)
+        return _unchanged(path, "svg-malformed", problem=error)
+    if has_unknown_dtd(root):
+        return _unchanged(path, "svg-entity")
+    reason = _reason_to_keep(root)
+    return _unchanged(path, "svg-unchanged", reason=reason) if reason else _clean(content, root, path)
 
 
-def _left(path: str, kind: str, **fields: Any) -> CleanedSvg:
-    finding = diagnose(kind, Location(path), **fields)
-    return CleanedSvg(None, finding.message, (finding,))
+def _unchanged(path: str, kind: str, **fields: Any) -> CleanedSvg:
+    diagnostic = diagnose(kind, Location(path), **fields)
+    return CleanedSvg(None, diagnostic.message, (diagnostic,))
 
 
-def _cleaned(content: bytes, root: Any, path: str) -> CleanedSvg:
+def _clean(content: bytes, root: Any, path: str) -> CleanedSvg:
     shorten = cache(shorten_path)
-    expected = outline(root, shorten)
-    cleaned = write_smaller(root, shorten)
-    if outline(parse_svg(cleaned), shorten) != expected:
-        return _left(path, "svg-unchanged", reason="cleaning would change its elements, attributes or texts")
+    expected = _outline(root, shorten)
+    cleaned = _serialise_smaller(root, shorten)
+    if _outline(parse_svg(cleaned), shorten) != expected:
+        return _unchanged(path, "svg-unchanged", reason="cleaning would change its elements, attributes or texts")
     if len(cleaned) >= len(content):
         return CleanedSvg(None, "already smallest")
     return CleanedSvg(cleaned, f"{len(content) - len(cleaned):,} bytes saved, drawing unchanged")
 
 
 _ANIMATION = "it is animated"
-_SCRIPT = "it holds a script"
+_SCRIPT = "it contains a script"
 _ELEMENTS = {
     "script": _SCRIPT,
     "handler": _SCRIPT,
     "listener": _SCRIPT,
-    "foreignObject": "it holds foreign content",
+    "foreignObject": "it contains foreign content",
     "animate": _ANIMATION,
     "animateColor": _ANIMATION,
     "animateMotion": _ANIMATION,
@@ -89,16 +88,16 @@ _ELEMENTS = {
     "discard": _ANIMATION,
     "set": _ANIMATION,
 }
-# Marks of selectors that see an element's place or any attribute, and of styles that move; @import hides
-# either.
-_STYLE_MARKS = (
+# Signs of selectors that depend on an element's position or on any attribute, of animations, and of @import, whose
+# sheet may have either
+_STYLE_SIGNS = (
     *("[", "+", "~", "@keyframes", "animation", "transition", "@import"),
     *(":first", ":last", ":nth", ":only", ":empty", ":has", ":not", ":is", ":where"),
 )
 
 
-def reason_to_leave(root: Any) -> str | None:
-    """Return why the document is left, in words that follow "is copied as it is:", or ``None``."""
+def _reason_to_keep(root: Any) -> str | None:
+    """Return why cleaning might change the rendering, to follow "is copied as it is:", or ``None``."""
     if root.tag != f"{{{SVG_NAMESPACE}}}svg":
         return "its root is no svg element"
     encoding = root.getroottree().docinfo.encoding
@@ -106,36 +105,36 @@ def reason_to_leave(root: Any) -> str | None:
         return f"its encoding is {encoding}"
     outside = [*root.itersiblings(preceding=True), *root.itersiblings()]
     nodes = (*outside, *root.iter())
-    return next(filter(None, map(_reason_of, nodes)), None)
+    return next(filter(None, map(_reason_in, nodes)), None)
 
 
-def _reason_of(node: Any) -> str | None:
+def _reason_in(node: Any) -> str | None:
     if not isinstance(node.tag, str):
-        return "it holds a processing instruction" if getattr(node, "target", None) else None
+        return "it contains a processing instruction" if getattr(node, "target", None) else None
     name = local_name(node.tag)
     if name in _ELEMENTS:
         return _ELEMENTS[name]
     if namespace(node.tag) == XHTML_NAMESPACE:
-        return "it holds HTML"
+        return "it contains HTML"
     if any(attribute.startswith("on") for attribute in node.attrib):
         return _SCRIPT
-    return _reason_of_style("".join(node.itertext())) if name == "style" else None
+    return _reason_in_style("".join(node.itertext())) if name == "style" else None
 
 
-def _reason_of_style(text: str) -> str | None:
+def _reason_in_style(text: str) -> str | None:
     lowered = text.lower()
-    return "its style depends on more than ids and classes" if any(m in lowered for m in _STYLE_MARKS) else None
+    return "its style depends on more than ids and classes" if any(sign in lowered for sign in _STYLE_SIGNS) else None
 
 
-Entry = tuple[str, tuple[tuple[str, str], ...], str]
+_Entry = tuple[str, tuple[tuple[str, str], ...], str]
 
 
-def outline(root: Any, shorten: Callable[[str], str]) -> list[Entry]:
-    """Return each element in document order with its attributes and its own text, and where it closes.
+def _outline(root: Any, shorten: Callable[[str], str]) -> list[_Entry]:
+    """Return what cleaning must not change: the rendered elements with their attributes, texts and ends.
 
-    ``shorten`` respells path data, so that two spellings are one.
+    ``shorten`` normalises the spelling of path data.
     """
-    entries: list[Entry] = []
+    entries: list[_Entry] = []
     stack = [root]
     while stack:
         node = stack.pop()
@@ -144,33 +143,30 @@ def outline(root: Any, shorten: Callable[[str], str]) -> list[Entry]:
             continue
         entries.append((node.tag, _attributes(node, shorten), _own_text(node)))
         stack.append("/")
-        stack += reversed([child for child in node if draws(child)])
+        stack += reversed([child for child in node if is_rendered(child)])
     return entries
 
 
 def _attributes(node: Any, shorten: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    kept = [
+    attributes = [
         (name, shorten(value) if name == "d" else value)
         for name, value in node.attrib.items()
         if namespace(name) not in EDITOR_NAMESPACES
     ]
-    return tuple(sorted(kept))
+    return tuple(sorted(attributes))
 
 
 def _own_text(node: Any) -> str:
-    """Return the text directly in a node, with a mark where an element stands."""
+    """Return the text directly in a node, with NUL for each child element."""
     pieces = [node.text or ""]
     for child in node:
-        pieces += ["\0" if draws(child) else "", child.tail or ""]
+        pieces += ["\0" if is_rendered(child) else "", child.tail or ""]
     text = "".join(pieces)
     return text if node.tag in VERBATIM else "\0".join(part.strip() for part in text.split("\0"))
 
 
-def write_smaller(root: Any, shorten: Callable[[str], str]) -> bytes:
-    """Return the document as UTF-8 without XML declaration and DOCTYPE; ``root`` (lxml) is consumed.
-
-    ``shorten`` respells path data.
-    """
+def _serialise_smaller(root: Any, shorten: Callable[[str], str]) -> bytes:
+    """Return the cleaned document as UTF-8, without XML declaration and DOCTYPE; changes ``root`` (lxml)."""
     from lxml import etree
 
     stack = [root]
@@ -193,19 +189,19 @@ def _clean_attributes(node: Any, shorten: Callable[[str], str]) -> None:
 
 
 def _clean_children(node: Any) -> None:
-    """Remove the children that do not draw and the white space between the others; other text stays."""
-    node.text = _text(node.text)
+    """Remove children that are not rendered and white space between the others; other text is kept."""
+    node.text = _without_blank(node.text)
     previous = None
     for child in list(node):
-        child.tail = _text(child.tail)
-        if draws(child):
+        child.tail = _without_blank(child.tail)
+        if is_rendered(child):
             previous = child
         else:
             _remove(node, previous, child)
 
 
 def _remove(parent: Any, previous: Any, child: Any) -> None:
-    """Remove ``child``; text behind it, which lxml keeps with it, moves to what is before it."""
+    """Remove ``child``; the text after it, which lxml stores with it, moves to the node before it."""
     if child.tail and previous is not None:
         previous.tail = (previous.tail or "") + child.tail
     elif child.tail:
@@ -213,5 +209,5 @@ def _remove(parent: Any, previous: Any, child: Any) -> None:
     parent.remove(child)
 
 
-def _text(text: str | None) -> str | None:
+def _without_blank(text: str | None) -> str | None:
     return text if text and text.strip(" \t\r\n") else None

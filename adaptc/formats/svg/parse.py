@@ -1,4 +1,4 @@
-"""Parsing SVG as XML without loading, resolving or expanding anything from outside the file."""
+"""Parse SVG as XML without loading or expanding anything from outside the file; kinds of its nodes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 
-# Declarations of a DTD that change what the document says. In a comment they are harmless, and refused all
-# the same.
+# Declarations of a DTD that change the document. They are refused in a comment too, where they are harmless.
 _DECLARATIONS = (b"<!ENTITY", b"<!ATTLIST", b"<!ELEMENT", b"<!NOTATION")
-# Drawing programs write the DTD of SVG 1.0 or 1.1 into each file; no browser loads it and it declares no
-# entity.
+# Drawing programs write the DTD of SVG 1.0 or 1.1 into each file; no browser loads it, and it declares no entity.
 _KNOWN_DTD = "http://www.w3.org/"
 
 
@@ -21,11 +19,10 @@ class SvgMalformedError(ValueError):
 
 
 def parse_svg(content: bytes, *, recover: bool = False) -> Any:
-    """Return the root element (lxml). Raises ``SvgMalformedError``; with ``recover`` only if nothing can be
-    read.
+    """Return the root element (lxml).
 
     Entities are not expanded, no DTD is loaded, nothing is fetched, and libxml2's limits on depth, length and
-    amplification stay on.
+    amplification are on. Raises ``SvgMalformedError``, with ``recover`` only if there is no element at all.
     """
     from lxml import etree
 
@@ -48,12 +45,12 @@ def parse_svg(content: bytes, *, recover: bool = False) -> Any:
     return root
 
 
-def declares_markup(content: bytes) -> bool:
-    """Whether there may be entity or default-attribute declarations; asked before anything is parsed."""
+def has_declarations(content: bytes) -> bool:
+    """Whether the file may declare entities or default attributes; to be checked before parsing it."""
     return any(declaration in content for declaration in _DECLARATIONS)
 
 
-def has_foreign_dtd(root: Any) -> bool:
+def has_unknown_dtd(root: Any) -> bool:
     """Whether the DOCTYPE names an external DTD other than those of SVG itself."""
     url = root.getroottree().docinfo.system_url
     return bool(url) and not url.startswith(_KNOWN_DTD)
@@ -69,13 +66,13 @@ def namespace(tag: str) -> str:
     return tag[1:].partition("}")[0] if tag.startswith("{") else ""
 
 
-# Elements whose content is kept as it is, comments and all: white space is text there (SVG 2, 11.7), or CSS.
+# Elements whose content must not change: white space is text there (SVG 2, section 11.7), or it is CSS.
 VERBATIM = frozenset(
     f"{{{SVG_NAMESPACE}}}{name}" for name in ("text", "tspan", "textPath", "tref", "a", "title", "desc", "style")
 )
 _METADATA = f"{{{SVG_NAMESPACE}}}metadata"
 
-# Drawing programs and the vocabulary of <metadata>: elements and attributes of these namespaces draw nothing.
+# Namespaces of drawing programs and of <metadata>: their elements and attributes draw nothing.
 EDITOR_NAMESPACES = frozenset({
     "http://creativecommons.org/ns#",
     "http://inkscape.sourceforge.net/DTD/sodipodi-0.dtd",
@@ -102,8 +99,8 @@ EDITOR_NAMESPACES = frozenset({
 })  # fmt: skip
 
 
-def draws(node: Any) -> bool:
-    """Whether a node is an element that a renderer may look at."""
+def is_rendered(node: Any) -> bool:
+    """Whether a node is an element that may affect the rendering."""
     if not isinstance(node.tag, str) or node.tag == _METADATA:
         return False
     return namespace(node.tag) not in EDITOR_NAMESPACES

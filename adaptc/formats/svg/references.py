@@ -26,28 +26,27 @@ _ROLES = {
     "source": Role.MEDIA,
     "track": Role.MEDIA,
 }
-# What else has an href names an element to inherit from or to draw along: a gradient, a pattern, a path.
+# The href of other elements is one to inherit from or to draw along: a gradient, a pattern, a path.
 _OTHER_ROLE = Role.OBJECT
 _SRC_ELEMENTS = frozenset({"script", "img", "iframe", "embed", "video", "audio", "source", "track"})
 _PSEUDO_HREF = re.compile(r"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')""")  # xml-stylesheet, section 3
 
 
 def svg_references(content: bytes) -> list[Reference]:
-    """Return the references of an SVG file in the order of the document; a broken file yields what can be
-    read.
+    """Return the references of an SVG file in document order; of a malformed file what can be parsed.
 
-    URLs are as written, also those of fragments of the file itself. ``line`` is that of the element, since
-    lxml knows no columns: ``column`` is 1.
+    URLs are as written, including those of fragments of the file itself. ``line`` is that of the element and
+    ``column`` is 1, since lxml has no columns.
     """
     try:
         root = parse_svg(content, recover=True)
     except SvgMalformedError:
         return []
-    return [*_stylesheets(root), *(found for node in root.iter() for found in _of_node(node))]
+    return [*_stylesheets(root), *(reference for node in root.iter() for reference in _node_references(node))]
 
 
 def _stylesheets(root: Any) -> Iterator[Reference]:
-    """Yield the ``<?xml-stylesheet?>`` instructions, which stand before the root."""
+    """Yield the ``<?xml-stylesheet?>`` instructions, which precede the root."""
     for node in reversed(list(root.itersiblings(preceding=True))):
         target = getattr(node, "target", None)
         href = _PSEUDO_HREF.search(node.text or "") if target == "xml-stylesheet" else None
@@ -55,23 +54,23 @@ def _stylesheets(root: Any) -> Iterator[Reference]:
             yield Reference(Role.STYLESHEET, href[1] or href[2] or "", "xml-stylesheet", node.sourceline or 1, 1)
 
 
-def _of_node(node: Any) -> Iterator[Reference]:
+def _node_references(node: Any) -> Iterator[Reference]:
     if not isinstance(node.tag, str):  # a comment, an instruction or an entity
         return
     name, line = local_name(node.tag), node.sourceline or 1
     for attribute, value in node.attrib.items():
-        yield from _of_attribute(name, attribute, value, line)
+        yield from _attribute_references(name, attribute, value, line)
     if name == "style":
-        for found in css_references("".join(node.itertext())):
-            yield Reference(found.role, found.url, "svg style", line + found.line - 1, found.column)
+        for reference in css_references("".join(node.itertext())):
+            yield Reference(reference.role, reference.url, "svg style", line + reference.line - 1, reference.column)
 
 
-def _of_attribute(name: str, attribute: str, value: str, line: int) -> Iterator[Reference]:
+def _attribute_references(name: str, attribute: str, value: str, line: int) -> Iterator[Reference]:
     if attribute in _HREFS:
         yield Reference(_ROLES.get(name, _OTHER_ROLE), value, f"svg {name} href", line, 1)
     elif attribute == "src" and name in _SRC_ELEMENTS:
         yield Reference(_ROLES[name], value, f"svg {name} src", line, 1)
     elif "(" in value:
         text = value if attribute == "style" else f"{local_name(attribute)}:{value}"
-        for found in css_references(text, declarations=True):
-            yield Reference(found.role, found.url, f"svg {name} {local_name(attribute)}", line, 1)
+        for reference in css_references(text, declarations=True):
+            yield Reference(reference.role, reference.url, f"svg {name} {local_name(attribute)}", line, 1)
