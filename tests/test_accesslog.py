@@ -131,7 +131,7 @@ def test_what_is_no_format(text: str) -> None:
 
 
 def test_fields_side_by_side_cannot_be_told_apart() -> None:
-    with pytest.raises(UsageError, match=r"where %h ends and %>s begins"):
+    with pytest.raises(UsageError, match=r"nothing in the log format separates %h and %>s"):
         compile_format("%h%>s")
 
 

@@ -1,4 +1,8 @@
-"""The text of log fields as values: times, paths of request targets, unescaped strings."""
+"""The text of log fields as values: times, paths of request targets, unescaped strings.
+
+A clock reads one notation of time: from text to seconds since 1970 (UTC), or ``None`` for what is no time. Consecutive
+lines mostly have the same second, so results are cached. A time without a zone is UTC.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if na
 _COMMON = re.compile(
     r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ([+-])(\d\d)(\d\d)", re.ASCII
 )
-# What the C library's strftime has and Python's strptime lacks.
+# Directives of the C library's strftime that Python's strptime lacks
 _LONG_FORMS = {"%T": "%H:%M:%S", "%F": "%Y-%m-%d", "%R": "%H:%M", "%D": "%m/%d/%y", "%e": "%d", "%h": "%b", "%s": ""}
 
 
 @lru_cache(maxsize=1024)
 def common_time(text: str) -> float | None:
     """Read ``10/Oct/2000:13:55:36 -0700``, the time of the common log format."""
-    found = _COMMON.fullmatch(text)
-    if found is None or found[2] not in _MONTHS:
+    match = _COMMON.fullmatch(text)
+    if match is None or match[2] not in _MONTHS:
         return None
-    day, month, year, hour, minute, second, fraction, sign, hours, minutes = found.groups()
+    day, month, year, hour, minute, second, fraction, sign, hours, minutes = match.groups()
     local = calendar.timegm((int(year), _MONTHS[month], int(day), int(hour), int(minute), int(second)))
     offset = (int(hours) * 60 + int(minutes)) * 60
     return local + (offset if sign == "-" else -offset) + float(f"0.{fraction or 0}")
@@ -43,7 +47,7 @@ def iso_time(text: str) -> float | None:
 
 
 def epoch_time(scale: float) -> Clock:
-    """Return a clock for counts since 1970 of which ``scale`` make a second."""
+    """Return a clock for numbers since 1970, in units of 1/``scale`` seconds."""
 
     def read(text: str) -> float | None:
         try:
@@ -55,13 +59,13 @@ def epoch_time(scale: float) -> Clock:
 
 
 def strftime_time(notation: str) -> Clock:
-    """Return a clock for what ``strftime`` wrote."""
-    known = re.sub(r"%.", lambda found: _LONG_FORMS.get(found[0], found[0]), notation)
+    """Return a clock for times in a format of ``strftime``."""
+    format_string = re.sub(r"%.", lambda match: _LONG_FORMS.get(match[0], match[0]), notation)
 
     @lru_cache(maxsize=1024)
     def read(text: str) -> float | None:
         try:
-            return _seconds(datetime.strptime(text, known))
+            return _seconds(datetime.strptime(text, format_string))
         except ValueError:
             return None
 
@@ -74,10 +78,10 @@ def _seconds(moment: datetime) -> float:
 
 def clock(notation: str) -> Clock:
     """Return the clock of a notation: common, iso, sec, msec, usec, or a format of ``strftime``."""
-    return _KNOWN.get(notation) or strftime_time(notation)
+    return _CLOCKS_BY_NOTATION.get(notation) or strftime_time(notation)
 
 
-_KNOWN: dict[str, Clock] = {
+_CLOCKS_BY_NOTATION: dict[str, Clock] = {
     "common": common_time,
     "iso": iso_time,
     "sec": epoch_time(1),
@@ -95,7 +99,7 @@ _ABSOLUTE = re.compile(r"[a-z]+://[^/?#]*", re.IGNORECASE)
 
 @lru_cache(maxsize=1 << 16)
 def served_path(target: str) -> str:
-    """Return the decoded path of a request target (RFC 9112, section 3.2) as logged; empty when it has none."""
+    """Return the decoded path of a logged request target (RFC 9112, section 3.2), or ``""`` if it has none."""
     plain = unescape(target) if "\\" in target else target
     if not plain.startswith("/"):
         absolute = _ABSOLUTE.match(plain)
@@ -110,13 +114,13 @@ def unescape(text: str) -> str:
     """Return logged text without the server's escapes."""
     if "\\" not in text:
         return text
-    return os.fsdecode(_ESCAPE.sub(_plain, os.fsencode(text)))
+    return os.fsdecode(_ESCAPE.sub(_unescape, os.fsencode(text)))
 
 
-def _plain(found: re.Match[bytes]) -> bytes:
-    octet, unit, other = found.groups()
+def _unescape(match: re.Match[bytes]) -> bytes:
+    octet, unit, character = match.groups()
     if octet:
         return bytes([int(octet, 16)])
     if unit:
         return chr(int(unit, 16)).encode("utf-8", "surrogatepass")
-    return _CONTROLS.get(other, other)
+    return _CONTROLS.get(character, character)

@@ -1,4 +1,8 @@
-"""Log formats of Apache and nginx as fields, and the regular expression of a format."""
+"""Log formats of Apache and nginx: parsed into literal text and fields, then compiled to one regular expression.
+
+Log lines contain what clients sent, so no line may take long to match: every field except the user's name is matched
+possessively, and ends at a quote or at the first character of the text after it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from adaptc.core.diagnostics import UsageError
 
 
 class Meaning(Enum):
-    """What a field of a log line holds."""
+    """What a field of a log line contains."""
 
     CLIENT = auto()  # one address or host name
     FORWARDED = auto()  # X-Forwarded-For: the client's address, then those of proxies
@@ -31,9 +35,9 @@ class Meaning(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field; ``written`` is how the format spells it. ``clock`` names the notation of a time, see ``clocks``."""
+    """A field; ``source`` is its spelling in the format. ``clock`` is the notation of a time, see ``field_values``."""
 
-    written: str
+    source: str
     meaning: Meaning
     clock: str = ""
 
@@ -41,7 +45,7 @@ class Field:
 Piece = str | Field
 
 
-# The nicknames that Apache's own configuration and Debian's define.
+# Nicknames in the default configurations of Apache and Debian
 NICKNAMES = {
     "common": '%h %l %u %t "%r" %>s %b',
     "combined": '%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"',
@@ -74,34 +78,34 @@ _ESCAPE = re.compile(r'\\["\\tn]')
 
 
 def apache_pieces(text: str) -> Iterator[Piece]:
-    r"""Yield the pieces of a LogFormat string, with or without the backslashes that the configuration file has."""
-    format_string = _ESCAPE.sub(lambda found: _ESCAPES[found[0]], text)
-    at = 0
-    for found in _DIRECTIVE.finditer(format_string):
-        yield format_string[at : found.start()]
-        yield from _directive(found[0], found[1], found[2])
-        at = found.end()
-    yield format_string[at:]
+    """Yield the pieces of a LogFormat string of Apache (mod_log_config), with or without backslash escapes."""
+    format_string = _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
+    position = 0
+    for match in _DIRECTIVE.finditer(format_string):
+        yield format_string[position : match.start()]
+        yield from _directive(match[0], match[1], match[2])
+        position = match.end()
+    yield format_string[position:]
 
 
-def _directive(written: str, argument: str | None, letter: str) -> Iterator[Piece]:
+def _directive(source: str, argument: str | None, letter: str) -> Iterator[Piece]:
     if letter == "%":
         yield "%"
     elif letter == "t":
-        yield from _time_directive(written, argument)
+        yield from _time_directive(source, argument)
     elif letter == "i":
-        yield Field(written, _HEADERS.get((argument or "").lower(), Meaning.OTHER))
+        yield Field(source, _HEADERS.get((argument or "").lower(), Meaning.OTHER))
     else:
-        yield Field(written, _APACHE_MEANINGS.get(letter, Meaning.OTHER))
+        yield Field(source, _APACHE_MEANINGS.get(letter, Meaning.OTHER))
 
 
-def _time_directive(written: str, argument: str | None) -> Iterator[Piece]:
-    """Without an argument a time has brackets of its own; ``begin:`` and ``end:`` say which time it is."""
+def _time_directive(source: str, argument: str | None) -> Iterator[Piece]:
+    """Without an argument a time is in brackets; ``begin:`` and ``end:`` select which time it is."""
     notation = re.sub(r"^(?:begin|end):", "", argument or "")
     if notation:
-        yield Field(written, Meaning.OTHER if notation.endswith("_frac") else Meaning.TIME, notation)
+        yield Field(source, Meaning.OTHER if notation.endswith("_frac") else Meaning.TIME, notation)
     else:
-        yield from ("[", Field(written, Meaning.TIME, "common"), "]")
+        yield from ("[", Field(source, Meaning.TIME, "common"), "]")
 
 
 _NGINX_MEANINGS = {
@@ -130,22 +134,22 @@ VARIABLE = re.compile(r"\$(?:\{([a-z0-9_]+)\}|([a-z0-9_]+))")
 
 
 def nginx_pieces(text: str) -> Iterator[Piece]:
-    """Yield the pieces of a log_format string; of several strings in a row, written as one."""
-    at = 0
-    for found in VARIABLE.finditer(text):
-        yield text[at : found.start()]
-        yield _variable(found[0], found[1] or found[2])
-        at = found.end()
-    yield text[at:]
+    """Yield the pieces of a log_format string of nginx (ngx_http_log_module), of which all parts are joined."""
+    position = 0
+    for match in VARIABLE.finditer(text):
+        yield text[position : match.start()]
+        yield _variable(match[0], match[1] or match[2])
+        position = match.end()
+    yield text[position:]
 
 
-def _variable(written: str, name: str) -> Field:
+def _variable(source: str, name: str) -> Field:
     if name in _CLOCKS:
-        return Field(written, Meaning.TIME, _CLOCKS[name])
-    return Field(written, _NGINX_MEANINGS.get(name, Meaning.OTHER))
+        return Field(source, Meaning.TIME, _CLOCKS[name])
+    return Field(source, _NGINX_MEANINGS.get(name, Meaning.OTHER))
 
 
-# The groups of every pattern, in this order; a format that lacks a field has an empty group at its end.
+# The groups of every pattern, in this order; the pattern of a format without a field has an empty group at its end.
 GROUPS = ("client", "time", "method", "target", "status", "size", "referrer", "user_agent")
 
 _GROUP = {
@@ -163,26 +167,28 @@ _GROUP = {
 _NUMBERS = {Meaning.STATUS: r"\d{1,3}|-", Meaning.SIZE: r"\d{1,18}|-"}
 
 
-class PatternWriter:
-    """Writes patterns of pieces. Of two fields for one group the first counts, for the target a whole request line."""
+class PatternBuilder:
+    """Builds the pattern of a format. Of several fields for a group the first counts, for the target a request line."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.clock = ""
-        self.decoded = False  # whether the target is a path that the server has decoded
-        self._taken: set[str] = set()
-        self._has_request = any(isinstance(one, Field) and one.meaning is Meaning.REQUEST for one in pieces)
+        self.has_decoded_path = False  # whether the target is a path that the server has decoded
+        self._groups: set[str] = set()
+        self._has_request = any(isinstance(piece, Field) and piece.meaning is Meaning.REQUEST for piece in pieces)
 
     def pattern(self, pieces: Sequence[Piece]) -> str:
-        """Return the pattern of pieces. Raises ``UsageError`` where nothing tells two fields apart."""
-        kept = [one for one in pieces if one]
+        """Return the pattern of pieces. Raises ``UsageError`` for two fields without text between them."""
+        pieces = [piece for piece in pieces if piece]
         return "".join(
-            re.escape(one) if isinstance(one, str) else self._field(one, _before(kept, at), _stops(kept, at))
-            for at, one in enumerate(kept)
+            re.escape(piece)
+            if isinstance(piece, str)
+            else self._field(piece, _text_before(pieces, i), _stops(pieces, i))
+            for i, piece in enumerate(pieces)
         )
 
     def missing(self) -> tuple[str, ...]:
         """Return the groups of ``GROUPS`` that no pattern so far has."""
-        return tuple(name for name in GROUPS if name not in self._taken)
+        return tuple(name for name in GROUPS if name not in self._groups)
 
     def _field(self, field: Field, before: str, stops: str) -> str:
         text = _text(stops)
@@ -193,31 +199,31 @@ class PatternWriter:
         if field.meaning is Meaning.USER:
             return ".*?"
         group = _GROUP.get(field.meaning)
-        if group is None or group in self._taken or (self._has_request and group in ("method", "target")):
+        if group is None or group in self._groups or (self._has_request and group in ("method", "target")):
             return text
-        self._take(field, group)
+        self._add_group(field, group)
         return self._group(field.meaning, group, text, stops)
 
-    def _take(self, field: Field, group: str) -> None:
-        self._taken.add(group)
+    def _add_group(self, field: Field, group: str) -> None:
+        self._groups.add(group)
         if field.meaning is Meaning.TIME:
             self.clock = field.clock
         if field.meaning is Meaning.PATH:
-            self.decoded = True
+            self.has_decoded_path = True
 
     def _group(self, meaning: Meaning, group: str, text: str, stops: str) -> str:
         if meaning is Meaning.FORWARDED:
-            one = _text(stops + ", ")
-            return f"(?P<{group}>{one})(?:, ?{one})*+"
+            address = _text(stops + ", ")
+            return f"(?P<{group}>{address})(?:, ?{address})*+"
         if meaning is Meaning.TIME:
             text = _time_pattern(self.clock, text, stops)
         return f"(?P<{group}>{_NUMBERS.get(meaning, text)})"
 
     def _request(self, text: str, stops: str) -> str:
-        """A request line, or what a client sent instead of one."""
-        if "target" in self._taken:
+        """Return the pattern of a request line, or of what a client sent instead."""
+        if "target" in self._groups:
             return text
-        self._taken.update(("method", "target"))
+        self._groups.update(("method", "target"))
         word = _quoted(stops + " ")
         return f"(?:(?P<method>{_text(stops + ' ')}) (?P<target>{word})(?: {word})?|{text})"
 
@@ -227,30 +233,30 @@ def _text(stops: str) -> str:
 
 
 def _time_pattern(notation: str, text: str, stops: str) -> str:
-    """A time may hold the character that ends it, as often as its notation does: ``%F %T`` before a space."""
+    """Return the pattern of a time, which may contain the character that ends it (``%F %T`` before a space)."""
     inner = notation.count(stops[:1]) if stops and "%" in notation else 0
     return f"{text}(?:{re.escape(stops)}{text}){{{inner}}}" if inner else text
 
 
 def _quoted(stops: str) -> str:
-    r"""Text in quotes, in which ``\"`` is no end."""
+    r"""Return the pattern of text in quotes, which ``\"`` does not end."""
     plain = rf"[^{re.escape(stops)}\\]*+"
     return rf"{plain}(?:\\.{plain})*+"
 
 
-def _before(pieces: Sequence[Piece], at: int) -> str:
-    before = pieces[at - 1] if at else ""
-    return before if isinstance(before, str) else ""
+def _text_before(pieces: Sequence[Piece], index: int) -> str:
+    previous = pieces[index - 1] if index else ""
+    return previous if isinstance(previous, str) else ""
 
 
-def _stops(pieces: Sequence[Piece], at: int) -> str:
-    """Return the characters at which a field ends; none at the end of the line."""
-    if at + 1 == len(pieces):
+def _stops(pieces: Sequence[Piece], index: int) -> str:
+    """Return the characters that end a field, none for the end of the line."""
+    if index + 1 == len(pieces):
         return ""
-    following, field = pieces[at + 1], pieces[at]
+    following, field = pieces[index + 1], pieces[index]
     if isinstance(following, str):
         return following[0]
     if following.meaning is Meaning.QUERY:
-        return "?" + _stops(pieces, at + 1)
+        return "?" + _stops(pieces, index + 1)
     assert isinstance(field, Field)
-    raise UsageError(f"nothing in the log format tells where {field.written} ends and {following.written} begins")
+    raise UsageError(f"nothing in the log format separates {field.source} and {following.source}")

@@ -1,4 +1,4 @@
-"""``compile_format``: a log format becomes a parser of its lines."""
+"""Parse the lines of an access log: ``compile_format`` makes a parser of a log format."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from adaptc.formats.accesslog.log_format import (
     GROUPS,
     NICKNAMES,
     VARIABLE,
-    PatternWriter,
+    PatternBuilder,
     Piece,
     apache_pieces,
     nginx_pieces,
 )
 
-# Common or combined, line by line, and whatever stands behind them.
+# Common or combined, line by line, and whatever follows
 AUTO = "auto"
 _REQUEST = GROUPS[:6]
 _TAIL = ' "%{Referer}i" "%{User-Agent}i"'
 
 
 class Entry(NamedTuple):
-    """A line of an access log. What the format lacks, and what the line has as ``-``, is empty, 0 or None.
+    """A line of an access log. A field that the format lacks, or that is ``-``, is empty, 0 or ``None``.
 
-    ``path`` is as served: percent-decoded, without host and query, beginning with a slash (an encoded slash stays
-    ``%2F``); empty for what is no request for a path (``OPTIONS *``, a TLS handshake at port 80). ``time`` is seconds
-    since 1970 (UTC), ``size`` bytes as the server counts them. Bytes that are no UTF-8 are kept as ``os.fsdecode``
-    does (PEP 383).
+    ``path`` is percent-decoded, without host and query, and begins with a slash (an encoded slash stays ``%2F``); it is
+    empty for a request without a path (``OPTIONS *``, a TLS handshake on port 80). ``time`` is in seconds since 1970
+    (UTC), ``size`` in bytes as the server counts them. Bytes that are not UTF-8 are surrogates (PEP 383).
     """
 
     client: str
@@ -45,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class LineParser:
-    """Parses the lines of one format. ``format`` is the format as it was given."""
+    """Parses the lines of one format; ``format`` is its name or format string."""
 
     __slots__ = ("_clock", "_match", "_missing", "_path", "format")
 
@@ -54,21 +53,21 @@ class LineParser:
     ) -> None:
         self.format = text
         self._missing = frozenset(missing)
-        # A line may hold any character but its end
+        # A line may contain any character but its end.
         self._match = re.compile(pattern, re.DOTALL | re.ASCII).fullmatch
         self._clock = clock(notation) if notation else _no_time
         self._path = path
 
     def lacks(self, *groups: str) -> bool:
-        """Whether one of ``pattern.GROUPS`` is not in the format."""
+        """Whether the format is without one of ``log_format.GROUPS``."""
         return not self._missing.isdisjoint(groups)
 
     def request(self, line: str) -> tuple[str, float | None, str, str, int, int] | None:
-        """Return the first six fields of what ``parse`` returns, in less than two thirds of its time."""
-        found = self._match(line)
-        if found is None:
+        """Return the first six fields of the ``Entry`` of a line, in less than two thirds of the time of ``parse``."""
+        match = self._match(line)
+        if match is None:
             return None
-        client, time, method, target, status, size = found.group(*_REQUEST)
+        client, time, method, target, status, size = match.group(*_REQUEST)
         return (
             client,
             self._clock(time),
@@ -79,11 +78,11 @@ class LineParser:
         )
 
     def parse(self, line: str) -> Entry | None:
-        """Return what a line (without its end) says, ``None`` for one that is not in the format."""
-        found = self._match(line)
-        if found is None:
+        """Return the entry of a line (without line end), or ``None`` if it is not in the format."""
+        match = self._match(line)
+        if match is None:
             return None
-        client, time, method, target, status, size, referrer, agent = found.group(*GROUPS)
+        client, time, method, target, status, size, referrer, agent = match.group(*GROUPS)
         return Entry(
             client,
             self._clock(time),
@@ -114,8 +113,8 @@ def _value(text: str | None) -> str:
 def compile_format(text: str = AUTO) -> LineParser:
     r"""Return the parser of a log format.
 
-    ``text`` is ``auto`` (common or combined, line by line), ``common``, ``combined``, ``vhost_combined``, a string of
-    Apache's LogFormat or one of nginx's log_format. Raises ``UsageError`` for what is none of these.
+    ``text`` is ``auto`` (common or combined, line by line), ``common``, ``combined``, ``vhost_combined``, or a format
+    string of Apache's LogFormat or nginx's log_format. Raises ``UsageError`` for anything else.
     """
     if text == AUTO:
         return _parser(text, list(apache_pieces(NICKNAMES["common"])), list(apache_pieces(_TAIL)))
@@ -130,10 +129,10 @@ def compile_format(text: str = AUTO) -> LineParser:
 
 
 def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) -> LineParser:
-    writer = PatternWriter(pieces)
-    pattern = writer.pattern(pieces)
+    builder = PatternBuilder(pieces)
+    pattern = builder.pattern(pieces)
     if optional:
-        pattern += f"(?:{writer.pattern(optional)})?(?: .*+)?"
-    missing = writer.missing()
+        pattern += f"(?:{builder.pattern(optional)})?(?: .*+)?"
+    missing = builder.missing()
     pattern += "".join(f"(?P<{name}>)" for name in missing)
-    return LineParser(text, pattern, missing, writer.clock, unescape if writer.decoded else served_path)
+    return LineParser(text, pattern, missing, builder.clock, unescape if builder.has_decoded_path else served_path)
