@@ -1,186 +1,105 @@
-"""``manifest.json``: every representation that was built (docs/manifest.md describes the schema).
-
-The manifest is written row by row, in the order of paths, with nothing in it that differs between two builds of the
-same input: no times, no machine names.
-"""
+"""What a build left behind, read back from its ``manifest.json`` (docs/manifest.md)."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from adaptc.compile.engine.results import Output, UnitResult
-from adaptc.compile.engine.state import State
-from adaptc.config.rulebook import Level
-from adaptc.core.media import HTML
-from adaptc.core.model import Resource
-from adaptc.core.version import VERSION
-from adaptc.report.collect import Collector
-from adaptc.report.figures import LevelFigures, SiteFigures, capacity_factor
+from adaptc.compile.engine.state import no_build
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.model import IDENTITY
 
+MANIFEST = "manifest.json"
 SCHEMA = 1
-_DIGITS = 4  # of means and factors behind the point
 
 
-def manifest_chunks(
-    state: State,
-    resources: Mapping[str, Resource],
-    levels: Sequence[Level],
-    recipes: Mapping[str, str],
-    base_url: str | None,
-    collector: Collector,
-    figures: SiteFigures,
-) -> Iterator[bytes]:
-    """Yield the manifest as UTF-8 JSON; names of undecodable bytes stand as escaped lone surrogates (PEP 383).
+@dataclass(frozen=True, slots=True)
+class BuiltFile:
+    """A file as it was built: size in bytes and SHA-256 in hexadecimal digits."""
 
-    ``collector`` has the figures of pages, ``figures`` those of levels.
-    """
-    paths = sorted(resources, key=os.fsencode)  # the order of the state
-    numbers = {path: number for number, path in enumerate(paths)}
-    digests = {path: digest for path, (_, digest) in state.resources().items()}
-    yield _head(levels, recipes, base_url, figures)
-    units, extras = _Groups(state), _Extras()
-    for number, path in enumerate(paths):
-        built = units.take(path)
-        extras.add(built)
-        row = _row(resources[path], digests.get(path), built, collector.embeds.get(path, ()), numbers)
-        if resources[path].media_type == HTML:
-            _add_costs(row, built, collector, figures)
-        yield (",\n" if number else "\n").encode() + _json(row)
-    yield b'\n],"extras":['
-    for number, row in enumerate(extras.rows()):
-        yield (",\n" if number else "\n").encode() + _json(row)
-    yield b"\n]}\n"
+    size: int
+    sha256: str
 
 
-class _Extras:
-    """The files of the trees that stand for none of the docroot, each once however many units refer to it."""
+@dataclass(frozen=True, slots=True)
+class BuiltLevel:
+    """A level that was built. ``number`` orders the ladder, the dearest level highest; None beside the ladder."""
 
-    def __init__(self) -> None:
-        self.levels: dict[tuple[str, str], dict[str, Any]] = {}
-
-    def add(self, results: Iterable[UnitResult]) -> None:
-        for result in results:
-            for extra in result.extras:
-                row = self.levels.setdefault((extra.path, extra.media_type), {})
-                row.setdefault(result.level, {"files": _files(extra.outputs)})
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        for (path, media_type), levels in sorted(self.levels.items()):
-            yield {"path": path, "media_type": media_type, "levels": levels}
+    name: str
+    number: int | None
+    title: str
 
 
-def _files(outputs: Iterable[Output]) -> dict[str, Any]:
-    return {one.coding: {"size": one.size, "sha256": one.digest} for one in outputs}
+@dataclass(frozen=True, slots=True)
+class BuiltResource:
+    """A file of the docroot and its representations: by level, the files by coding (``id``, ``br``, ...)."""
+
+    path: str
+    media_type: str
+    size: int
+    sha256: str | None
+    files: Mapping[str, Mapping[str, BuiltFile]]
+
+    def at(self, level: str, coding: str = IDENTITY) -> BuiltFile | None:
+        """Return the representation of a level and a coding; None where there is none."""
+        return self.files.get(level, {}).get(coding)
 
 
-class _Groups:
-    """The results of one path after the other, read as they are asked for, in the order of paths."""
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The output of a build: ``levels`` dearest first, ``resources`` by path in the order of their bytes."""
 
-    def __init__(self, state: State) -> None:
-        self.groups = groupby(state.results(), key=lambda result: result.path)
-        self.next = next(self.groups, None)
+    output: Path
+    base_url: str | None
+    levels: tuple[BuiltLevel, ...]
+    resources: Mapping[str, BuiltResource]
 
-    def take(self, path: str) -> list[UnitResult]:
-        if self.next is None or self.next[0] != path:
-            return []
-        found = list(self.next[1])
-        self.next = next(self.groups, None)
-        return found
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The names of the levels, dearest first."""
+        return tuple(level.name for level in self.levels)
 
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
-
-
-def _head(levels: Sequence[Level], recipes: Mapping[str, str], base_url: str | None, figures: SiteFigures) -> bytes:
-    means = {level.level: _means(level) for level in figures.levels}
-    described = [
-        {
-            "name": level.name,
-            "number": level.number,
-            "title": level.title,
-            "recipe": recipes[level.name],
-            **means[level.name],
-        }
-        for level in levels
-    ]
-    head = {
-        "schema": SCHEMA,
-        "tool": f"adaptc {VERSION}",
-        "base_url": base_url,
-        "effort": figures.effort,
-        "cost": {"request_ms": figures.request_ms, "kilobyte_ms": figures.kilobyte_ms},
-        **({"traffic": dataclasses.asdict(figures.traffic)} if figures.traffic else {}),
-        "levels": described,
-    }
-    return _json(head)[:-1] + b',"resources":['
+    def refuse_unknown(self, level: str) -> None:
+        """Raise ``UsageError`` when ``level`` was not built."""
+        if level not in self.level_names:
+            built = ", ".join(self.level_names)
+            raise UsageError(f"level {level} is not in {self.output}; there are: {built}")
 
 
-def _means(level: LevelFigures) -> dict[str, Any]:
-    amounts = (level.requests_per_page, level.identity_per_page, level.transfer_per_page, level.capacity_factor)
-    return {"pages": level.pages, "mean": _cost(*amounts)}
+def read_catalogue(output: Path) -> Catalogue:
+    """Read the manifest of ``output``. Raises ``UsageError`` when there is none that this version understands."""
+    try:
+        return _catalogue(output, read_manifest(output / MANIFEST))
+    except FileNotFoundError:
+        raise no_build(output) from None
 
 
-def _cost(requests: float, identity: float, transfer: float, capacity: float) -> dict[str, float]:
-    amounts = {"requests": requests, "bytes": identity, "transfer": transfer, "capacity": capacity}
-    return {name: round(amount, _DIGITS) for name, amount in amounts.items()}
-
-
-def _add_costs(row: dict[str, Any], made: Sequence[UnitResult], collector: Collector, figures: SiteFigures) -> None:
-    """Say of a page what it costs at each level, with all that it embeds, and how often it was viewed."""
-    if figures.traffic is not None:
-        row["views"] = collector.hits.get(row["path"], 0)
-    results = {result.level: result for result in made}
-    first = collector.page_at(figures.levels[0].level, row["path"], results)
-    for result in made:
-        page = collector.page(result)
-        factor = capacity_factor(
-            page.requests,
-            page.transfer_bytes,
-            first.requests,
-            first.transfer_bytes,
-            request_ms=figures.request_ms,
-            kilobyte_ms=figures.kilobyte_ms,
-        )
-        cost = _cost(page.requests, page.identity_bytes, page.transfer_bytes, factor)
-        row["levels"][result.level]["page"] = cost
-
-
-def _row(
-    resource: Resource,
-    digest: str | None,
-    units: list[UnitResult],
-    embeds: Sequence[str],
-    numbers: Mapping[str, int],
-) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "path": resource.path,
-        "media_type": resource.media_type,
-        "source": {"size": resource.size, "sha256": digest},
-    }
-    if resource.alias_of is not None:
-        row["alias_of"] = resource.alias_of
-    if embeds:
-        row["references"] = _numbered(embeds, numbers)
-    row["levels"] = {result.level: _level(result, numbers) for result in units}
-    return row
-
-
-def _numbered(paths: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
-    return sorted({numbers[path] for path in paths if path in numbers})
-
-
-def _level(result: UnitResult, numbers: Mapping[str, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
-    if result.embeds is not None:
-        found["references"] = _numbered(result.embeds, numbers)
-    if result.extras:
-        found["extras"] = sorted(extra.path for extra in result.extras)
-    if result.demoted:
-        found["demoted"] = list(result.demoted)
+def read_manifest(path: Path) -> Mapping[str, Any]:
+    """Read a manifest as JSON. Raises ``UsageError`` when this version does not understand it, ``OSError``."""
+    try:
+        written = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON ({error}); run adaptc build again") from None
+    schema = written.get("schema") if isinstance(written, dict) else None
+    if schema != SCHEMA:
+        raise UsageError(f"{path} has schema {schema}, this version of adaptc reads schema {SCHEMA}; build again")
+    found: Mapping[str, Any] = written
     return found
+
+
+def _catalogue(output: Path, written: Mapping[str, Any]) -> Catalogue:
+    levels = tuple(BuiltLevel(row["name"], row["number"], row["title"]) for row in written["levels"])
+    resources = {row["path"]: _resource(row) for row in written["resources"]}
+    return Catalogue(output, written["base_url"], levels, resources)
+
+
+def _resource(row: Mapping[str, Any]) -> BuiltResource:
+    files = {name: _files(level["files"]) for name, level in row["levels"].items()}
+    return BuiltResource(row["path"], row["media_type"], row["source"]["size"], row["source"]["sha256"], files)
+
+
+def _files(written: Mapping[str, Any]) -> dict[str, BuiltFile]:
+    return {coding: BuiltFile(one["size"], one["sha256"]) for coding, one in written.items()}
