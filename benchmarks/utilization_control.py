@@ -76,7 +76,8 @@ def write_sites(folder: Path, scenario: Scenario, scale: float) -> None:
             root.mkdir(parents=True, exist_ok=True)
             (root / "a.bin").write_bytes(os.urandom(octets))
             (root / "small.bin").write_bytes(b"x")
-            levels.append({"name": level, "number": number, "pages": 1, "mean": {"requests": 1, "transfer": octets}})
+            mean = {"requests": 1, "bytes": octets, "transfer": octets}
+            levels.append({"name": level, "number": number, "title": "", "pages": 1, "mean": mean})
         (folder / name / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels, "resources": []}))
         (folder / name / "run").mkdir(exist_ok=True)
         (folder / name / "run/buckets.txt").touch()

@@ -9,6 +9,7 @@ import pytest
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
+from adaptc.report.manifest import Manifest
 from adaptc.serve.capacity.ladder import ladder_of
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
@@ -65,25 +66,67 @@ def test_a_level_that_is_none(capsys: pytest.CaptureFixture[str], text: str, com
     assert complaint in capsys.readouterr().err
 
 
+def page(requests: int, octets: int) -> dict[str, int]:
+    return {"requests": requests, "bytes": octets, "transfer": octets}
+
+
 MANIFEST = {
     "schema": 1,
     "levels": [
-        {"name": "full", "number": 4, "pages": 2, "mean": {"requests": 3, "bytes": 9000, "transfer": 2900}},
-        {"name": "lossless", "number": 3, "pages": 2, "mean": {"requests": 2, "bytes": 8000, "transfer": 900}},
-        {"name": "halfres", "number": None, "pages": 2, "mean": {"requests": 2, "bytes": 1000, "transfer": 900}},
+        {
+            "name": "full",
+            "number": 4,
+            "title": "",
+            "pages": 2,
+            "mean": {"requests": 3, "bytes": 9000, "transfer": 2900},
+        },
+        {
+            "name": "lossless",
+            "number": 3,
+            "title": "",
+            "pages": 2,
+            "mean": {"requests": 2, "bytes": 8000, "transfer": 900},
+        },
+        {
+            "name": "halfres",
+            "number": None,
+            "title": "",
+            "pages": 2,
+            "mean": {"requests": 2, "bytes": 1000, "transfer": 900},
+        },
     ],
     "resources": [
-        {"source": {"size": 13_000}, "levels": {"full": {"page": {"requests": 8, "bytes": 20_000}}}},
-        {"source": {"size": 1000}, "levels": {"full": {"page": {"requests": 1, "bytes": 1000}}}},
-        {"source": {"size": 1000}, "levels": {"full": {"page": {"requests": 1, "bytes": 1000}}}},
-        {"source": {"size": 500}, "levels": {"full": {"files": {}}}},
-        {"source": {"size": 500}, "levels": {}},
+        {
+            "path": "a",
+            "media_type": "text/html",
+            "source": {"size": 13_000, "sha256": None},
+            "levels": {"full": {"files": {}, "page": page(8, 20_000)}},
+        },
+        {
+            "path": "b",
+            "media_type": "text/html",
+            "source": {"size": 1000, "sha256": None},
+            "levels": {"full": {"files": {}, "page": page(1, 1000)}},
+        },
+        {
+            "path": "c",
+            "media_type": "text/html",
+            "source": {"size": 1000, "sha256": None},
+            "levels": {"full": {"files": {}, "page": page(1, 1000)}},
+        },
+        {
+            "path": "d",
+            "media_type": "text/html",
+            "source": {"size": 500, "sha256": None},
+            "levels": {"full": {"files": {}}},
+        },
+        {"path": "e", "media_type": "text/html", "source": {"size": 500, "sha256": None}, "levels": {}},
     ],
 }
 
 
 def test_the_ladder_of_a_manifest_has_no_levels_beside_it() -> None:
-    full, lossless = ladder_of(MANIFEST)
+    full, lossless = ladder_of(Manifest(Path("manifest.json"), MANIFEST))
     assert (full.name, full.requests, full.kilobytes) == ("full", 3, 2.9)
     assert (lossless.name, lossless.requests, lossless.kilobytes) == ("lossless", 2, 0.9)
 

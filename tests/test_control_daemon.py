@@ -28,11 +28,15 @@ from adaptc.serve.capacity.utilization import Cost
 SIZES = {"full": 64_000, "lossless": 32_000, "text": 4_000}
 
 
+def mean(size: int) -> dict[str, int]:
+    return {"requests": 1, "bytes": size, "transfer": size}
+
+
 def build(output: Path) -> Path:
     """An output with a page of one file at each level."""
     output.mkdir(exist_ok=True)
     levels = [
-        {"name": name, "number": number, "pages": 1, "mean": {"requests": 1, "transfer": SIZES[name]}}
+        {"name": name, "number": number, "title": "", "pages": 1, "mean": mean(SIZES[name])}
         for number, name in enumerate(reversed(SIZES), 1)
     ]
     (output / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels, "resources": []}))

@@ -399,8 +399,12 @@ def test_an_output_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_what_cannot_be_forced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
 ) -> None:
-    levels = [{"name": "full", "number": 4}, {"name": "lossless", "number": 3}]
-    (tmp_path / "manifest.json").write_text(json.dumps({"levels": levels}))
+    mean = {"requests": 1, "bytes": 1000, "transfer": 1000}
+    levels = [
+        {"name": name, "number": number, "title": "", "pages": 1, "mean": mean}
+        for name, number in (("full", 4), ("lossless", 3))
+    ]
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels}))
     assert run(["force", *arguments, "-o", str(tmp_path)]) == ExitCode.USAGE
     assert complaint in capsys.readouterr().err
 

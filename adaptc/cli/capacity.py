@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +14,7 @@ from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
+    from adaptc.report.manifest import Manifest
     from adaptc.serve.capacity.ladder import Delays, Rung, RungCapacity
     from adaptc.serve.capacity.utilization import Cost
 
@@ -91,15 +91,16 @@ def _given(text: str) -> Rung:
     return rung
 
 
-def _built(config: Config, read: Callable[[Mapping[str, Any]], T]) -> T:
+def _built(config: Config, read: Callable[[Manifest], T]) -> T:
     """Return what ``read`` finds in the manifest of the output. Raises ``UsageError`` when that is nothing."""
-    path = config.output / "manifest.json"
+    from adaptc.report.manifest import MANIFEST, read_manifest
+
+    path = config.output / MANIFEST
     try:
-        result = read(json.loads(path.read_bytes()))
+        manifest = read_manifest(path)
     except FileNotFoundError:
         raise UsageError(f"there is no {path}: build the site first, or give levels with --level") from None
-    except (ValueError, LookupError, TypeError) as error:
-        raise UsageError(f"{path} is not a manifest of this version of adaptc: {error}") from None
+    result = read(manifest)
     if not result:
         raise UsageError(f"{path} has no pages")
     return result

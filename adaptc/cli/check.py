@@ -85,7 +85,7 @@ def _budgets(config: Config) -> tuple[Budget, ...]:
 
 def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> _Outcome:
     """Hold the pages of the manifest against the budgets; without a manifest there is nothing to weigh."""
-    from adaptc.report.catalogue import MANIFEST
+    from adaptc.report.manifest import MANIFEST
 
     if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
         return _Outcome(verdict, (), ())

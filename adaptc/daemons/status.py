@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.daemons.run_directory import RunDirectory
+from adaptc.report.manifest import MANIFEST, read_manifest
 
 DAEMONS = ("switch", "control", "classify")
 WATCHER = "watch"
@@ -50,8 +51,8 @@ def built_levels(output: Path) -> list[str]:
     Levels beside the ladder have no number and come last.
     """
     try:
-        manifest = json.loads((output / "manifest.json").read_bytes())
-        levels = sorted(manifest["levels"], key=lambda level: (level["number"] is None, level["number"]))
-        return [level["name"] for level in levels]
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        levels = read_manifest(output / MANIFEST).levels
+    except (OSError, UsageError):
         return []
+    ranked = sorted(levels, key=lambda level: (level.number is None, level.number or 0))
+    return [level.name for level in ranked]

@@ -88,7 +88,7 @@ class Emission:
         return figures, stored
 
     def _write_manifest(self, collector: Collector, figures: SiteFigures) -> None:
-        from adaptc.report.manifest import manifest_chunks
+        from adaptc.report.manifest_writer import manifest_chunks
 
         one, base_url = self.blueprint, self.blueprint.config.site.base_url
         resources = self.report.resources

@@ -1,19 +1,33 @@
-"""What a build left behind, read back from its ``manifest.json`` (docs/manifest.md)."""
+"""``manifest.json`` as values: what a build made, read back (docs/manifest.md has the schema)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from adaptc.compile.engine.state import no_build
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import IDENTITY
 
 MANIFEST = "manifest.json"
 SCHEMA = 1
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PageCost:
+    """Requests and bytes of a page with all that a browser loads with it, or the means of a level.
+
+    ``bytes`` counts contents without a content coding, ``transfer`` contents in the best coding.
+    """
+
+    requests: float
+    bytes: float
+    transfer: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,80 +40,131 @@ class BuiltFile:
 
 @dataclass(frozen=True, slots=True)
 class BuiltLevel:
-    """A level that was built. ``number`` orders the ladder, the dearest level highest; None beside the ladder."""
+    """A level that was built. ``number`` is its rank, the highest for the full site; None next to the ladder.
+
+    ``pages`` counts the pages that the level has; ``mean`` is over pages, or page views where there are access logs.
+    """
 
     name: str
     number: int | None
     title: str
+    pages: int
+    mean: PageCost
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltResource:
-    """A file of the docroot and its representations: by level, the files by coding (``id``, ``br``, ...)."""
+    """A file of the docroot and its representations: by level, the files by coding (``id``, ``br``, ...).
+
+    ``pages`` are the costs of a page by level; other resources have none.
+    """
 
     path: str
     media_type: str
     size: int
     sha256: str | None
     files: Mapping[str, Mapping[str, BuiltFile]]
+    pages: Mapping[str, PageCost] = field(default_factory=dict)
 
     def at(self, level: str, coding: str = IDENTITY) -> BuiltFile | None:
         """Return the representation of a level and a coding; None where there is none."""
         return self.files.get(level, {}).get(coding)
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """The output of a build: ``levels`` dearest first, ``resources`` by path in the order of their bytes."""
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of a build: ``levels`` from the highest quality down, ``resources`` by path in the order of bytes.
 
-    output: Path
-    base_url: str | None
-    levels: tuple[BuiltLevel, ...]
-    resources: Mapping[str, BuiltResource]
+    Resources are read when they are asked for: a site may have 100,000 of them. Properties raise ``UsageError`` for
+    values that docs/manifest.md does not allow.
+    """
+
+    file: Path
+    values: Mapping[str, Any]
+
+    @property
+    def output(self) -> Path:
+        """The output directory of the build."""
+        return self.file.parent
+
+    @property
+    def base_url(self) -> str | None:
+        """The URL of the docroot, if it was configured."""
+        url = self._read(lambda: self.values["base_url"])
+        return None if url is None else str(url)
+
+    @cached_property
+    def levels(self) -> tuple[BuiltLevel, ...]:
+        """The levels, those of the highest quality first."""
+        return self._read(lambda: tuple(map(_level, self.values["levels"])))
+
+    @cached_property
+    def resources(self) -> Mapping[str, BuiltResource]:
+        """The files of the docroot by path."""
+        return self._read(lambda: {row["path"]: _resource(row) for row in self.values["resources"]})
 
     @property
     def level_names(self) -> tuple[str, ...]:
-        """The names of the levels, dearest first."""
+        """The names of the levels, those of the highest quality first."""
         return tuple(level.name for level in self.levels)
 
-    def refuse_unknown(self, level: str) -> None:
+    def require_level(self, level: str) -> None:
         """Raise ``UsageError`` when ``level`` was not built."""
         if level not in self.level_names:
             built = ", ".join(self.level_names)
             raise UsageError(f"level {level} is not in {self.output}; there are: {built}")
 
+    def _read(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except (LookupError, TypeError, AttributeError) as error:
+            raise _unreadable(self.file, f"{type(error).__name__}: {error}") from None
 
-def read_catalogue(output: Path) -> Catalogue:
-    """Read the manifest of ``output``. Raises ``UsageError`` when there is none that this version understands."""
+
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest ``path``, or that of the output directory ``path``.
+
+    Raises ``UsageError`` when this version does not understand it, ``OSError`` when it cannot be read.
+    """
+    file = path / MANIFEST if path.is_dir() else path
     try:
-        return _catalogue(output, read_manifest(output / MANIFEST))
+        values = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise _unreadable(file, str(error)) from None
+    schema = values.get("schema") if isinstance(values, dict) else None
+    if schema != SCHEMA:
+        raise _unreadable(file, f"it has schema {schema}, not {SCHEMA}")
+    return Manifest(file, values)
+
+
+def last_manifest(output: Path) -> Manifest:
+    """Return the manifest of the last build in ``output``. Raises ``UsageError`` when there is none."""
+    from adaptc.compile.engine.state import no_build
+
+    try:
+        return read_manifest(output / MANIFEST)
     except FileNotFoundError:
         raise no_build(output) from None
 
 
-def read_manifest(path: Path) -> Mapping[str, Any]:
-    """Read a manifest as JSON. Raises ``UsageError`` when this version does not understand it, ``OSError``."""
-    try:
-        written = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON ({error}); run adaptc build again") from None
-    schema = written.get("schema") if isinstance(written, dict) else None
-    if schema != SCHEMA:
-        raise UsageError(f"{path} has schema {schema}, this version of adaptc reads schema {SCHEMA}; build again")
-    found: Mapping[str, Any] = written
-    return found
+def _unreadable(file: Path, reason: str) -> UsageError:
+    return UsageError(f"{file} is not a manifest of this version of adaptc: {reason}; build the site again")
 
 
-def _catalogue(output: Path, written: Mapping[str, Any]) -> Catalogue:
-    levels = tuple(BuiltLevel(row["name"], row["number"], row["title"]) for row in written["levels"])
-    resources = {row["path"]: _resource(row) for row in written["resources"]}
-    return Catalogue(output, written["base_url"], levels, resources)
+def _level(row: Mapping[str, Any]) -> BuiltLevel:
+    return BuiltLevel(row["name"], row["number"], row["title"], row["pages"], _cost(row["mean"]))
 
 
 def _resource(row: Mapping[str, Any]) -> BuiltResource:
-    files = {name: _files(level["files"]) for name, level in row["levels"].items()}
-    return BuiltResource(row["path"], row["media_type"], row["source"]["size"], row["source"]["sha256"], files)
+    levels = row["levels"].items()
+    files = {name: _files(level["files"]) for name, level in levels}
+    pages = {name: _cost(level["page"]) for name, level in levels if "page" in level}
+    return BuiltResource(row["path"], row["media_type"], row["source"]["size"], row["source"]["sha256"], files, pages)
 
 
-def _files(written: Mapping[str, Any]) -> dict[str, BuiltFile]:
-    return {coding: BuiltFile(one["size"], one["sha256"]) for coding, one in written.items()}
+def _files(rows: Mapping[str, Any]) -> dict[str, BuiltFile]:
+    return {coding: BuiltFile(row["size"], row["sha256"]) for coding, row in rows.items()}
+
+
+def _cost(row: Mapping[str, float]) -> PageCost:
+    return PageCost(row["requests"], row["bytes"], row["transfer"])

@@ -1,4 +1,4 @@
-"""``manifest.json``: every representation that was built (docs/manifest.md describes the schema).
+"""Write ``manifest.json``: every representation that was built (docs/manifest.md describes the schema).
 
 The manifest is written row by row, in the order of paths, with nothing in it that differs between two builds of the
 same input: no times, no machine names.
@@ -21,8 +21,8 @@ from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
 from adaptc.report.collect import Collector
 from adaptc.report.figures import LevelFigures, SiteFigures, capacity_factor
+from adaptc.report.manifest import SCHEMA
 
-SCHEMA = 1
 _DIGITS = 4  # of means and factors behind the point
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
 from adaptc.daemons.control.ladder import Ladder, ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
+from adaptc.report.manifest import MANIFEST, read_manifest
 from adaptc.serve.capacity.ladder import ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 
@@ -180,9 +180,8 @@ def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], def
 def read_ladder(output: Path, cost: Cost) -> Ladder:
     """Return the ladder of a build. Raises ``UsageError`` when nothing was built."""
     try:
-        manifest = json.loads((output / "manifest.json").read_bytes())
-        rungs = ladder_of(manifest)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        rungs = ladder_of(read_manifest(output / MANIFEST))
+    except OSError as error:
         raise UsageError(f"{output}/manifest.json cannot be read ({error}): build the site first") from None
     if not rungs:
         raise UsageError(f"{output}/manifest.json has no pages")

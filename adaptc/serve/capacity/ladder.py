@@ -7,10 +7,10 @@ delays are those of Fujita, Murata and Miyahara 1999, a request being a job of a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from adaptc.report.manifest import Manifest
 from adaptc.serve.capacity.page_time import Bucket, bucket_of
 from adaptc.serve.capacity.queueing import Overload, SharedServer, stationary
 from adaptc.serve.capacity.utilization import BOUND, Cost
@@ -94,39 +94,24 @@ def mixture(ladder: Sequence[Rung], cost: Cost, page_rate: float, bound: float =
     return 0.0
 
 
-# ---- the ladder and the pages of a build, from its manifest.json (docs/manifest.md)
-
-SCHEMA = 1
-
-
-def ladder_of(manifest: Mapping[str, Any]) -> list[Rung]:
+def ladder_of(manifest: Manifest) -> list[Rung]:
     """Return the levels of a build, the full site first, each as its mean page in the best coding.
 
-    The means are over page views where the build knew access logs. Levels without a number are not part
-    of the ladder; without pages the ladder is empty. Raises ``ValueError`` for an unknown schema.
+    The means are over page views where the build knew access logs. Levels without a number are not on the ladder and
+    are left out; without pages the ladder is empty.
     """
-    _check(manifest)
-    steps = [level for level in manifest["levels"] if level["number"] is not None and level["pages"]]
-    steps.sort(key=lambda level: level["number"], reverse=True)
-    return [Rung(level["name"], level["mean"]["requests"], level["mean"]["transfer"] / 1000) for level in steps]
+    levels = [(level.number, level) for level in manifest.levels if level.number is not None and level.pages]
+    ranked = [level for _, level in sorted(levels, key=lambda pair: pair[0], reverse=True)]
+    return [Rung(level.name, level.mean.requests, level.mean.transfer / 1000) for level in ranked]
 
 
-def buckets_of(manifest: Mapping[str, Any]) -> Counter[Bucket]:
-    """Return the number of pages by bucket of the paper's Table 2, measured at the first level, uncompressed.
-
-    Raises ``ValueError`` as ``ladder_of`` does.
-    """
-    _check(manifest)
-    first = manifest["levels"][0]["name"]
+def buckets_of(manifest: Manifest) -> Counter[Bucket]:
+    """Return the number of pages by bucket of the paper's Table 2, as they are at the first level, uncompressed."""
+    first = manifest.level_names[0]
     counts: Counter[Bucket] = Counter()
-    for resource in manifest["resources"]:
-        page = resource["levels"].get(first, {}).get("page")
+    for resource in manifest.resources.values():
+        page = resource.pages.get(first)
         if page is not None:
-            container = resource["source"]["size"]
-            counts[bucket_of(container, page["requests"] - 1, max(0, page["bytes"] - container))] += 1
+            objects, embedded = int(page.requests) - 1, int(page.bytes) - resource.size
+            counts[bucket_of(resource.size, objects, max(0, embedded))] += 1
     return counts
-
-
-def _check(manifest: Mapping[str, Any]) -> None:
-    if manifest.get("schema") != SCHEMA:
-        raise ValueError(f"the manifest has schema {manifest.get('schema')!r}, not {SCHEMA}")

@@ -74,7 +74,7 @@ def _rule(patient: Patient, one: Directive, folder: str) -> Iterator[Rule]:
     below = f"/{folder}" if folder else ""
     if _is_protected(patient, below):
         return
-    hidden = (path for path in patient.catalogue.resources if f"/{path}".startswith(f"{below}/"))
+    hidden = (path for path in patient.manifest.resources if f"/{path}".startswith(f"{below}/"))
     if any(_is_covered(path, one.within) for path in hidden):
         yield Rule(one.file, one.line, " ".join((one.name.capitalize(), *one.args)), below)
 

@@ -183,7 +183,7 @@ def _extensions(patient: Patient) -> Counter[str]:
 
     Image formats are those of files in the trees.
     """
-    resources = patient.catalogue.resources
+    resources = patient.manifest.resources
     found = [PurePosixPath(path).suffix[1:].lower() for path in resources]
     if patient.setup.server == "nginx":  # Apache is told the types
         found += [

@@ -10,7 +10,7 @@ from pathlib import Path
 from adaptc.compile.engine.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError
-from adaptc.report.catalogue import read_catalogue
+from adaptc.report.manifest import last_manifest
 from adaptc.serve.configuration import FILES, render
 from adaptc.serve.doctor.apache import ask_apache
 from adaptc.serve.doctor.checks import CHECKS
@@ -53,7 +53,7 @@ def examine(config: Config, servers: Sequence[str], file: Path | None, user: str
 
 def patient_of(config: Config, policy: Policy, setup: Setup) -> Patient:
     """Return what the checks look at."""
-    return Patient(setup, policy, read_catalogue(config.output), _emitted(policy, setup.server))
+    return Patient(setup, policy, last_manifest(config.output), _emitted(policy, setup.server))
 
 
 def _emitted(policy: Policy, server: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.report.catalogue import Catalogue
+from adaptc.report.manifest import Manifest
 from adaptc.serve.doctor.setup import Setup
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 
@@ -22,7 +22,7 @@ class Patient:
 
     setup: Setup
     policy: Policy
-    catalogue: Catalogue
+    manifest: Manifest
     rendered: dict[str, str]
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, TOKENS, is_negotiable, name_in_tree
-from adaptc.report.catalogue import BuiltResource
+from adaptc.report.manifest import BuiltResource
 from adaptc.serve.verify.judge import Case
 from adaptc.serve.verify.matrix import BEST, Scene, headers_of
 from adaptc.serve.verify.targets import Target

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc.core.model import FORMATS, IDENTITY, MEDIA_TYPES, TOKENS
-from adaptc.report.catalogue import BuiltResource
+from adaptc.report.manifest import BuiltResource
 
 ORIGINAL = "original"  # the docroot's file
 OFF = "off"  # the tree of a client that gets originals

@@ -9,7 +9,7 @@ from itertools import islice
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.media import HTML
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY
-from adaptc.report.catalogue import Catalogue
+from adaptc.report.manifest import Manifest
 from adaptc.serve.verify.formats import format_cases
 from adaptc.serve.verify.hostile import hostile_cases
 from adaptc.serve.verify.judge import Baseline, Case, Judge, digest
@@ -31,7 +31,7 @@ class Prover:
 
     client: Client
     judge: Judge
-    catalogue: Catalogue
+    manifest: Manifest
     targets: tuple[Target, ...]
     tally: Tally
     progress: Progress
@@ -55,7 +55,7 @@ class Prover:
             self._waves(scene, batch)
             self.run(scene, [case for target in batch for case in format_cases(scene, target)])
             self.progress.advance(len(batch), 0, 0)
-        for target in index_pages(self.catalogue, self.judge.policy, DIRECTORIES):
+        for target in index_pages(self.manifest, self.judge.policy, DIRECTORIES):
             self.run(scene, list(directory_cases(scene, target)))
         for target in spread(self.targets, CLASS_TARGETS):
             self.run(scene, list(class_cases(scene, target)))
@@ -85,8 +85,8 @@ class Prover:
     def _own_files(self) -> Iterator[Case]:
         """Yield requests for files that only trees have: reachable in every mode."""
         found: dict[str, Version] = {}
-        for level in self.catalogue.level_names:
-            folder = self.catalogue.output / level / IDENTITY
+        for level in self.manifest.level_names:
+            folder = self.manifest.output / level / IDENTITY
             for file in sorted((folder / OWN_DIRECTORY).rglob("*")):
                 if file.is_file():
                     path = file.relative_to(folder).as_posix()

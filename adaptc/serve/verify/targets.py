@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from adaptc.core import media
 from adaptc.core.urls import quote_path
-from adaptc.report.catalogue import BuiltResource, Catalogue
+from adaptc.report.manifest import BuiltResource, Manifest
 from adaptc.serve.policy import Policy
 
 T = TypeVar("T")
@@ -29,14 +29,14 @@ def spread(found: Sequence[T], count: int | None) -> list[T]:
     return [found[position * len(found) // count] for position in range(count)]
 
 
-def targets(catalogue: Catalogue, policy: Policy, pages: int | None, assets: int | None) -> list[Target]:
+def targets(manifest: Manifest, policy: Policy, pages: int | None, assets: int | None) -> list[Target]:
     """Return the resources to ask for, in the order of their paths; None is all of them."""
-    found = list(catalogue.resources.values())
+    found = list(manifest.resources.values())
     chosen = [
         *spread([one for one in found if one.media_type in (media.HTML, media.XHTML)], pages),
         *spread([one for one in found if one.media_type not in (media.HTML, media.XHTML)], assets),
     ]
-    order = {path: number for number, path in enumerate(catalogue.resources)}
+    order = {path: number for number, path in enumerate(manifest.resources)}
     chosen.sort(key=lambda one: order[one.path])
     return [Target(url_of(policy, one.path), one) for one in chosen]
 
@@ -46,9 +46,9 @@ def url_of(policy: Policy, path: str) -> str:
     return quote_path(f"{policy.prefix}/{path}")
 
 
-def index_pages(catalogue: Catalogue, policy: Policy, count: int) -> Iterator[Target]:
+def index_pages(manifest: Manifest, policy: Policy, count: int) -> Iterator[Target]:
     """Yield directories by the URL with which they are asked for, and their index pages."""
     name = policy.index
-    found = [one for path, one in catalogue.resources.items() if path == name or path.endswith(f"/{name}")]
+    found = [one for path, one in manifest.resources.items() if path == name or path.endswith(f"/{name}")]
     for one in spread(found, count):
         yield Target(url_of(policy, one.path.removesuffix(name)), one)

@@ -13,7 +13,7 @@ from adaptc.compile.engine.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import name_in_tree
-from adaptc.report.catalogue import Catalogue, read_catalogue
+from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.verify.judge import Judge
 from adaptc.serve.verify.matrix import Scene
@@ -46,16 +46,16 @@ def verify_started(config: Config, server: str, extent: Extent, progress: Progre
 
     Raises ``UsageError`` when the configuration is wrong, or the server is missing or does not start.
     """
-    catalogue, tally = read_catalogue(config.output), Tally()
+    manifest, tally = last_manifest(config.output), Tally()
     with staged(config, server) as stage:
-        policy = stage.policy(stage.linked(catalogue.level_names))
+        policy = stage.policy(stage.linked(manifest.level_names))
         judge = _judge(policy, config)
-        asked = tuple(targets(catalogue, policy, extent.pages, extent.assets))
-        with stage.without_adaptation(policy) as plain, _prover(plain, judge, catalogue, asked, tally, progress) as one:
+        asked = tuple(targets(manifest, policy, extent.pages, extent.assets))
+        with stage.without_adaptation(policy) as plain, _prover(plain, judge, manifest, asked, tally, progress) as one:
             one.record_baselines()
         with (
             stage.with_adaptation("site", policy) as site,
-            _prover(site, judge, catalogue, asked, tally, progress) as one,
+            _prover(site, judge, manifest, asked, tally, progress) as one,
             _answering(tally),
         ):
             for mode in modes_of(policy):
@@ -65,22 +65,22 @@ def verify_started(config: Config, server: str, extent: Extent, progress: Progre
             if extent.race is not None:
                 _race(one, Scene(policy, SWITCHING, server, judge.baselines), extent.race)
         with _answering(tally):
-            _missing(stage, judge, catalogue, asked, tally, progress)
+            _missing(stage, judge, manifest, asked, tally, progress)
         if policy.is_strict:
             with _answering(tally):
-                _stale(stage, judge, catalogue, asked, tally, progress)
+                _stale(stage, judge, manifest, asked, tally, progress)
     return tally
 
 
 def verify_running(config: Config, url: str, extent: Extent, progress: Progress) -> Tally:
     """Prove the server at ``url`` as it is now: the flag of the state directory says whether it adapts."""
     server, prefix = _address(url)
-    catalogue, tally = read_catalogue(config.output), Tally()
+    manifest, tally = last_manifest(config.output), Tally()
     with last_build(config.output) as state:
         policy = replace(policy_of(state, config), prefix=prefix)
     judge = _judge(policy, config)
-    asked = tuple(targets(catalogue, policy, extent.pages, extent.assets))
-    with _prover(server, judge, catalogue, asked, tally, progress) as one, _answering(tally):
+    asked = tuple(targets(manifest, policy, extent.pages, extent.assets))
+    with _prover(server, judge, manifest, asked, tally, progress) as one, _answering(tally):
         kind = "apache" if "apache" in one.client.ask(Request(f"{prefix}/")).header("server").lower() else "nginx"
         one.prove(Scene(policy, current_mode(policy), kind, judge.baselines))
     return tally
@@ -105,11 +105,11 @@ def _judge(policy: Policy, config: Config) -> Judge:
 
 @contextlib.contextmanager
 def _prover(
-    server: Server, judge: Judge, catalogue: Catalogue, asked: tuple[Target, ...], tally: Tally, progress: Progress
+    server: Server, judge: Judge, manifest: Manifest, asked: tuple[Target, ...], tally: Tally, progress: Progress
 ) -> Iterator[Prover]:
     client = Client(server)
     try:
-        yield Prover(client, judge, catalogue, asked, tally, progress)
+        yield Prover(client, judge, manifest, asked, tally, progress)
     finally:
         client.close()
 
@@ -139,11 +139,11 @@ def _race(one: Prover, scene: Scene, race: Race) -> None:
 
 
 def _missing(
-    stage: Stage, judge: Judge, catalogue: Catalogue, asked: Sequence[Target], tally: Tally, progress: Progress
+    stage: Stage, judge: Judge, manifest: Manifest, asked: Sequence[Target], tally: Tally, progress: Progress
 ) -> None:
     """Take files away from copies of a few targets, while the server runs."""
-    copy = Copy(stage.root / "copies", catalogue.output)
-    chosen = sample(asked, catalogue.output)
+    copy = Copy(stage.root / "copies", manifest.output)
+    chosen = sample(asked, manifest.output)
     copy.fill(chosen)
     policy = stage.policy(copy.root)
     mode = _adapting(policy)
@@ -151,7 +151,7 @@ def _missing(
     judge = replace(judge, policy=policy, etags={})
     with stage.with_adaptation("missing", policy) as server:
         switch(policy, mode)
-        with _prover(server, judge, catalogue, tuple(chosen), tally, progress) as one:
+        with _prover(server, judge, manifest, tuple(chosen), tally, progress) as one:
             for codings in STEPS:
                 left = [copy.without(codings, target) for target in chosen]
                 settle(policy, stage.server)
@@ -164,19 +164,19 @@ def _adapting(policy: Policy) -> Mode:
 
 
 def _stale(
-    stage: Stage, judge: Judge, catalogue: Catalogue, asked: Sequence[Target], tally: Tally, progress: Progress
+    stage: Stage, judge: Judge, manifest: Manifest, asked: Sequence[Target], tally: Tally, progress: Progress
 ) -> None:
     """Move the times of copies of a few sources in every mode, then take them away."""
     sources = Sources(stage.root / "sources", Path(judge.policy.docroot))
-    copy = Copy(stage.root / "stale", catalogue.output)
-    chosen = [one for one in sample(asked, catalogue.output) if judge.baselines[one.resource.path].status == 200]
+    copy = Copy(stage.root / "stale", manifest.output)
+    chosen = [one for one in sample(asked, manifest.output) if judge.baselines[one.resource.path].status == 200]
     copy.fill(chosen)
-    sources.fill(chosen, catalogue.output, copy.root)
+    sources.fill(chosen, manifest.output, copy.root)
     policy = stage.policy(copy.root, sources.root)
     judge = replace(judge, policy=policy, etags={})
     with (
         stage.with_adaptation("stale", policy) as server,
-        _prover(server, judge, catalogue, tuple(chosen), tally, progress) as one,
+        _prover(server, judge, manifest, tuple(chosen), tally, progress) as one,
     ):
         for mode in modes_of(policy):
             scene = Scene(policy, mode, stage.server, judge.baselines)

@@ -15,7 +15,7 @@ from adaptc.compile.engine.state import State, Unit, is_damage, system_error
 from adaptc.compile.engine.trees import Trees
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
-from adaptc.report.catalogue import MANIFEST, read_catalogue
+from adaptc.report.manifest import MANIFEST, last_manifest
 from adaptc.workflow.api import blueprint_of, build, engine_of
 from adaptc.workflow.check.findings import Finding, Status, of_reason
 from adaptc.workflow.check.trees import TreeCheck
@@ -139,7 +139,7 @@ def _manifest_findings(blueprint: Blueprint, state: State, every_file: bool, is_
 
 def _manifest_problem(blueprint: Blueprint, state: State) -> str | None:
     try:
-        resources = read_catalogue(blueprint.output).resources
+        resources = last_manifest(blueprint.output).resources
     except UsageError as error:
         return str(error)
     listed = {path: one.files for path, one in resources.items()}

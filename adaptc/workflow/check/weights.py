@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.report.catalogue import MANIFEST, read_manifest
+from adaptc.report.manifest import Manifest, PageCost, read_manifest
 from adaptc.report.quantities import written_bytes, written_count
 
 MEASURES = ("requests", "bytes")
@@ -44,18 +43,17 @@ def written(measure: str, amount: float) -> str:
 
 def read_weights(path: Path) -> dict[str, LevelWeights]:
     """Return the weights by level of a manifest, or of the output directory ``path``. Raises ``UsageError``."""
-    file = path / MANIFEST if path.is_dir() else path
     try:
-        written = read_manifest(file)
+        manifest = read_manifest(path)
     except OSError as error:
-        raise UsageError(f"manifest {file} cannot be read ({error.strerror})") from None
-    return {level["name"]: LevelWeights(_weight(level["mean"]), _pages(written, level)) for level in written["levels"]}
+        raise UsageError(f"manifest {path} cannot be read ({error.strerror})") from None
+    return {level.name: LevelWeights(_weight(level.mean), _pages(manifest, level.name)) for level in manifest.levels}
 
 
-def _pages(written: Mapping[str, Any], level: Mapping[str, Any]) -> dict[str, Weight]:
-    rows = ((row["path"], row["levels"].get(level["name"], {}).get("page")) for row in written["resources"])
-    return {path: _weight(page) for path, page in rows if page is not None}
+def _pages(manifest: Manifest, level: str) -> dict[str, Weight]:
+    resources = manifest.resources.items()
+    return {path: _weight(resource.pages[level]) for path, resource in resources if level in resource.pages}
 
 
-def _weight(written: Mapping[str, float]) -> Weight:
-    return Weight(written["requests"], written["transfer"])
+def _weight(cost: PageCost) -> Weight:
+    return Weight(cost.requests, cost.transfer)

@@ -10,7 +10,7 @@ from pathlib import Path
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, name_in_tree
-from adaptc.report.catalogue import Catalogue
+from adaptc.report.manifest import Manifest
 
 SUFFIXES = {name: f".{name}" for name in (*CODINGS, *FORMATS)}
 LISTED = 5  # names in an error
@@ -66,19 +66,19 @@ class Item:
         return os.stat(self.plain[1]).st_ctime_ns if self.origin is None else os.stat(self.origin).st_mtime_ns
 
 
-def export_items(catalogue: Catalogue, docroot: Path, level: str, layout: Layout) -> list[Item]:
+def export_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> list[Item]:
     """Return the site at ``level``, what pages embed before the pages.
 
     Raises ``UsageError`` where an encoding would take the name of a file of the site.
     """
-    items = [*_own(catalogue, level, layout), *_of_site(catalogue, docroot, level, layout)]
+    items = [*_own(manifest, level, layout), *_of_site(manifest, docroot, level, layout)]
     _refuse_collisions(items)
     return sorted(items, key=lambda item: item.is_page)
 
 
-def _of_site(catalogue: Catalogue, docroot: Path, level: str, layout: Layout) -> Iterator[Item]:
-    for path, resource in catalogue.resources.items():
-        tree = catalogue.output / level
+def _of_site(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> Iterator[Item]:
+    for path, resource in manifest.resources.items():
+        tree = manifest.output / level
         built = resource.at(level)
         is_same = built is None or built.sha256 == resource.sha256
         yield Item(
@@ -90,9 +90,9 @@ def _of_site(catalogue: Catalogue, docroot: Path, level: str, layout: Layout) ->
         )
 
 
-def _own(catalogue: Catalogue, level: str, layout: Layout) -> Iterator[Item]:
+def _own(manifest: Manifest, level: str, layout: Layout) -> Iterator[Item]:
     """Yield the files that only the tree has: the manifest does not list them, their names are their digests."""
-    tree = catalogue.output / level
+    tree = manifest.output / level
     for file in sorted((tree / IDENTITY / OWN_DIRECTORY).rglob("*")):
         if file.is_file():
             path = os.fspath(file.relative_to(tree / IDENTITY))

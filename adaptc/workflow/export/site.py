@@ -10,7 +10,7 @@ from adaptc.compile.engine.output import PRIVATE, output_lock
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
-from adaptc.report.catalogue import read_catalogue
+from adaptc.report.manifest import last_manifest
 from adaptc.report.quantities import written_plural
 from adaptc.workflow.api import plan
 from adaptc.workflow.export.destination import Memory, put_items
@@ -35,14 +35,14 @@ def export_site(config: Config, level: str, destination: Path, encodings: str, p
     ``encodings`` is a key of ``LAYOUTS``. Raises ``UsageError``, ``Busy`` while a build runs, and ``OSError``
     when the destination cannot be written.
     """
-    catalogue = read_catalogue(config.output)
-    catalogue.refuse_unknown(level)
+    manifest = last_manifest(config.output)
+    manifest.require_level(level)
     docroot, target = _docroot(config), Path(os.path.realpath(destination))
     _refuse_overlap(target, docroot, Path(os.path.realpath(config.output)))
     private = config.output / PRIVATE
     with output_lock(private / "lock"):
         found = _staleness(config, level)
-        items = export_items(catalogue, docroot, level, LAYOUTS[encodings])
+        items = export_items(manifest, docroot, level, LAYOUTS[encodings])
         tally = put_items(items, target, Memory.of(private, target), progress)
     return Exported(destination, tally.written, tally.kept, tally.removed, tally.size, (*found, *tally.diagnostics))
 

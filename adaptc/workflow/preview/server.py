@@ -19,7 +19,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.model import FORMATS, TOKENS
 from adaptc.core.urls import SiteAddress, quote_path, unquote_path
-from adaptc.report.catalogue import Catalogue, read_catalogue
+from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.site.directory import Selection
 from adaptc.workflow.preview.choice import Chosen, Shelf
 from adaptc.workflow.preview.counts import Board, Request, opens_page, record
@@ -49,9 +49,9 @@ class Gallery:
     def _excluded(self) -> Any:
         return Selection(self.config.site.exclude, self.config.site.include_hidden).matcher()
 
-    def catalogue(self) -> Catalogue:
+    def manifest(self) -> Manifest:
         """Return the last build, which may be newer than this server."""
-        return read_catalogue(self.config.output)
+        return last_manifest(self.config.output)
 
     def shelf(self, levels: tuple[str, ...]) -> Shelf:
         """Return where the files are."""
@@ -75,7 +75,7 @@ class PreviewServer(http.server.ThreadingHTTPServer):
         if not config.docroot.is_dir():
             raise UsageError(f"docroot {config.docroot} is not a directory")
         self.gallery = Gallery(config, config.docroot, Board())
-        self.levels = self.gallery.catalogue().level_names
+        self.levels = self.gallery.manifest().level_names
         super().__init__(("127.0.0.1", port), _Answer)
 
     @property
@@ -127,7 +127,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
 
     def _site(self) -> dict[str, Any]:
         gallery = self.server.gallery
-        built = gallery.catalogue()
+        built = gallery.manifest()
         self.server.levels = built.level_names
         pages = [one.path for one in built.resources.values() if one.media_type in (media.HTML, media.XHTML)]
         return {
