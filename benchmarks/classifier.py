@@ -22,7 +22,7 @@ from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.config.toml import read_toml
 from adaptc.core.fs import DiskTree
 from adaptc.core.urls import SiteAddress
-from adaptc.site.directory import load_directory
+from adaptc.site.docroot import load_directory
 from adaptc.site.site import Site, Source
 
 STRIPPED = frozenset({"decoration", "ad"})

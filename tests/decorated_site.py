@@ -18,7 +18,7 @@ from adaptc.core import media
 from adaptc.core.fs import MemoryTree
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.html.document import parse
-from adaptc.site.site import Found, Site, Source
+from adaptc.site.site import Site, SiteTarget, Source
 
 
 def flat(width: int, height: int) -> bytes:
@@ -67,7 +67,7 @@ class Places:
     def url_of(self, path: str) -> str:
         return self.site.address.url_of(path)
 
-    def follow(self, base: str, reference: str) -> Found:
+    def follow(self, base: str, reference: str) -> SiteTarget:
         return self.site.follow(base, reference)
 
 

@@ -14,7 +14,7 @@ from adaptc.cli.main import run
 from adaptc.crawl.convert.encodings import declared_page, declared_sheet
 from adaptc.crawl.convert.linker import ServedLinker
 from adaptc.crawl.discover.text import decode_page, decode_sheet
-from adaptc.site.mirror import mirrored, types_of
+from adaptc.site.mirror import find_mirror, types_of
 
 PAGE = "<!doctype html><html lang=en><head><title>t</title></head><body><p>Hello</p>{}</body></html>"
 SITE: dict[str, Resource] = {
@@ -162,7 +162,7 @@ def test_the_media_types_of_a_mirror_are_those_of_the_server(options: str, tmp_p
         "/p.cgi": Answer("<p>no doctype", type="text/html"),
     }
     made, _ = mirror(tmp_path, site, options)
-    found = mirrored(made)
+    found = find_mirror(made)
     assert found is not None
     wanted = {"s.php": "text/css", "j": "text/javascript", "p.cgi": "text/html"}
     assert found.types == wanted
@@ -172,14 +172,14 @@ def test_the_media_types_of_a_mirror_are_those_of_the_server(options: str, tmp_p
 def test_address_and_policy_of_a_mirror(tmp_path: Path) -> None:
     page = Answer(PAGE.format(""), fields=(("Content-Security-Policy", "default-src 'self'"),))
     made, server = mirror(tmp_path, {"/": page})
-    found = mirrored(made)
+    found = find_mirror(made)
     assert found is not None
     assert (found.base_url, found.csp) == (f"{server.base}/", "default-src 'self'")
 
 
 @pytest.mark.parametrize("options", ["-nd", "--cut-dirs 1"])
 def test_names_that_are_not_those_of_the_urls_have_no_address(options: str, tmp_path: Path) -> None:
-    found = mirrored(mirror(tmp_path, {"/": "x"}, options)[0])
+    found = find_mirror(mirror(tmp_path, {"/": "x"}, options)[0])
     assert found is not None
     assert found.base_url is None
 

@@ -15,7 +15,7 @@ import pytest
 
 from adaptc.core import media
 from adaptc.core.fs import DiskTree, Entry, MemoryTree
-from adaptc.site.directory import Docroot, Selection, load_directory
+from adaptc.site.docroot import Docroot, Selection, load_directory
 
 
 def load(root: Path, *exclude: str, hidden: bool = False) -> Docroot:
@@ -209,7 +209,7 @@ def test_the_docroot_itself_cannot_be_listed() -> None:
 UNREADABLE = """
 import os, sys
 from adaptc.core.fs import DiskTree
-from adaptc.site.directory import load_directory
+from adaptc.site.docroot import load_directory
 root = sys.argv[1]
 os.chmod(root + "/closed", 0)
 os.chmod(root + "/README", 0)

@@ -39,7 +39,7 @@ def classify_images(
     An image is logo, story, content, decoration or ad; decorations and ads are left out of degraded pages. With
     --format jsonl, one JSON object a line: site, page, ref (as written), path, kind, label, score, reasons.
     """
-    from adaptc.site.load import load_site
+    from adaptc.site.docroot import load_site
 
     config = invocation.load({"docroot": docroot})
     rules = _rules(config, own_rules)

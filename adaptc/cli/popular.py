@@ -75,7 +75,7 @@ def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:
     """Return the function that finds the page of a path, and the site's aliases."""
     from adaptc.compile.analyse.popularity import name_finder, site_finder
     from adaptc.core.urls import SiteAddress
-    from adaptc.site.load import load_site
+    from adaptc.site.docroot import load_site
 
     if config.docroot is None:
         return name_finder(SiteAddress(config.site.base_url), next(iter(config.site.index), "")), {}

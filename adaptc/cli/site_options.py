@@ -56,9 +56,9 @@ def overrides(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def with_mirror(config: Config) -> Config:
     """Return the configuration with what a crawl knows of its docroot, where the user did not set it."""
-    from adaptc.site.mirror import mirrored
+    from adaptc.site.mirror import find_mirror
 
-    mirror = mirrored(config.docroot) if config.docroot is not None else None
+    mirror = find_mirror(config.docroot) if config.docroot is not None else None
     if mirror is None:
         return config
     site = replace(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Placement
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standing
     from adaptc.compile.analyse.decorations.rules import DecorationRules
-    from adaptc.site.site import Found
+    from adaptc.site.site import SiteTarget
 
 Options = Mapping[str, Any]
 
@@ -125,7 +125,7 @@ class View(Protocol):
     def url_of(self, path: str) -> str:
         """Return the absolute URL of a path."""
 
-    def follow(self, base: str, reference: str) -> Found:
+    def follow(self, base: str, reference: str) -> SiteTarget:
         """Resolve a reference against the absolute URL ``base`` and look for the file."""
 
     def media_type(self, path: str) -> str:

@@ -124,7 +124,7 @@ class Emission:
         """Take screenshots of pages; what stood in the way of that is noted in the report."""
         from adaptc.report.screenshots.sample import sample_pages
         from adaptc.report.screenshots.take import Trees, take_screenshots
-        from adaptc.site.load import site_of
+        from adaptc.site.docroot import site_of
 
         one, config = self.blueprint, self.blueprint.config
         levels = tuple(level.name for level in one.levels)

@@ -1,4 +1,4 @@
-"""What is known of a docroot that was crawled: media types and header fields that no file name says.
+"""Mirrors, docroots that were crawled: the media types and header fields that file names cannot tell.
 
 A crawl leaves ``.adaptc/mirror.json`` in its output. There is one docroot for each host, in the directory of its name,
 or one for all in the output itself.
@@ -18,12 +18,12 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Mirrored:
+class Mirror:
     """A docroot that was crawled.
 
-    ``base_url`` is the URL that it is published under, ``None`` where the names of its files are not those of the URLs;
-    ``csp`` the Content-Security-Policy that its server sends; ``types`` the media types that differ from what the names
-    of the files say.
+    ``base_url`` is the URL that it is published under, ``None`` where its file names are not those of the URLs;
+    ``csp`` the Content-Security-Policy that its server sends; ``types`` the media types that differ from those of the
+    file names.
     """
 
     docroot: Path
@@ -32,10 +32,10 @@ class Mirrored:
     types: Mapping[str, str] = field(default_factory=dict)
 
 
-def mirrored(docroot: Path) -> Mirrored | None:
-    """Return what a crawl left of a docroot, ``None`` when it was not crawled; a mirror of one host is its docroot.
+def find_mirror(docroot: Path) -> Mirror | None:
+    """Return the mirror that a docroot is, ``None`` when it was not crawled; a mirror of one host is its docroot.
 
-    Raises ``UsageError`` for a mirror of several hosts, and for a table that is none.
+    Raises ``UsageError`` for a mirror of several hosts, and for an invalid table.
     """
     for mirror, name in ((docroot, ""), (docroot.parent, docroot.name), (docroot.parent.parent, _last_two(docroot))):
         table = _table(mirror)
@@ -50,7 +50,7 @@ def _last_two(docroot: Path) -> str:
     return f"{docroot.parent.name}/{docroot.name}"
 
 
-def _only(mirror: Path, table: Mapping[str, Mapping[str, object]]) -> Mirrored:
+def _only(mirror: Path, table: Mapping[str, Mapping[str, object]]) -> Mirror:
     if len(table) > 1:
         hosts = ", ".join(str(mirror / name) for name in sorted(table)[:5])
         raise UsageError(f"{mirror} is a mirror of {len(table)} hosts: name one of them, as in {hosts}")
@@ -58,9 +58,9 @@ def _only(mirror: Path, table: Mapping[str, Mapping[str, object]]) -> Mirrored:
     return _entry(mirror / name, entry)
 
 
-def _entry(docroot: Path, entry: Mapping[str, object]) -> Mirrored:
+def _entry(docroot: Path, entry: Mapping[str, object]) -> Mirror:
     base_url, csp, types = entry.get("base_url"), entry.get("csp"), entry.get("types")
-    return Mirrored(
+    return Mirror(
         docroot,
         base_url if isinstance(base_url, str) else None,
         csp if isinstance(csp, str) else None,
@@ -83,6 +83,6 @@ def _table(mirror: Path) -> Mapping[str, Mapping[str, object]]:
 
 
 def types_of(docroot: Path) -> Mapping[str, str]:
-    """Return the media types that a crawl knows of a docroot's files. Raises ``UsageError``."""
-    found = mirrored(docroot)
-    return found.types if found is not None and found.docroot == docroot else {}
+    """Return the media types by path that a crawl recorded for a docroot. Raises ``UsageError``."""
+    mirror = find_mirror(docroot)
+    return mirror.types if mirror is not None and mirror.docroot == docroot else {}

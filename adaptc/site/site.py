@@ -1,4 +1,4 @@
-"""The site as passes see it: which files there are, and which file a URL leads to."""
+"""The site as passes see it: its files, and which file a URL leads to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adaptc.core.urls import Reach, SiteAddress, Target
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is known of a file of the docroot: digest of its content, size in bytes, media type, link target."""
+    """A file of the docroot: digest of its content, size in bytes, media type, link target."""
 
     digest: str
     size: int
@@ -19,7 +19,7 @@ class Source:
     alias_of: str | None = None
 
 
-class Found(NamedTuple):
+class SiteTarget(NamedTuple):
     """Where a reference leads: ``path`` is the file, or ``None`` when there is none."""
 
     target: Target
@@ -41,7 +41,7 @@ class Site:
         return cls(sources, address, index_names, frozenset(_directories(sources)))
 
     def candidates(self, path: str) -> tuple[str, ...]:
-        """Return the files that a server would look at for a decoded URL path, in order."""
+        """Return the files that a server would try for a decoded URL path, in order."""
         if path.endswith("/") or not path:
             return tuple(path + name for name in self.index_names)
         return (path, *(f"{path}/{name}" for name in self.index_names))
@@ -62,17 +62,17 @@ class Site:
         """Whether a link to ``path`` is answered: by a file, or by the listing of a directory."""
         return path.rstrip("/") in self.directories or not path or self.find(path) is not None
 
-    def follow(self, base: str, reference: str) -> Found:
-        """Resolve a reference against the absolute URL ``base`` and look for the file."""
+    def follow(self, base: str, reference: str) -> SiteTarget:
+        """Resolve a reference against the absolute URL ``base`` and find its file."""
         target = self.address.resolve(base, reference)
-        return Found(target, self.find(target.path) if target.reach is Reach.LOCAL else None)
+        return SiteTarget(target, self.find(target.path) if target.reach is Reach.LOCAL else None)
 
 
 def _directories(paths: Mapping[str, Source]) -> set[str]:
-    found: set[str] = set()
+    directories: set[str] = set()
     for path in paths:
         parent = path.rpartition("/")[0]
-        while parent and parent not in found:
-            found.add(parent)
+        while parent and parent not in directories:
+            directories.add(parent)
             parent = parent.rpartition("/")[0]
-    return found
+    return directories

@@ -12,7 +12,7 @@ from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Tree
 from adaptc.core.urls import Reach
-from adaptc.site.site import Found, Site, Source
+from adaptc.site.site import Site, SiteTarget, Source
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standing
@@ -58,7 +58,7 @@ class RecordingView:
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
-        self._found: dict[tuple[str, str], Found] = {}
+        self._found: dict[tuple[str, str], SiteTarget] = {}
 
     def nested(self) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
@@ -81,7 +81,7 @@ class RecordingView:
     def url_of(self, path: str) -> str:
         return self.site.address.url_of(path)
 
-    def follow(self, base: str, reference: str) -> Found:
+    def follow(self, base: str, reference: str) -> SiteTarget:
         known = self._found.get((base, reference))
         if known is None:
             known = self._found[base, reference] = self.site.follow(base, reference)
@@ -89,7 +89,7 @@ class RecordingView:
                 self.dependencies.update(dict.fromkeys(self._looked_at(known)))
         return known
 
-    def _looked_at(self, found: Found) -> Iterator[str]:
+    def _looked_at(self, found: SiteTarget) -> Iterator[str]:
         """Yield the files that were missed, and the one that was found."""
         for candidate in self.site.candidates(found.target.path):
             yield PRESENCE + candidate

@@ -33,7 +33,7 @@ from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.unit_builder import Workshop, gathered
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
-from adaptc.site.directory import load_file
+from adaptc.site.docroot import load_file
 from adaptc.site.mirror import types_of
 from adaptc.site.site import Source
 

@@ -29,7 +29,7 @@ from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree, write_atomic
 from adaptc.core.model import CODINGS, Effort
 from adaptc.formats.codings import recipe as codec_recipe
-from adaptc.site.directory import Docroot, Selection, load_directory
+from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from adaptc.compile.engine.state import State
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import Resource
-from adaptc.site.load import site_of
+from adaptc.site.docroot import site_of
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser

@@ -20,7 +20,7 @@ from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.model import FORMATS, TOKENS
 from adaptc.core.urls import SiteAddress, quote_path, unquote_path
 from adaptc.report.manifest import Manifest, last_manifest
-from adaptc.site.directory import Selection
+from adaptc.site.docroot import Selection
 from adaptc.workflow.preview.choice import Chosen, Shelf
 from adaptc.workflow.preview.counts import Board, Request, opens_page, record
 from adaptc.workflow.preview.panes import Pane, is_own_host, pane_of

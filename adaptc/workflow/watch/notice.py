@@ -13,7 +13,7 @@ from adaptc.compile.engine.gate import Gate
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
-from adaptc.site.directory import Selection
+from adaptc.site.docroot import Selection
 
 # Up to so many bytes a file is read, to tell one that was only touched; it takes a millisecond
 _READ = 1 << 20

@@ -25,7 +25,7 @@ from adaptc.compile.analyse.decorations.rules import DecorationRules, Question
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.core import media
 from adaptc.core.fs import Tree
-from adaptc.site.site import Found, Site
+from adaptc.site.site import Site, SiteTarget
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.image_rules import SheetImages
@@ -251,7 +251,7 @@ class _Reader:
     def url_of(self, path: str) -> str:
         return self.site.address.url_of(path)
 
-    def follow(self, base: str, reference: str) -> Found:
+    def follow(self, base: str, reference: str) -> SiteTarget:
         return self.site.follow(base, reference)
 
     def uses(self, page: str) -> list[UseEvidence]:

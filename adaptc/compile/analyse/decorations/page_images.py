@@ -31,7 +31,7 @@ from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template
 from adaptc.formats.html.syntax import parse_srcset
-from adaptc.site.site import Found
+from adaptc.site.site import SiteTarget
 
 # Returns the images of the style sheet at a path.
 Sheets = Callable[[str], SheetImages]
@@ -179,7 +179,7 @@ def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: 
     return UseEvidence(ref, kind, found.path, outside, tags=_tags(element, ref, found.path, page))
 
 
-def _followed(places: Places, base: str, url: str) -> Found:
+def _followed(places: Places, base: str, url: str) -> SiteTarget:
     """Follow a reference; where no file is found, with ``//`` in its path as one, as servers do."""
     found = places.follow(base, url)
     if found.path is None and found.target.reach is Reach.LOCAL and "//" in found.target.path:

@@ -20,7 +20,7 @@ from turbohtml import Document, Element, Node, Text
 from adaptc.compile.analyse.decorations.evidence import Tag
 from adaptc.core import media
 from adaptc.core.urls import Reach
-from adaptc.site.site import Found
+from adaptc.site.site import SiteTarget
 
 # What starts a line of its own; the text of the nearest one is the text "beside" an image.
 _BLOCKS = frozenset({
@@ -188,7 +188,7 @@ class Places(Protocol):
     def url_of(self, path: str) -> str:
         """Return the absolute URL of a path."""
 
-    def follow(self, base: str, reference: str) -> Found:
+    def follow(self, base: str, reference: str) -> SiteTarget:
         """Resolve a reference against the absolute URL ``base`` and look for the file."""
 
 
@@ -227,7 +227,7 @@ def _is_link(one: Element) -> bool:
     return one.tag in _BUTTONS or (one.attr("role") or "").lower() == "button" or one.attr("onclick") is not None
 
 
-def _kind(found: Found, href: str, page: str) -> str:
+def _kind(found: SiteTarget, href: str, page: str) -> str:
     reach, path = found.target.reach, found.path
     if reach is Reach.EXTERNAL:
         host, _, rest = href.partition("//")[2].partition("/")

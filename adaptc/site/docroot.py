@@ -1,4 +1,4 @@
-"""Load a docroot: every file that a server would publish, with its media type, and what is wrong with the rest."""
+"""A docroot: every file in it that a server would publish, with its media type, and diagnostics about the rest."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from adaptc.config.config import Config
 from adaptc.core import media
-from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.fs import ChangedWhileRead, Entry, Tree
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.fs import ChangedWhileRead, DiskTree, Entry, Tree
 from adaptc.core.model import Resource
+from adaptc.core.urls import SiteAddress
+from adaptc.site.mirror import types_of
+from adaptc.site.site import Site, Source
 
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
 
@@ -30,12 +34,12 @@ class Selection:
     include_hidden: bool = False
 
     def excluder(self) -> Callable[[str], bool]:
-        """Return a function that tells whether a path, or a directory that it stands in, is left out."""
+        """Return a function that tells whether a path, or a directory above it, is left out."""
         matcher = self.matcher()
-        return lambda path: any(matcher.fullmatch(one) for one in _with_ancestors(path))
+        return lambda path: any(map(matcher.fullmatch, _with_ancestors(path)))
 
     def matcher(self) -> re.Pattern[str]:
-        """Return one pattern for all: it matches the path of what is left out."""
+        """Return one pattern for all: it matches paths that are left out."""
         parts = [_translated(pattern) for pattern in self.exclude]
         if not self.include_hidden:
             parts.append(rf"(?:.*/)?\.(?!{re.escape(_PUBLISHED_HIDDEN[1:])}(?:/|$))[^/]*")
@@ -58,21 +62,21 @@ class Docroot:
 def load_directory(tree: Tree, selection: Selection | None = None, types: Mapping[str, str] | None = None) -> Docroot:
     """Walk ``tree`` and return what is published. ``types`` are media types by path that beat those of names.
 
-    Symbolic links that stay inside are followed once: the files behind them become aliases. Links that leave, are
+    Symbolic links that stay inside are followed once: their targets become aliases. Links that leave, are
     broken or loop, special files and what cannot be read are left out with a diagnostic.
     """
-    found = _Walk(tree, (selection or Selection()).matcher(), types or {})
-    found.run()
-    resources = {path: found.docroot.resources[path] for path in sorted(found.docroot.resources)}
-    found.docroot.resources = resources
-    found.docroot.diagnostics.extend(_case_collisions(resources))
-    return found.docroot
+    walk = _Walk(tree, (selection or Selection()).matcher(), types or {})
+    walk.run()
+    docroot = walk.docroot
+    docroot.resources = {path: docroot.resources[path] for path in sorted(docroot.resources)}
+    docroot.diagnostics.extend(_case_collisions(docroot.resources))
+    return docroot
 
 
 def load_file(tree: Tree, path: str, types: Mapping[str, str]) -> Resource | None:
-    """Return the resource of one plain file; ``None`` for what only a walk can tell: links, what is no file.
+    """Return the resource of a plain file; ``None`` for links and special files, which only a walk can judge.
 
-    Raises ``OSError``, and ``ChangedWhileRead``.
+    Raises ``OSError`` and ``ChangedWhileRead``.
     """
     if tree.real_path(path) != path:
         return None
@@ -84,12 +88,27 @@ def load_file(tree: Tree, path: str, types: Mapping[str, str]) -> Resource | Non
     return Resource(path, entry.size, entry.mtime_ns, entry.inode, media_type)
 
 
+def load_site(config: Config) -> tuple[Tree, Site]:
+    """Return the docroot and the files in it, unread. Raises ``UsageError`` when there is no such directory."""
+    if config.docroot is None or not config.docroot.is_dir():
+        raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
+    tree = DiskTree(config.docroot)
+    selection = Selection(config.site.exclude, config.site.include_hidden)
+    return tree, site_of(config, load_directory(tree, selection, types_of(config.docroot)).resources)
+
+
+def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
+    """Return the site of loaded resources, without digests."""
+    sources = {path: Source("", file.size, file.media_type, file.alias_of) for path, file in resources.items()}
+    return Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
+
+
 class _Walk:
     def __init__(self, tree: Tree, excluded: re.Pattern[str], types: Mapping[str, str]) -> None:
         self.tree, self.types = tree, types
         self.excluded = excluded
         self.docroot = Docroot()
-        # (path, where it is without links, the real directories that links were followed to); a list, since a
+        # (path, its real path, the real directories that links were followed to); a list and no recursion, since a
         # tree may be deeper than Python's stack
         self.pending: list[tuple[str, str, tuple[str, ...]]] = [("", "", ())]
 
@@ -125,19 +144,19 @@ class _Walk:
     def _symlink(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
         try:
             real = self.tree.real_path(entry.path)
-            behind = self.tree.status(entry.path)
+            target = self.tree.status(entry.path)
         except OSError as error:
             kind = _LINK_PROBLEMS.get(error.errno or 0, "unreadable-file")
             self._report(kind, place, target=entry.link, reason=error.strerror)
             return
         if real is None or self._is_excluded(*_with_ancestors(real)):
             self._report("symlink-outside", place, target=entry.link)
-        elif behind.kind == "directory":
+        elif target.kind == "directory":
             self._linked_directory(place, entry.path, real, links)
-        elif behind.kind == "file":
-            self._file(place, Entry(real, "file", behind.size, behind.mtime_ns, behind.inode))
+        elif target.kind == "file":
+            self._file(place, Entry(real, "file", target.size, target.mtime_ns, target.inode))
         else:
-            self._report("special-file", place, kind=behind.kind)
+            self._report("special-file", place, kind=target.kind)
 
     def _linked_directory(self, place: str, link: str, real: str, links: tuple[str, ...]) -> None:
         if not real or any(_contains(real, seen) for seen in (place, link, *links)):
@@ -176,6 +195,6 @@ def _contains(outer: str, inner: str) -> bool:
 def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
     seen: dict[str, str] = {}
     for path in resources:
-        other = seen.setdefault(path.casefold(), path)
-        if other != path:
-            yield diagnose("case-collision", Location(path), other=other)
+        first = seen.setdefault(path.casefold(), path)
+        if first != path:
+            yield diagnose("case-collision", Location(path), other=first)
