@@ -9,8 +9,7 @@ from typing import Any
 from small_site import SmallSite
 
 from adaptc.compile.page.context import page_context
-from adaptc.compile.passes.half_images import half_images
-from adaptc.compile.passes.half_sheets import half_sheet_file
+from adaptc.compile.passes.half_sheets import halve_sheet
 from adaptc.compile.view import Asset
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -26,7 +25,7 @@ class HalfSite(SmallSite):
         """Return a page's text after the pass, and its actions."""
         page, view = read_page(self.contents[path]), self.view()
         editor = Editor(page.text)
-        report = half_images(editor, page_context(path, page, editor.tree, view), view, options)
+        report = halve_images(editor, page_context(path, page, editor.tree, view), view, options)
         return editor.apply().text, report.actions
 
     def page_text(self, path: str = "index.html", **options: Any) -> str:
@@ -36,7 +35,7 @@ class HalfSite(SmallSite):
     def sheet(self, path: str, **options: Any) -> str:
         """Return a style sheet's text after the pass."""
         content = self.contents[path]
-        made = half_sheet_file(Asset(path, media.CSS, content), self.view(), options)
+        made = halve_sheet(Asset(path, media.CSS, content), self.view(), options)
         return (content if made.content is None else made.content).decode()
 
     def publish(self, root: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from stripped_site import IMAGES, StrippedSite, body, picture
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence
-from adaptc.compile.page.backgrounds import Going, clear_backgrounds
+from adaptc.compile.page.backgrounds import RemovableImage, clear_backgrounds
 from adaptc.formats.css.values import as_hex, contrast
 
 NAVY, IVORY = (0, 0, 128), (255, 255, 240)
@@ -19,7 +19,7 @@ def seen(colour: tuple[int, int, int] = NAVY, size: float = 64, opaque: float = 
 def cleared(
     css: str, evidence: ImageEvidence | None = None, *, is_bare: bool = False, declarations: bool = False
 ) -> str:
-    going = Going(evidence or seen(), is_bare)
+    going = RemovableImage(evidence or seen(), is_bare)
     return clear_backgrounds(css, lambda url: going if url == "a.png" else None, declarations=declarations).text
 
 
@@ -98,7 +98,7 @@ def test_text_in_a_colour_that_other_rules_give() -> None:
 
 
 def test_an_image_of_another_site_leaves_no_colour() -> None:
-    going = clear_backgrounds("p{background:url(a.png)}", lambda _: Going(None))
+    going = clear_backgrounds("p{background:url(a.png)}", lambda _: RemovableImage(None))
     assert (going.text, going.unreadable) == ("p{background:url(a.png)}", ("a.png",))
 
 

@@ -14,7 +14,7 @@ from browser import Browser, serving
 from half_site import HalfSite
 from PIL import Image
 
-from adaptc.compile.page.copies import Copy, half_css, halve_srcset, slot_width
+from adaptc.compile.page.copies import Copy, halve_css, halve_srcset, slot_width
 from adaptc.compile.view import DerivedFile, Settings
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.html.syntax import parse_srcset
@@ -362,7 +362,7 @@ def test_a_preload_fetches_the_copy() -> None:
 
 
 def copied(css: str, **options: Any) -> str:
-    return half_css(css, copies(a=(400, 200), b=(800, 568), whole=(10, 10)), **options)
+    return halve_css(css, copies(a=(400, 200), b=(800, 568), whole=(10, 10)), **options)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_declarations_of_an_attribute() -> None:
 
 def test_an_image_whose_height_would_be_off_stays_in_css() -> None:
     off = Copy("h", DerivedFile("h", "image/webp", "", 1, 50, 26, 99, 50))  # 51.5 high
-    assert half_css("p{background:url(a)}", lambda url: off) == "p{background:url(a)}"
+    assert halve_css("p{background:url(a)}", lambda url: off) == "p{background:url(a)}"
 
 
 def test_style_elements_and_attributes_of_a_page() -> None:

@@ -205,7 +205,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("strip-sheets", 1, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass("styles", 3, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 1, _CSS, "half_sheets:half_sheet_file", _COPIES, may_grow=True),
+    AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 1, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 1, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
@@ -213,10 +213,12 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-icons", 1, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
     EditPass("remove-scripts", 1, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_noscript"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
-    EditPass("used-styles", 1, _HTML, "used_styles:used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True),
-    EditPass("half-objects", 1, _HTML, "half_objects:half_objects", writes=_IMG, needs_labels=True),
+    EditPass(
+        "used-styles", 1, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+    ),
+    EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
-    EditPass("half-images", 2, _HTML, "half_images:half_images", _HALF_IMAGES, writes=_IMG | _STYLE),
+    EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 2, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 3, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
@@ -224,8 +226,8 @@ PASSES: tuple[Pass, ...] = (
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
-    WholePagePass("base-only", 1, _HTML, "base_only:base_only"),
-    WholePagePass("reading", 1, _HTML, "reading:read_only"),
+    WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
+    WholePagePass("reading", 1, _HTML, "reading:write_reading_page"),
     TextPass("markup", 1, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

@@ -31,7 +31,7 @@ _PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class RemovableImage:
     """A background image that may go, and what it looks like; ``None`` where that is not known.
 
     ``is_bare`` says that no text stands in the elements that show it.
@@ -42,11 +42,11 @@ class Going:
 
 
 # What becomes of the image that a URL, as written, names: ``None`` where it stays.
-Verdict = Callable[[str], Going | None]
+Verdict = Callable[[str], RemovableImage | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Cleared:
+class ClearedCss:
     """CSS text without some of its images; ``urls`` are those that went, ``unreadable`` those that had to stay."""
 
     text: str
@@ -54,7 +54,7 @@ class Cleared:
     unreadable: tuple[str, ...] = ()
 
 
-def clear_backgrounds(text: str, verdict: Verdict, *, declarations: bool = False) -> Cleared:
+def clear_backgrounds(text: str, verdict: Verdict, *, declarations: bool = False) -> ClearedCss:
     """Return a style sheet, or a style attribute's ``declarations``, without the backgrounds that go."""
     blocks: DeclarationBlocks | None = None
     pieces, done = list[str](), 0
@@ -69,14 +69,16 @@ def clear_backgrounds(text: str, verdict: Verdict, *, declarations: bool = False
         if made is not None:
             pieces += [text[done : declaration.start], made]
             done = declaration.end
-    return Cleared("".join([*pieces, text[done:]]), tuple(gone), tuple(unreadable))
+    return ClearedCss("".join([*pieces, text[done:]]), tuple(gone), tuple(unreadable))
 
 
 def _name(text: str, declaration: ImageDeclaration) -> str:
     return text[declaration.start : declaration.end].partition(":")[0].strip().lower()
 
 
-def _cleared(text: str, declaration: ImageDeclaration, going: dict[str, Going], block: Declarations) -> str | None:
+def _cleared(
+    text: str, declaration: ImageDeclaration, going: dict[str, RemovableImage], block: Declarations
+) -> str | None:
     """Return the declaration without its images, ``None`` where text would not be readable."""
     pieces, done = list[str](), declaration.start
     for reference in declaration.urls:
@@ -91,7 +93,7 @@ def _cleared(text: str, declaration: ImageDeclaration, going: dict[str, Going], 
     return written if colour is None or _has_own(block) else _with_colour(written, colour, block)
 
 
-def _colour_behind(one: Going | None, block: Declarations) -> Colour | None:
+def _colour_behind(one: RemovableImage | None, block: Declarations) -> Colour | None:
     """Return the colour of an image that covers its element, or hides what text of another element may stand on."""
     seen = one.evidence if one is not None else None
     if one is None or seen is None or seen.colour is None or (seen.opaque or 0) < _OPAQUE:
@@ -109,7 +111,7 @@ def _covers(seen: ImageEvidence, block: Declarations) -> bool:
     return bool(width and height and seen.width and seen.height and width <= seen.width and height <= seen.height)
 
 
-def _is_readable(one: Going | None, colour: Colour | None, block: Declarations) -> bool:
+def _is_readable(one: RemovableImage | None, colour: Colour | None, block: Declarations) -> bool:
     """Whether text can be read without the image, as far as the rule and the image say it."""
     if one is None or (one.is_bare and one.evidence is not None and not one.evidence.is_vector):
         return True  # text of another element may stand before it: for that its colour stays

@@ -250,7 +250,7 @@ def _event_handlers(tree: Document) -> list[str]:
 _APART = ("noscript", "template", "svg", "math", "object", "iframe")
 
 
-def stands_apart(element: Element, text: str) -> bool:
+def is_isolated(element: Element, text: str) -> bool:
     """Whether an element is inside a construct in which it means something else, or nothing yet.
 
     ``text`` is what the tree was parsed from.

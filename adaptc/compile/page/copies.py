@@ -19,7 +19,7 @@ from adaptc.formats.image.halve import slack
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 # Of a pass's options those that decide the copy
-OF_COPIES = {
+COPY_OPTIONS = {
     "half": frozenset({"scale", "text_scale", "target", "formats", "frozen"}),
     "hard": frozenset({"formats"}),
 }
@@ -44,7 +44,9 @@ class Copies:
     def __init__(self, view: DerivingView, base: str, path: str, options: Options, pass_name: str) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
         self.kind: str = options.get("kind", "half")
-        self.options: Mapping[str, Any] = {name: options[name] for name in sorted(OF_COPIES[self.kind] & set(options))}
+        self.options: Mapping[str, Any] = {
+            name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
+        }
         self.actions: list[Action] = []
         self._known: dict[str, Copy | None] = {}
 
@@ -72,7 +74,7 @@ class Copies:
 _CSS_OFF = 0.25
 
 
-def half_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations: bool = False) -> str:
+def halve_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations: bool = False) -> str:
     """Return CSS text, or a style attribute's ``declarations``, with copies of its images; all else stays."""
     pieces, done = [], 0
     for declaration in image_declarations(text, declarations=declarations):

@@ -78,7 +78,7 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     evidence = {one.path: view.evidence(one.path) for one in places if one.path}
     found = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
     blocking, level = Blocking(page, view), view.labelling.level
-    wanted = {one.ref for one in places if is_said("keep", one, level)}
+    wanted = {one.ref for one in places if has_tag("keep", one, level)}
     uses = [use if use.ref in wanted else _filtered(use, blocking) for use in found]
     return {
         use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref), use.ref in wanted)
@@ -86,15 +86,15 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     }
 
 
-def is_said(verdict: str, place: UseEvidence, level: str) -> bool:
+def has_tag(verdict: str, place: UseEvidence, level: str) -> bool:
     """Whether the tag that holds for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
     return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
 
 
 def _filtered(use: ImageUse, blocking: Blocking) -> ImageUse:
     """Return an image as an advertisement where a filter of the user's lists blocks it."""
-    listed = blocking.listed(use.ref, "image")
-    return use if listed is None else replace(use, label=Label.AD, reasons=(f"the filter {listed}",))
+    blocking_filter = blocking.blocking_filter(use.ref, "image")
+    return use if blocking_filter is None else replace(use, label=Label.AD, reasons=(f"the filter {blocking_filter}",))
 
 
 def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:
@@ -132,14 +132,14 @@ class Blocking:
         request = Request(url, kind, self.host, is_external)
         if self.rules.filters.allows(request):
             return None
-        listed = self.rules.filters.blocks(request)
-        if listed is not None:
-            return f"the filter {listed}"
+        blocking_filter = self.rules.filters.blocks(request)
+        if blocking_filter is not None:
+            return f"the filter {blocking_filter}"
         ads = self.rules.ads
         # a hint may name the host alone
         is_known = ads.urls.match(url) or ads.widgets.match(url) or ads.urls.match(f"{url}/")
         return "of an advertiser, tracker or social network" if is_external and is_known else None
 
-    def listed(self, address: str, kind: str) -> str | None:
+    def blocking_filter(self, address: str, kind: str) -> str | None:
         """Return the filter of the user's lists that blocks a load, or ``None``."""
         return self.rules.filters.blocks(Request(self.url(address), kind, self.host, self.is_external(address)))

@@ -28,7 +28,7 @@ VISITORS, CROWD, ALL = "visitors", "crowd", "all"
 _LEVEL = 6
 
 
-def moves_in(path: str, view: View, options: Options) -> bool:
+def should_inline(path: str, view: View, options: Options) -> bool:
     """Whether the asset at ``path`` costs less inside the pages that use it."""
     if options.get("readers", VISITORS) == ALL:
         return True
@@ -101,7 +101,7 @@ _URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."
 sheet_references = lru_cache(maxsize=64)(css_references)
 
 
-def rebased(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:
     """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
     assert page.base_path is not None
     base = view.url_of(path)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SOURCE_SETS = ("srcset", "sizes", *sorted(LAZY_SRCSETS))
 
 
-class Boxes:
+class Placeholders:
     """The images and frames of one page.
 
     Advertisements need no box where their size is not known: with ``is_ad`` they get one of a pixel.
@@ -57,7 +57,7 @@ class Boxes:
             yield "its size depends on the media query of a source"
         if not is_ad and any(_by_width(element.attr(name) or "") for name in ("srcset", *LAZY_SRCSETS)):
             yield "its size depends on the width of the window"
-        if not is_ad and self._stand_in(element) is None:
+        if not is_ad and self._placeholder(element) is None:
             yield "its size is not known"
 
     def empty(self, element: Element) -> None:
@@ -65,7 +65,7 @@ class Boxes:
         if element.tag != "img":
             self.editor.remove_attribute(element, "src")
             return
-        address = self._stand_in(element) or stand_in(1, 1)
+        address = self._placeholder(element) or placeholder(1, 1)
         for source in sources_of(element):
             self.editor.remove_element(source)
         for name in _SOURCE_SETS:
@@ -75,16 +75,16 @@ class Boxes:
                 self.editor.set_attribute(element, name, address)
         self.editor.set_attribute(element, "src", address)
 
-    def _stand_in(self, image: Element) -> str | None:
+    def _placeholder(self, image: Element) -> str | None:
         """Return the address of an empty image of the same size; ``None`` where that is not known."""
         path = self._shown(image)
         if path is None:
             width, height = _length(image, "width"), _length(image, "height")
-            return stand_in(width, height) if width and height else None
+            return placeholder(width, height) if width and height else None
         if self.view.media_type(path) == media.SVG:
-            return svg_stand_in(self.view.read(path))
+            return svg_placeholder(self.view.read(path))
         seen = self.view.evidence(path)
-        return stand_in(seen.width, seen.height) if seen.width and seen.height else None
+        return placeholder(seen.width, seen.height) if seen.width and seen.height else None
 
     def _shown(self, image: Element) -> str | None:
         """Return the file that an image shows in the end: a lazy one has another in ``src`` for the time being."""
@@ -130,13 +130,13 @@ _SIZING = ("width", "height", "viewBox")
 _ESCAPED = str.maketrans({character: f"%{ord(character):02X}" for character in '\t\n\r"#%&'})
 
 
-def stand_in(width: float, height: float) -> str:
+def placeholder(width: float, height: float) -> str:
     """Return the address of an empty image of this size in CSS pixels."""
     return _data_uri({"width": f"{width:g}", "height": f"{height:g}"})
 
 
 @lru_cache(maxsize=256)
-def svg_stand_in(content: bytes) -> str | None:
+def svg_placeholder(content: bytes) -> str | None:
     """Return the address of an empty image that is sized as an SVG file is; ``None`` where the file is broken."""
     from adaptc.formats.svg.parse import SvgMalformedError, parse_svg
 

@@ -89,7 +89,7 @@ _SRC_SELECTOR = re.compile(r"\[\s*src\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
-def has_roaming_urls(text: str) -> bool:
+def has_relative_property_urls(text: str) -> bool:
     """Whether a custom property of a sheet (or of a whole page) holds a relative URL."""
     return "--" in text and _RELATIVE_IN_CUSTOM.search(text) is not None
 
@@ -158,7 +158,9 @@ class SheetLoader:
 
     def _roams(self, content: bytes) -> bool:
         text = sheet_text(content)
-        return has_roaming_urls(text) or ("var(" in text and has_roaming_urls(sheet_text(self.root.content)))
+        return has_relative_property_urls(text) or (
+            "var(" in text and has_relative_property_urls(sheet_text(self.root.content))
+        )
 
 
 class Rebase:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NAME = "base-only"
 
 
-def base_only(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
+def remove_objects(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the page with nothing to load in it. Raises ``EditRefused``."""
     if parse(text).select_one("frameset frame[src]") is not None:
         said = diagnose("page-unchanged", Location(page.path), name=NAME, reason="its content stands in frames")
@@ -41,7 +41,7 @@ def base_only(text: str, page: PageContext, view: View, options: Options) -> tup
     if made != text:
         report.actions.append(Action(NAME, "shown", "<noscript>"))
     # two rounds: what media hold for browsers that cannot play them may load images itself
-    for edit in (link_media, unload):
+    for edit in (link_media, remove_loads):
         made = _edited(made, edit, report, page.path)
     return made, report
 
@@ -115,7 +115,7 @@ def _holds_media(element: Element) -> bool:
     return element.select_one("img[alt], embed, object, video, audio, iframe") is not None
 
 
-_Done = list[tuple[str, str]]
+_Actions = list[tuple[str, str]]
 
 # Attributes that make a browser load an image, by the elements that have them
 _ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -139,9 +139,9 @@ _NOTHING = {Role.IMPORT: "data:text/css,"}  # in the place of a URL; browsers co
 _NO_IMAGE = "data:,"
 
 
-def unload(editor: Editor) -> list[tuple[str, str]]:
+def remove_loads(editor: Editor) -> list[tuple[str, str]]:
     """Take out what makes a browser load anything; return what was done, as (verb, subject)."""
-    done: _Done = []
+    done: _Actions = []
     for element in editor.tree.iter_elements():
         if element.namespace is Namespace.HTML:
             done += _unload_element(editor, element)
@@ -155,14 +155,14 @@ def unload(editor: Editor) -> list[tuple[str, str]]:
     return done
 
 
-def _unload_element(editor: Editor, element: Element) -> _Done:
+def _unload_element(editor: Editor, element: Element) -> _Actions:
     if element.tag == "script" and _runs(element):
         editor.remove_element(element)
         return [("removed", element.attr("src") or "<script>")]
     if element.tag == "link" and not _FETCHED.isdisjoint((element.attr("rel") or "").lower().split()):
         editor.remove_element(element)
         return [("removed", element.attr("href") or "<link>")]
-    if element.tag == "img" and not _is_here(element.attr("src") or ""):
+    if element.tag == "img" and not _loads_nothing(element.attr("src") or ""):
         editor.replace_element(element, _words(element))
         return [("said", element.attr("src") or "<img>")]
     if element.tag == "map":
@@ -176,18 +176,18 @@ def _runs(script: Element) -> bool:
     return active or "src" in script.attrs or (kind or "").strip().lower() in _ACTIVE_TYPES
 
 
-def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Done:
-    """Remove attributes_markup; a URL that is a fragment or holds its own content loads nothing."""
-    done: _Done = []
+def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Actions:
+    """Remove attributes; a URL that is a fragment or holds its own content loads nothing."""
+    done: _Actions = []
     for name in names:
         value = element.attr(name) if name in element.attrs else None
-        if value is not None and not _is_here(value):
+        if value is not None and not _loads_nothing(value):
             editor.remove_attribute(element, name)
             done.append(("removed", value))
     return done
 
 
-def _is_here(url: str) -> bool:
+def _loads_nothing(url: str) -> bool:
     """Whether a URL holds its own content, or leads to the page itself."""
     return url.strip().lower().startswith(("#", "data:"))
 
@@ -213,11 +213,11 @@ def _area_link(area: Element) -> str:
     return f" <a {attribute_markup('href', area.attr('href'))}>{text_markup(image_text(area) or link_label(area))}</a>"
 
 
-def _unload_style(editor: Editor, element: Element) -> _Done:
-    done: _Done = []
+def _unload_style(editor: Editor, element: Element) -> _Actions:
+    done: _Actions = []
 
     def nothing(reference: CssReference) -> str | None:
-        if _is_here(reference.url):
+        if _loads_nothing(reference.url):
             return None
         done.append(("removed", reference.url))
         return _NOTHING.get(reference.role, _NO_IMAGE)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, stands_apart
+from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import ALL, INLINED, data_uri
 from adaptc.compile.page.sheets import sheet_text
 from adaptc.compile.passes.inline_images import inline_images
@@ -44,7 +44,7 @@ def bundle_page(text: str, page: PageContext, view: View, options: Options) -> t
     if excess is not None:
         return None, Report(diagnostics=[excess])
     report, made = Report(), text
-    for edit in (_take_in_code, _take_in_images):
+    for edit in (_inline_code, _inline_images):
         editor = Editor(made)
         done = edit(editor, page, view, options)
         try:
@@ -85,13 +85,13 @@ def _excess(path: str, files: Sequence[str], view: View, options: Options) -> Di
     return diagnose("bundle-too-large", Location(path), size=size, limit=options["limit"])
 
 
-def _take_in_code(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def _inline_code(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Put sheets and scripts into the page."""
     done = [step(editor, page, view, {"readers": ALL}) for step in (inline_styles, inline_scripts)]
     return Report([action for report in done for action in report.actions])
 
 
-def _take_in_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def _inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Make data URIs of images, and of what the style elements and attributes of the page load."""
     if page.has_policy:
         return Report()
@@ -125,7 +125,7 @@ class _Sheets:
     def __init__(self, editor: Editor, page: PageContext, view: View, report: Report) -> None:
         self.editor, self.page, self.view, self.report = editor, page, view, report
         elements = editor.tree.select("style, [style*='(']")
-        self.elements = [each for each in elements if not stands_apart(each, editor.text)]
+        self.elements = [each for each in elements if not is_isolated(each, editor.text)]
         self.uses = Counter(
             one.url for each in self.elements for one in css_references(_css(each), declarations=each.tag != "style")
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from adaptc.compile.page.context import PageContext, Report, stands_apart
+from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -40,7 +40,7 @@ def add_dimensions(editor: Editor, page: PageContext, view: View, options: Optio
     sheets = page_sheets(editor.tree, page.base, view) if images else None
     if sheets is None or not sheets.complete:
         return report
-    sizing = SizingOf(sheets.texts)
+    sizing = PageSizing(sheets.texts)
     for path, image, parent in images:
         size = None if sizing.may_size(image, parent) else _natural_size(view.artifact(path), view)
         if size is not None:
@@ -61,7 +61,7 @@ def _candidates(editor: Editor, page: PageContext, view: View) -> Iterator[tuple
         if (
             path is not None
             and view.media_type(path) in _RASTER
-            and not (stands_apart(image, editor.text) or _is_styled(image))
+            and not (is_isolated(image, editor.text) or _is_styled(image))
         ):
             yield path, image, parent
 
@@ -104,7 +104,7 @@ _PLAIN_DISPLAY = frozenset({
     "table-column-group", "initial", "unset", "revert",
 })  # fmt: skip
 # Inherited, or in the way of knowing who is whose parent; a selector that an added attribute could satisfy.
-_HOPELESS = re.compile(
+_UNPREDICTABLE = re.compile(
     r"image-orientation|image-resolution|display\s*:[^;}]*(?:contents|var\()|\[\s*(?:width|height)\b", re.IGNORECASE
 )
 
@@ -112,27 +112,27 @@ _HOPELESS = re.compile(
 @dataclass(frozen=True, slots=True)
 class SizingRules:
     """Selectors by what their rules do: size the element as an image, set ``box-sizing`` on it, put a padding or
-    border around it, or lay out its children in a special way. ``is_hopeless``: nothing can be said of any image.
+    border around it, or lay out its children in a special way. ``is_unpredictable``: nothing can be said of any image.
     """
 
     sized: tuple[str, ...] = ()
     boxed: tuple[str, ...] = ()
     padded: tuple[str, ...] = ()
     arranged: tuple[str, ...] = ()
-    is_hopeless: bool = False
+    is_unpredictable: bool = False
 
 
-class SizingOf:
+class PageSizing:
     """What all sheets of a page do to the sizes of its images."""
 
     def __init__(self, sheets: Iterable[str]) -> None:
         self.rules = [sizing_rules(text) for text in sheets]
-        self.is_hopeless = any(rules.is_hopeless for rules in self.rules)
+        self.is_unpredictable = any(rules.is_unpredictable for rules in self.rules)
         self._fitting: dict[tuple[str, ...], list[str]] = {}
 
     def may_size(self, image: Element, parent: Element) -> bool:
         """Whether a rule may size an image, by itself or through its parent."""
-        if self.is_hopeless or self._any("sized", image) or self._any("arranged", parent):
+        if self.is_unpredictable or self._any("sized", image) or self._any("arranged", parent):
             return True
         return self._any("boxed", image) and ("border" in image.attrs or self._any("padded", image))
 
@@ -150,8 +150,8 @@ def sizing_rules(text: str) -> SizingRules:
     """Return the sizing rules of a style sheet, at 2 MB/s; a sheet is asked once."""
     import tinycss2
 
-    if _HOPELESS.search(text):
-        return SizingRules(is_hopeless=True)
+    if _UNPREDICTABLE.search(text):
+        return SizingRules(is_unpredictable=True)
     found = list(_rules(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)))
     return SizingRules(
         _selected(found, _SIZING.match, "img"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, Report, stands_apart
+from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
@@ -34,7 +34,7 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
         return report
     for element in editor.tree.iter_elements(("style", "script")):
         text = element.text
-        shorter = _shorter(element, text) if text and not stands_apart(element, editor.text) else None
+        shorter = _shorter(element, text) if text and not is_isolated(element, editor.text) else None
         if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
             editor.set_raw_text(element, shorter)
             report.actions.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
@@ -39,7 +39,7 @@ def reduce_page_fonts(editor: Editor, page: PageContext, view: View, options: Op
         )
         report.actions.append(Action("page-fonts", KEPT, "fonts", reason))
         return report
-    here = [each for each in editor.tree.iter_elements(("style", "link")) if not stands_apart(each, editor.text)]
+    here = [each for each in editor.tree.iter_elements(("style", "link")) if not is_isolated(each, editor.text)]
     for element in here:
         if element.tag == "style":
             _style(element, editor, options, report)

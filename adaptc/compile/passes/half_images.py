@@ -7,8 +7,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, stands_apart
-from adaptc.compile.page.copies import Copies, Copy, SourceSet, half_css, halve_srcset, only
+from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.copies import Copies, Copy, SourceSet, halve_css, halve_srcset, only
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import DerivingView, Options
@@ -29,7 +29,7 @@ _BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
 
-def half_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
+def halve_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
     A page whose scripts may read or write the addresses of images stays as it is (the option ``scripts`` says which
@@ -39,7 +39,7 @@ def half_images(editor: Editor, page: PageContext, view: DerivingView, options: 
     report = Report()
     if not _MAY_SHOW_IMAGES.search(editor.text):
         return report
-    halving = _Halving(editor, page, view, options)
+    halving = _ImageHalver(editor, page, view, options)
     reason = halving.reason_to_leave()
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "images", reason))
@@ -49,14 +49,14 @@ def half_images(editor: Editor, page: PageContext, view: DerivingView, options: 
     return report
 
 
-class _Halving:
+class _ImageHalver:
     """The images of one page."""
 
     def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
         self.editor, self.page, self.view, self.options = editor, page, view, options
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
         self.is_hard = self.copies.kind == "hard"
-        self.taken_in: dict[str, str] = {}  # data URIs by the URL of the image
+        self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
 
     def reason_to_leave(self) -> str | None:
         """Return why no image of the page is touched, or ``None``."""
@@ -78,10 +78,10 @@ class _Halving:
     def run(self) -> None:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
-        here = [one for one in elements if not (stands_apart(one, self.editor.text) or self._is_lazy(one))]
+        here = [one for one in elements if not (is_isolated(one, self.editor.text) or self._is_lazy(one))]
         if self.is_hard:
             here = self._without_choices(here)
-        self.taken_in = self._to_take_in(here)
+        self.data_uris = self._choose_data_uris(here)
         self._style_attributes()
         for element in here:
             if element.tag in _REWRITE:
@@ -110,12 +110,12 @@ class _Halving:
     def _style_attributes(self) -> None:
         for element in self.editor.tree.select('[style*="("]'):
             style = element.attr("style") or ""
-            halved = style if stands_apart(element, self.editor.text) else self._half_css(style, is_attribute=True)
+            halved = style if is_isolated(element, self.editor.text) else self._half_css(style, is_attribute=True)
             if halved != style:
                 self.editor.set_attribute(element, "style", halved)
 
     def _half_css(self, text: str, *, is_attribute: bool) -> str:
-        return half_css(text, self.copies.of, declarations=is_attribute)
+        return halve_css(text, self.copies.of, declarations=is_attribute)
 
     def _style(self, element: Element) -> None:
         if (element.attr("type") or "text/css").lower() == "text/css":
@@ -128,7 +128,7 @@ class _Halving:
         self._set_source_set(element, made, "srcset", "sizes")
         self._set_type(element, made.media_type)
 
-    def _to_take_in(self, elements: list[Element]) -> dict[str, str]:
+    def _choose_data_uris(self, elements: list[Element]) -> dict[str, str]:
         """Return data URIs of small copies, those first that take least in all places where the page shows them.
 
         The budget counts a copy at each place: gzip finds it again only where the places are close to each other.
@@ -149,7 +149,7 @@ class _Halving:
             taken[url] = uri
         return taken
 
-    def _take_in(self, image: Element, copy: Copy, uri: str) -> None:
+    def _show_data_uri(self, image: Element, copy: Copy, uri: str) -> None:
         """Show a copy that is in the page. There is no ``src``: it would hold the same bytes once more."""
         made = only(Copy(uri, copy.file), image.attr("srcset") or "")
         self._set_source_set(image, made, "srcset", "sizes")
@@ -157,8 +157,8 @@ class _Halving:
 
     def _img(self, image: Element) -> None:
         copy, srcset = self._copy(image), image.attr("srcset") or ""
-        if copy is not None and image.attr("src") in self.taken_in:
-            self._take_in(image, copy, self.taken_in[str(image.attr("src"))])
+        if copy is not None and image.attr("src") in self.data_uris:
+            self._show_data_uri(image, copy, self.data_uris[str(image.attr("src"))])
             return
         if parse_srcset(srcset) and not (self.is_hard and copy):
             made = self._source_set(image, "srcset", "sizes", image.attr("src"))
@@ -213,4 +213,4 @@ def _in_picture(element: Element) -> bool:
     return getattr(element.parent, "tag", None) == "picture"
 
 
-_REWRITE = {"img": _Halving._img, "source": _Halving._source, "style": _Halving._style}
+_REWRITE = {"img": _ImageHalver._img, "source": _ImageHalver._source, "style": _ImageHalver._style}

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
-from adaptc.compile.page.placeholders import Boxes
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
 from adaptc.core.urls import join
@@ -26,7 +26,7 @@ NAME = "half-objects"
 _GOING = ("img", "iframe")
 
 
-def half_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def halve_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Empty images and frames from the bottom up until half of the embedded objects are gone."""
     report = Report()
     if page.has_policy:
@@ -36,7 +36,7 @@ def half_objects(editor: Editor, page: PageContext, view: View, options: Options
         _object(one.url, page, view) for one in embedded_references(editor.tree) if one.role is not Role.ICON
     )
     wanted = len(objects) // 2
-    boxes = Boxes(editor, page, view)
+    boxes = Placeholders(editor, page, view)
     for elements in _from_the_bottom(editor, page, view):
         if wanted == 0:
             break
@@ -52,12 +52,12 @@ def _from_the_bottom(editor: Editor, page: PageContext, view: View) -> Iterator[
     """Yield the elements that show the same object, the object first that begins lowest on the page."""
     shown: dict[str, list[Element]] = {}
     for element in editor.tree.iter_elements(_GOING):
-        if element.attr("src") and not stands_apart(element, editor.text):
+        if element.attr("src") and not is_isolated(element, editor.text):
             shown.setdefault(_object(element.attr("src") or "", page, view), []).append(element)
     yield from reversed(shown.values())
 
 
-def _emptied(elements: list[Element], boxes: Boxes, report: Report) -> bool:
+def _emptied(elements: list[Element], boxes: Placeholders, report: Report) -> bool:
     """Empty all elements that show an object, or none: one alone would save no request."""
     reason = next((reason for element in elements if (reason := boxes.reason_to_stay(element))), None)
     subject = boxes.subject(elements[0])

@@ -8,7 +8,7 @@ before anything is fetched (checked in Chromium).
 from __future__ import annotations
 
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.copies import Copies, half_css
+from adaptc.compile.page.copies import Copies, halve_css
 from adaptc.compile.page.sheets import sheet_in_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
@@ -16,11 +16,11 @@ from adaptc.core.model import Action
 NAME = "half-sheets"
 
 
-def half_sheet_file(asset: Asset, view: DerivingView, options: Options) -> Outcome:
+def halve_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
     """Point a style sheet to copies of its images; its encoding stays what it was."""
     text = sheet_in_utf8(asset.content)
     if text is None:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
     copies = Copies(view, view.url_of(asset.path), asset.path, options, NAME)
-    halved = half_css(text, copies.of)
+    halved = halve_css(text, copies.of)
     return Outcome(None if halved == text else halved.encode(), tuple(copies.actions))

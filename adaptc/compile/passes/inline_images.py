@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, stands_apart
-from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, moves_in, transfer_size
+from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
+from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, should_inline, transfer_size
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -85,7 +85,7 @@ def _is_fit(image: Element, path: str, view: View, text: str, options: Options) 
     return (
         view.media_type(path) in _MEDIA_TYPES
         and not refused & set(image.attrs)
-        and moves_in(path, view, options)
+        and should_inline(path, view, options)
         and getattr(image.parent, "tag", None) != "picture"
-        and not stands_apart(image, text)
+        and not is_isolated(image, text)
     )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
@@ -19,7 +19,7 @@ from adaptc.compile.page.inlining import (
     SHARED,
     framed_files,
     meets_integrity,
-    moves_in,
+    should_inline,
 )
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -79,9 +79,9 @@ def _reasons_against(
         yield "the script element names an encoding"
     if page.has_policy:
         yield "the page has a Content-Security-Policy"
-    if stands_apart(element, text):
+    if is_isolated(element, text):
         yield "it stands in a noscript, template or foreign element"
-    if not moves_in(path, view, options):
+    if not should_inline(path, view, options):
         yield SHARED
     integrity = element.attr("integrity")
     if integrity is not None and not meets_integrity(view.read(path), integrity):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
@@ -17,11 +17,11 @@ from adaptc.compile.page.inlining import (
     SHARED,
     framed_files,
     meets_integrity,
-    moves_in,
-    rebased,
+    rebase_sheet,
     sheet_references,
+    should_inline,
 )
-from adaptc.compile.page.sheets import declares_encoding, has_roaming_urls, page_sheets, sheet_text
+from adaptc.compile.page.sheets import declares_encoding, has_relative_property_urls, page_sheets, sheet_text
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
@@ -61,7 +61,7 @@ def _repeated(links: list[Element], text: str, page: PageContext, view: View) ->
     found = []
     for link in reversed(links):
         path = view.follow(page.base, link.attr("href") or "").path
-        if path is None or stands_apart(link, text) or set(link.attrs) - _ALLOWED:
+        if path is None or is_isolated(link, text) or set(link.attrs) - _ALLOWED:
             continue
         key = (path, *(link.attr(name) for name in ("media", "type", "charset", "integrity")))
         if key not in last:
@@ -92,7 +92,7 @@ def _consider(link: Element, editor: Editor, page: PageContext, view: View, opti
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _SheetText:
     """The text of a sheet as it may stand in the page; a plain text is the reason why it may not."""
 
     text: str
@@ -113,9 +113,9 @@ def _reasons_against(
         yield "the page has a Content-Security-Policy"
     if page.base_path is None:
         yield "the page's base URL is on another site"
-    if stands_apart(link, text):
+    if is_isolated(link, text):
         yield "the link stands in a noscript, template or foreign element"
-    if not moves_in(path, view, options):
+    if not should_inline(path, view, options):
         yield SHARED
     if page.looks_for_sheets():
         yield "a script of the page looks for style sheets"
@@ -140,19 +140,19 @@ def _reason_to_stay(path: str, editor: Editor, page: PageContext, view: View) ->
     if path.rpartition("/")[0] == page.base_path.rpartition("/")[0]:
         return None
     text = sheet_text(view.artifact(path))
-    if has_roaming_urls(text):
+    if has_relative_property_urls(text):
         return "a custom property of it holds a URL"
-    if "var(" in text and _roaming_elsewhere(editor, page, view):
+    if "var(" in text and _page_has_relative_property_urls(editor, page, view):
         return "it may use a custom property that holds a URL"
     return None
 
 
-def _roaming_elsewhere(editor: Editor, page: PageContext, view: View) -> bool:
+def _page_has_relative_property_urls(editor: Editor, page: PageContext, view: View) -> bool:
     sheets = page_sheets(editor.tree, page.base, view)
-    return has_roaming_urls(page.page.text) or any(map(has_roaming_urls, sheets.texts))
+    return has_relative_property_urls(page.page.text) or any(map(has_relative_property_urls, sheets.texts))
 
 
-def _text(path: str, page: PageContext, view: View) -> _Made | str:
+def _text(path: str, page: PageContext, view: View) -> _SheetText | str:
     content = view.artifact(path)
     sheet = sheet_text(content)
     if not sheet.isascii() and not (declares_encoding(content) or page.page.encoding.lower() == "utf-8"):
@@ -160,13 +160,13 @@ def _text(path: str, page: PageContext, view: View) -> _Made | str:
     reason = _unfit(sheet)
     if reason is not None:
         return reason
-    moved = rebased(path, _CHARSET.sub("", sheet), page, view)
+    moved = rebase_sheet(path, _CHARSET.sub("", sheet), page, view)
     if moved is None:
         return "its URLs lead elsewhere from the page"
     safe = _for_style_element(moved)
     if safe is None or not page.can_hold(safe):
         return "its text cannot stand in the page"
-    return _Made(safe)
+    return _SheetText(safe)
 
 
 # It means nothing in a style element.

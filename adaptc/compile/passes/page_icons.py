@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, Report, stands_apart
+from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import INLINED, data_uri, transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -30,7 +30,7 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     Icons with a ``media`` attribute are a set for light and dark tabs, and stay all of them.
     """
     report = Report()
-    links = [link for link in editor.tree.iter_elements("link") if not stands_apart(link, editor.text)]
+    links = [link for link in editor.tree.iter_elements("link") if not is_isolated(link, editor.text)]
     icons = [link for link in links if "icon" in _rel(link)]
     others = [link for link in links if not _OTHERS.isdisjoint(_rel(link)) and link not in icons]
     kept = _cheapest(icons, page, view)
@@ -39,7 +39,7 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
             editor.remove_element(link)
             report.actions.append(Action(NAME, "removed", link.attr("href") or "", "one icon is enough"))
     if kept is not None and not page.has_policy:
-        _take_in(kept, editor, page, view, options["largest"], report)
+        _inline(kept, editor, page, view, options["largest"], report)
     return report
 
 
@@ -56,7 +56,7 @@ def _cheapest(icons: list[Element], page: PageContext, view: View) -> Element | 
     return icons[min(sizes)[1]]
 
 
-def _take_in(icon: Element, editor: Editor, page: PageContext, view: View, largest: int, report: Report) -> None:
+def _inline(icon: Element, editor: Editor, page: PageContext, view: View, largest: int, report: Report) -> None:
     path = view.follow(page.base, icon.attr("href") or "").path
     if path is None or view.media_type(path) not in _MEDIA_TYPES or len(view.artifact(path)) > largest:
         return

@@ -12,7 +12,7 @@ from adaptc.formats.html.reading import reading_page
 NAME = "reading"
 
 
-def read_only(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
+def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the text-only version of a page, or ``None`` where it has none."""
     made = reading_page(text, url_path=quote_path(page.path))
     if isinstance(made, str):

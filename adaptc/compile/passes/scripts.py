@@ -27,16 +27,16 @@ def _minified(name: str, asset: Asset, minify: Callable[[str], str | None]) -> O
     try:
         text = asset.content.removeprefix(mark).decode("utf-8")
     except UnicodeDecodeError:
-        return _kept(name, asset, "it is not UTF-8")
+        return _keep(name, asset, "it is not UTF-8")
     if is_minified(text):
-        return _kept(name, asset, "it is minified already")
+        return _keep(name, asset, "it is minified already")
     shorter = minify(text)
     # a script without a charset takes the page's: what was ASCII must stay so
     if shorter is None or (text.isascii() and not shorter.isascii()):
-        return _kept(name, asset, "it is not shorter or not safe to minify")
+        return _keep(name, asset, "it is not shorter or not safe to minify")
     reason = f"{len(text)} to {len(shorter)} characters"
     return Outcome(mark + shorter.encode("utf-8"), (Action(name, "minified", asset.path, reason),))
 
 
-def _kept(name: str, asset: Asset, reason: str) -> Outcome:
+def _keep(name: str, asset: Asset, reason: str) -> Outcome:
     return Outcome(None, (Action(name, KEPT, asset.path, reason),))

@@ -16,9 +16,9 @@ from adaptc.compile.analyse.decorations.labels import ImageUse, Label, label_pag
 from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.compile.analyse.decorations.surroundings import words
-from adaptc.compile.page.backgrounds import UNREADABLE, Going, clear_backgrounds
+from adaptc.compile.page.backgrounds import UNREADABLE, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.image_labels import LOGO_STORY, is_said
+from adaptc.compile.page.image_labels import LOGO_STORY, has_tag
 from adaptc.compile.page.sheets import declares_encoding, is_utf8
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
@@ -80,8 +80,8 @@ class _Labels:
     def subject(self, url: str) -> str:
         return self.files[url]
 
-    def verdict(self, url: str) -> Going | None:
-        return Going(self.view.evidence(self.files[url])) if url in self.going else None
+    def verdict(self, url: str) -> RemovableImage | None:
+        return RemovableImage(self.view.evidence(self.files[url])) if url in self.going else None
 
     def _going(self, places: list[_Place]) -> Iterator[tuple[str, str]]:
         """Yield URL and reason of each image that goes: in every rule that shows it."""
@@ -97,7 +97,7 @@ class _Labels:
 
     def _reason(self, use: ImageUse, places: list[_Place]) -> str | None:
         level = self.view.labelling.level
-        if any(is_said("keep", _use(place, self.view), level) for place in places):
+        if any(has_tag("keep", _use(place, self.view), level) for place in places):
             return None
         if self.options["keep"] == LOGO_STORY:
             return None if use.label is Label.LOGO else "not the logo"
@@ -111,7 +111,7 @@ class _Labels:
         """Whether a rule by itself says that its image is an ornament, and not the picture of a control."""
         rules, seen = self.view.labelling.rules, self.view.evidence(place.path)
         case = Case(_use(place, self.view), seen, Standings(self.view.standing), rules)
-        if is_said("drop", case.use, self.view.labelling.level):
+        if has_tag("drop", case.use, self.view.labelling.level):
             return True
         is_ornament = not _CERTAIN.isdisjoint(name for name, _ in signs(case)) or case.use.body
         return is_ornament and not _may_be_control(place, rules) and not _is_sprite(place.rule, seen)

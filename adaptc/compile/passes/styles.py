@@ -18,7 +18,7 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     """Make a style sheet smaller and free of ``@import``; the result is UTF-8."""
     if not (declares_encoding(asset.content) or is_utf8(asset.content)):
         return Outcome(None, (Action("styles", KEPT, asset.path, "its encoding is that of the page that links it"),))
-    made = _Made(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
+    made = _SheetDraft(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
     if not is_balanced(made.text):
         return _malformed(asset.path)
     if options["flatten"]:
@@ -37,7 +37,7 @@ def _malformed(path: str) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _SheetDraft:
     """A sheet in the making. ``is_declared`` says that it names its encoding, ``absorbed`` is that of ``Outcome``."""
 
     text: str
@@ -53,7 +53,7 @@ class _Made:
         return content if content.isascii() or not self.is_declared else b'@charset "utf-8";' + content
 
 
-def _flattened(asset: Asset, made: _Made, view: View) -> _Made:
+def _flattened(asset: Asset, made: _SheetDraft, view: View) -> _SheetDraft:
     if "@import" not in made.text.lower():
         return made
     loader = SheetLoader(view, asset)
@@ -64,10 +64,10 @@ def _flattened(asset: Asset, made: _Made, view: View) -> _Made:
     is_declared = made.is_declared or loader.declared is True
     # What something else loads all the same is no request less
     absorbed = sum(len(view.read(path)) for path in flattened.imported if view.is_sole_import(path))
-    return _Made(flattened.text, is_declared, True, actions, flattened.diagnostics, absorbed)
+    return _SheetDraft(flattened.text, is_declared, True, actions, flattened.diagnostics, absorbed)
 
 
-def _minified(path: str, made: _Made) -> _Made:
+def _minified(path: str, made: _SheetDraft) -> _SheetDraft:
     if is_minified(made.text):
         return replace(made, actions=(*made.actions, Action("styles", KEPT, path, "it is minified already")))
     shorter = minify_sheet(made.text)

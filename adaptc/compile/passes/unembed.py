@@ -57,7 +57,7 @@ def _replace(editor: Editor, element: Element, report: Report) -> None:
 
 
 def _quiet(editor: Editor, frame: Element, report: Report) -> None:
-    text = quiet_document(frame.attr("srcdoc") or "")
+    text = text_only_document(frame.attr("srcdoc") or "")
     if text is None:
         editor.remove_element(frame)
         report.actions.append(Action(NAME, "removed", "<iframe srcdoc>", "its markup is not understood"))
@@ -133,7 +133,7 @@ def _drop_sprites(editor: Editor, report: Report) -> None:
 _LOADING = "script, link, iframe, object, embed, video, audio, template, base, meta[http-equiv]"
 
 
-def quiet_document(text: str) -> str | None:
+def text_only_document(text: str) -> str | None:
     """Return the text and the inline styles of a document, words for its images; ``None`` when that cannot be had."""
     editor = Editor(text)
     for element in editor.tree.select(_LOADING):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.remove_scripts.code import remove_code
-from adaptc.compile.passes.remove_scripts.controls import settle_controls
+from adaptc.compile.passes.remove_scripts.controls import disable_controls
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
-from adaptc.compile.passes.remove_scripts.loading import load_lazy_images, uncover
+from adaptc.compile.passes.remove_scripts.loading import load_lazy_images, remove_covers
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.document import show_noscript
@@ -29,8 +29,8 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
         counts = (
             ("shown", "what a script would show", show_hidden(editor, sheets)),
             ("loaded", "images that a script would load", load_lazy_images(editor)),
-            ("uncovered", "what covers the page until a script removes it", uncover(editor)),
-            ("settled", "buttons that only scripts listen to", settle_controls(editor)),
+            ("uncovered", "what covers the page until a script removes it", remove_covers(editor)),
+            ("settled", "buttons that only scripts listen to", disable_controls(editor)),
         )
         report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]
     if removed := remove_code(editor):

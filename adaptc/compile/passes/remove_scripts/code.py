@@ -26,7 +26,13 @@ _SHADOW = ("shadowrootmode", "shadowroot")
 def remove_code(editor: Editor) -> int:
     """Take the code out of a page; returns how many elements and attributes went."""
     _apply_late_sheets(editor)
-    return _scripts(editor) + _handlers(editor) + _urls(editor) + _hints(editor) + _waiting(editor)
+    return (
+        _remove_scripts(editor)
+        + _remove_handlers(editor)
+        + _remove_script_urls(editor)
+        + _remove_hints(editor)
+        + _remove_templates_and_canvases(editor)
+    )
 
 
 def is_script_url(url: str) -> bool:
@@ -45,7 +51,7 @@ def _apply_late_sheets(editor: Editor) -> None:
             editor.remove_attribute(link, "as")
 
 
-def _scripts(editor: Editor) -> int:
+def _remove_scripts(editor: Editor) -> int:
     count = 0
     for script in editor.tree.iter_elements("script"):
         kind = (script.attr("type") or "").strip().lower()
@@ -61,7 +67,7 @@ def _formula(script: Element, kind: str) -> str:
     return f"<code>{text_markup(script.text.strip())}</code>" if is_formula else ""
 
 
-def _handlers(editor: Editor) -> int:
+def _remove_handlers(editor: Editor) -> int:
     count = 0
     for element in editor.tree.iter_elements():
         for name in [name for name in element.attrs if name.startswith("on")]:
@@ -70,7 +76,7 @@ def _handlers(editor: Editor) -> int:
     return count
 
 
-def _urls(editor: Editor) -> int:
+def _remove_script_urls(editor: Editor) -> int:
     count = 0
     for element in editor.tree.select(_MAY_HOLD_URL):
         for name in _URLS:
@@ -84,7 +90,7 @@ def _is_late(link: Element) -> bool:
     return (link.attr("as") or "").lower() == "style" and "stylesheet" in (link.attr("onload") or "")
 
 
-def _hints(editor: Editor) -> int:
+def _remove_hints(editor: Editor) -> int:
     """Drop hints: what they fetch early is a script, or what this level puts into the page or leaves out."""
     found = [link for link in editor.tree.iter_elements("link") if _is_hint(link) and not _is_late(link)]
     for link in found:
@@ -96,7 +102,7 @@ def _is_hint(link: Element) -> bool:
     return not _HINTS.isdisjoint((link.attr("rel") or "").lower().split())
 
 
-def _waiting(editor: Editor) -> int:
+def _remove_templates_and_canvases(editor: Editor) -> int:
     """Drop templates, which only scripts copy, and show what a canvas holds for who cannot draw on it."""
     templates = [
         each for each in editor.tree.iter_elements("template") if not any(name in each.attrs for name in _SHADOW)

@@ -20,7 +20,7 @@ _NATIVE = ("popovertarget", "commandfor", "form")
 _UNSEEN_WORDS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden", "assistive-text"})
 
 
-def settle_controls(editor: Editor) -> int:
+def disable_controls(editor: Editor) -> int:
     """Hide buttons without words, make headings of panels plain, disable them and all others; returns how many."""
     forms = find_forms(editor.tree)
     opening = {each for each in script_controls(editor.tree) if any(True for _ in pointed_at(each))}

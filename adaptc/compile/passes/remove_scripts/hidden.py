@@ -63,18 +63,18 @@ def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
     menus = Menus(cascade, _WIDTHS)
     marks = _Marks(editor)
     count = 0
-    for element, names in _to_show(cascade, menus):
-        shown = _shown(cascade, menus, element, names)
+    for element, names in _candidates(cascade, menus):
+        shown = _show_rule(cascade, menus, element, names)
         if shown is None:
             continue
         count += 1
         marks.add(element, shown.rule())
-        _uncover(marks, element, shown, list(_covering(cascade, element, shown)))
+        _move_into_flow(marks, element, shown, list(_covering(cascade, element, shown)))
     marks.write(_library_rules(editor))
     return count
 
 
-def _uncover(marks: _Marks, element: Element, shown: _Shown, covering: list[Element]) -> None:
+def _move_into_flow(marks: _Marks, element: Element, shown: _ShowRule, covering: list[Element]) -> None:
     """Put what holds an element that is shown, and lies over the page, before the page; its text can be read there."""
     for ancestor in covering:
         marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
@@ -119,7 +119,7 @@ def _library_rules(editor: Editor) -> str:
 _LIBRARY_RULES = ((_DROPDOWNS, _DROPDOWN_RULE), (".carousel-inner", _CAROUSEL_RULE))
 
 
-def _to_show(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[str, ...]]]:
+def _candidates(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[str, ...]]]:
     """Yield elements with the properties by which they may be hidden."""
     seen: set[Element] = set()
     for element in script_targets(cascade.tree):
@@ -129,7 +129,7 @@ def _to_show(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[st
         if element not in seen and _has_content(element):
             seen.add(element)
             yield element, ("opacity", "visibility")
-    for element in menus.lost():
+    for element in menus.unreachable():
         if element not in seen:
             yield element, _MENU
 
@@ -138,13 +138,13 @@ def _has_content(element: Element) -> bool:
     return next(content_texts(element), None) is not None or element.select_one(_PICTURES) is not None
 
 
-def _showing(element: Element, name: str) -> str:
+def _showing_declarations(element: Element, name: str) -> str:
     """Return the declarations against one that hides; what floats in a box that was closed stays in it."""
     return "display:flow-root" if name == "display" and element.tag in _BOXES else _SHOWING[name]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShowRule:
     """How to show an element: declarations, up to a width of the window; 0 stands for any."""
 
     declarations: str
@@ -156,7 +156,7 @@ class _Shown:
         return f"@media(max-width:{self.widest}.98px){{{rule}}}" if self.widest else rule
 
 
-def _shown(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, ...]) -> _Shown | None:
+def _show_rule(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, ...]) -> _ShowRule | None:
     """Return how to show an element at the widths at which it is hidden, ``None`` where there is no need."""
     needed = [width for width in _WIDTHS if menus.is_needed(element, width)]
     hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in needed}
@@ -164,11 +164,11 @@ def _shown(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, .
     if not found or any(cascade.is_shown_by_state(element, name) for name in found):
         return None
     widest = max(width for width, names in hidden.items() if names)
-    wanted = [*(_showing(element, name) for name in found), *_in_place(cascade, element, found)]
+    wanted = [*(_showing_declarations(element, name) for name in found), *_in_place(cascade, element, found)]
     if names is _MENU and widest < _WIDTHS[-1]:
         wanted.append(_ROOM)
     important = ";".join(f"{one}!important" for declarations in wanted for one in declarations.split(";"))
-    return _Shown(important, 0 if widest == _WIDTHS[-1] else widest)
+    return _ShowRule(important, 0 if widest == _WIDTHS[-1] else widest)
 
 
 def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> Iterator[str]:
@@ -185,7 +185,7 @@ def _is_over(cascade: Cascade, element: Element) -> bool:
     return cascade.value(element, "position", _WIDTHS[0]) in _OVER
 
 
-def _covering(cascade: Cascade, element: Element, shown: _Shown) -> Iterator[Element]:
+def _covering(cascade: Cascade, element: Element, shown: _ShowRule) -> Iterator[Element]:
     """Yield what holds an element that is shown in narrow windows only, and would cover the page as it grows."""
     from turbohtml import Element
 
@@ -219,7 +219,7 @@ class Menus:
     def _seen(self, closed: set[Element]) -> set[str | None]:
         return {href for link, href in self._links if link not in closed and closed.isdisjoint(link.ancestors)}
 
-    def lost(self) -> list[Element]:
+    def unreachable(self) -> list[Element]:
         """Return what hides in narrow windows, with links that a visitor finds nowhere else; a control must open it."""
         if not self._has_opener:
             return []

@@ -78,7 +78,7 @@ _SMALL = 40  # characters that a cover says at most: "Loading, please wait"
 _CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"
 
 
-def uncover(editor: Editor) -> int:
+def remove_covers(editor: Editor) -> int:
     """Take covers away, or hide those that have a name or say something ("Loading"); returns how many there were."""
     found = [each for each in editor.tree.select("body *") if _is_cover(each)]
     for element in found:

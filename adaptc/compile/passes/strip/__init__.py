@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.rules import Ads
-from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import Blocking, labelled_images
-from adaptc.compile.page.placeholders import Boxes
+from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.passes.strip.images import Images, Selection, strip_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
@@ -37,14 +37,14 @@ def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Re
         report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))
         return report
     if options["ads"]:
-        strip_parties(editor, page, view, report)
+        strip_third_parties(editor, page, view, report)
     labelled = labelled_images(editor.tree, page, view)
     going = Selection(labelled, options)
     if going.references:
         Images(editor, page, view, report, going).run()
         strip_styles(editor, page, view, {ref: labelled[ref] for ref in going.references}, report)
     if options["ads"]:
-        hide_listed(editor, page, view, report)
+        hide_filtered_elements(editor, page, view, report)
     return report
 
 
@@ -55,13 +55,13 @@ _HINTS = frozenset({"preconnect", "dns-prefetch", "preload", "prefetch", "module
 _HIDDEN = "display:none!important"
 
 
-def strip_parties(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def strip_third_parties(editor: Editor, page: PageContext, view: View, report: Report) -> None:
     """Remove scripts and hints of third parties by rules and filters; frames of theirs stay as empty boxes.
 
     Scripts stay where one of the page itself would fail without what they define, and so do the site's own.
     """
     blocking = Blocking(page, view)
-    elements = (one for one in editor.tree.iter_elements(tuple(_LOADS)) if not stands_apart(one, editor.text))
+    elements = (one for one in editor.tree.iter_elements(tuple(_LOADS)) if not is_isolated(one, editor.text))
     found = [(element, reason) for element in elements if (reason := _reason(element, blocking))]
     needed = _needed(page, blocking.rules.ads) if any(one.tag == "script" for one, _ in found) else frozenset()
     for element, reason in found:
@@ -89,16 +89,16 @@ def _reason(element: Element, blocking: Blocking) -> str | None:
     return blocking.reason(address, _LOADS[element.tag][1])
 
 
-def hide_listed(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def hide_filtered_elements(editor: Editor, page: PageContext, view: View, report: Report) -> None:
     """Hide the elements that filter lists name; what they show is not loaded.
 
     This comes last: a style attribute that was cleared of its background may be written here again, since browsers do
     not load the backgrounds of what is not shown.
     """
-    boxes, blocking = Boxes(editor, page, view), Blocking(page, view)
+    boxes, blocking = Placeholders(editor, page, view), Blocking(page, view)
     for selector in blocking.rules.filters.hidden(blocking.host, editor.text):
         for element in editor.tree.select(selector):
-            if stands_apart(element, editor.text) or element.tag in ("html", "body"):
+            if is_isolated(element, editor.text) or element.tag in ("html", "body"):
                 continue
             style = (element.attr("style") or "").rstrip("; ")
             editor.set_attribute(element, "style", f"{style};{_HIDDEN}" if style else _HIDDEN)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.backgrounds import UNREADABLE, Cleared, Going, clear_backgrounds
-from adaptc.compile.page.context import KEPT, PageContext, Report, stands_apart
+from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
-from adaptc.compile.page.placeholders import Boxes, names_image, picture_of, sources_of
+from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
@@ -46,13 +46,13 @@ class Images:
 
     def __init__(self, editor: Editor, page: PageContext, view: View, report: Report, going: Selection) -> None:
         self.editor, self.page, self.view, self.report, self.going = editor, page, view, report, going
-        self.boxes = Boxes(editor, page, view)
+        self.boxes = Placeholders(editor, page, view)
         self.gone: set[str] = set()
         self.left: set[str] = set()
 
     def run(self) -> None:
         """Edit the page."""
-        images = [one for one in self.editor.tree.iter_elements("img") if not stands_apart(one, self.editor.text)]
+        images = [one for one in self.editor.tree.iter_elements("img") if not is_isolated(one, self.editor.text)]
         chosen = [(image, found) for image in images if (found := self._labels(image))]
         if chosen and any(map(selects_by_source, self._sheets())):
             self._keep("images", "a style sheet selects images by their addresses")
@@ -82,7 +82,7 @@ class Images:
             self._keep(found[0].subject, reason)
             return
         if self.going.is_hard:
-            self.editor.replace_element(picture_of(image) or image, words_for(image, found[0]))
+            self.editor.replace_element(picture_of(image) or image, replacement_markup(image, found[0]))
         else:
             self.boxes.empty(image)
         self.gone.update(path for one in found if (path := one.path))
@@ -101,7 +101,7 @@ class Images:
 
     def _preload(self, link: Element) -> None:
         """Drop a preload of what nothing on the page shows any more."""
-        if "preload" not in (link.attr("rel") or "").lower().split() or stands_apart(link, self.editor.text):
+        if "preload" not in (link.attr("rel") or "").lower().split() or is_isolated(link, self.editor.text):
             return
         path = self.view.follow(self.page.base, link.attr("href") or "").path
         if path in self.gone and path not in self.left and not self._shown_by_sheets(path):
@@ -149,7 +149,7 @@ class _Styles:
         """Replace a ``background`` attribute by the colour of its image, which it would have tiled."""
         url = element.attr("background") or ""
         going = self._going(url)
-        if going is None or stands_apart(element, self.editor.text):
+        if going is None or is_isolated(element, self.editor.text):
             return
         seen = going.evidence
         if "bgcolor" not in element.attrs and seen is not None and seen.colour and (seen.opaque or 0) > 0.5:
@@ -157,8 +157,8 @@ class _Styles:
         self.editor.remove_attribute(element, "background")
         self._note((url,))
 
-    def _cleared(self, element: Element, text: str, *, declarations: bool) -> Cleared | None:
-        if "(" not in text or stands_apart(element, self.editor.text):
+    def _cleared(self, element: Element, text: str, *, declarations: bool) -> ClearedCss | None:
+        if "(" not in text or is_isolated(element, self.editor.text):
             return None
         cleared = clear_backgrounds(text, self._going, declarations=declarations)
         self._note(cleared.urls)
@@ -166,12 +166,12 @@ class _Styles:
             self.report.actions.append(Action("strip", KEPT, self.going[url].subject, UNREADABLE))
         return cleared
 
-    def _going(self, url: str) -> Going | None:
+    def _going(self, url: str) -> RemovableImage | None:
         one = self.going.get(url)
         if one is None:
             return None
         is_bare = one.is_ad or not any(place.holds_text or place.body for place in one.places)
-        return Going(None if one.path is None else self.view.evidence(one.path), is_bare)
+        return RemovableImage(None if one.path is None else self.view.evidence(one.path), is_bare)
 
     def _note(self, urls: tuple[str, ...]) -> None:
         for one in map(self.going.__getitem__, urls):
@@ -192,7 +192,7 @@ _KEPT = ("id", "lang", "dir")
 _SEPARATORS = re.compile(r"[-_.+]+|%20")
 
 
-def words_for(image: Element, one: LabelledImage) -> str:
+def replacement_markup(image: Element, one: LabelledImage) -> str:
     """Return markup for the place of an image: a ``<span>`` with its words, or nothing.
 
     Decorations and advertisements have no words. In a link of which nothing else can be seen some are needed: the

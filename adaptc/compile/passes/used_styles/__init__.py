@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
-from adaptc.compile.page.inlining import rebased
-from adaptc.compile.passes.used_styles.page_styles import PageStyle, page_styles, runs
+from adaptc.compile.page.inlining import rebase_sheet
+from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, page_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.fonts import has_private_use
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NAME = "used-styles"
 
 
-def used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def inline_used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Put the rules that the page uses in ``<style>`` elements, without what else they load (an option).
 
     Not under a Content-Security-Policy, which may not let style elements count. While the page has scripts, which may
@@ -42,7 +42,7 @@ def used_styles(editor: Editor, page: PageContext, view: View, options: Options)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
-    _Using(editor, page, view, options).run(report)
+    _UsedStyles(editor, page, view, options).run(report)
     return report
 
 
@@ -59,8 +59,8 @@ def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
     if options["scripts"] == "none":
         yield "the page has scripts, which may set any class"
         return
-    strangers = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loadable_scripts(text))]
-    if any(not _is_on(url, options["apart"]) for url in strangers):
+    others = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loadable_scripts(text))]
+    if any(not _is_on(url, options["apart"]) for url in others):
         yield "a script may load others, which may set any class"
     if any(map(may_fetch_markup, page.script_texts())):
         yield "a script may fetch parts of pages"
@@ -74,7 +74,7 @@ def _is_on(url: str, hosts: Iterable[str]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in hosts)
 
 
-class _Using:
+class _UsedStyles:
     """The sheets of one page."""
 
     def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
@@ -85,8 +85,8 @@ class _Using:
         """Edit the page."""
         styles = page_styles(self.editor, self.page, self.view, keep_fonts=self.keep_fonts)
         written = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
-        settled = [style if written[id(style)] is not None else _staying(style) for style in styles]
-        for run in runs(settled):
+        settled = [style if written[id(style)] is not None else _keep(style) for style in styles]
+        for run in group_styles(settled):
             self._write(run, [written[id(style)] or "" for style in run], report)
         report.actions += [Action(NAME, KEPT, _subject(one), one.reason) for one in settled if one.text is None]
         if not self.keep_images:
@@ -107,7 +107,7 @@ class _Using:
         """Return the text of a sheet as it can stand in the page, ``None`` where it cannot."""
         if style.text is None:
             return None
-        moved = text if style.path is None else rebased(style.path, text, self.page, self.view)
+        moved = text if style.path is None else rebase_sheet(style.path, text, self.page, self.view)
         safe = None if moved is None else escape_for_style_element(moved.strip())
         if safe is None or self.page.can_hold(safe):
             return safe
@@ -158,7 +158,7 @@ _READY = re.compile(
 )
 
 
-def _staying(style: PageStyle) -> PageStyle:
+def _keep(style: PageStyle) -> PageStyle:
     reason = style.reason or "its text cannot stand in the page"
     return PageStyle(style.element, None, reason, style.path, style.media)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, stands_apart
+from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.page.inlining import FRAMED, framed_files, meets_integrity
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_text
 from adaptc.compile.view import Asset, View
@@ -26,7 +26,7 @@ from adaptc.formats.html.edit import Editor
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["PageStyle", "page_styles", "runs"]
+__all__ = ["PageStyle", "group_styles", "page_styles"]
 
 _CHARSET = re.compile(r'\A\ufeff?@charset "[^"]*";')
 _HEAD_STATEMENTS = frozenset({"import", "namespace"})
@@ -59,7 +59,7 @@ def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bo
     found: list[PageStyle] = []
     framed = framed_files(editor.tree, page, view)
     for element in editor.tree.iter_elements(("link", "style")):
-        if stands_apart(element, editor.text) or not _is_sheet(element):
+        if is_isolated(element, editor.text) or not _is_sheet(element):
             continue
         title = element.attr("title") or ""
         is_alternate = "alternate" in _rel(element) and bool(title)
@@ -151,7 +151,7 @@ def _is_whole(text: str) -> bool:
     return is_balanced(text) and ends_between_rules(text)
 
 
-def runs(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
+def group_styles(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
     """Group sheets that can follow each other in one ``<style>`` element; those that stay part the groups.
 
     An element with an id, to which something may point, is a group of its own.
