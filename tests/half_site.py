@@ -9,6 +9,7 @@ from typing import Any
 from small_site import SmallSite
 
 from adaptc.compile.page.context import page_context
+from adaptc.compile.passes.half_images import halve_images
 from adaptc.compile.passes.half_sheets import halve_sheet
 from adaptc.compile.view import Asset
 from adaptc.core import media
