@@ -20,7 +20,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import MemoryTree
 from adaptc.core.urls import SiteAddress
-from adaptc.formats.image.halve import COPIERS, Derived
+from adaptc.formats.image.halve import COPIERS, ImageCopy
 from adaptc.site.site import Site, Source
 
 _INLINE, _SHARED = Placement(True, "small"), Placement(False, "large")
@@ -71,7 +71,7 @@ class SmallSite:
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
         """Make a smaller copy of an image; its bytes are in ``made`` from then on."""
         done = COPIERS[kind](read(), **options)
-        if not isinstance(done, Derived):
+        if not isinstance(done, ImageCopy):
             return done.reason
         file = derived_file(done)
         self.made[file.path] = done.content

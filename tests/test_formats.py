@@ -135,7 +135,7 @@ def test_what_was_made_once_is_not_made_again(tmp_path: Path, monkeypatch: pytes
     site.build(**EXACT, **cache)
     before = site.trees()
     shutil.rmtree(site.output)
-    monkeypatch.setattr(made_by, "webp_exact", None)
+    monkeypatch.setitem(made_by.EXACT_ENCODERS, "webp", None)
     site.build(**EXACT, **cache)
     assert {path: content for path, content in site.trees().items() if "/webp/" in path} == {
         path: content for path, content in before.items() if "/webp/" in path

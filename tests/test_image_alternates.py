@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image, PngImagePlugin
 
-from adaptc.formats.image.alternates import webp_exact
+from adaptc.formats.image.alternates import exact_webp
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -27,7 +27,7 @@ def picture(mode: str) -> Image.Image:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "LA", "P", "1"])
 def test_a_png_has_a_webp_of_the_same_pixels(mode: str, effort: Any) -> None:
     content = encoded(picture(mode), "PNG", compress_level=0)
-    made = webp_exact(content, effort=effort)
+    made = exact_webp(content, effort=effort)
     assert made is not None
     assert len(made) < len(content)
     before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (content, made))
@@ -37,11 +37,11 @@ def test_a_png_has_a_webp_of_the_same_pixels(mode: str, effort: Any) -> None:
 def test_a_gif_of_one_frame_has_one_and_an_animation_has_none() -> None:
     frame = picture("P")
     still = encoded(frame, "GIF", transparency=3)
-    made = webp_exact(still)
+    made = exact_webp(still)
     assert made is not None
     before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (still, made))
     assert before == after
-    assert webp_exact(encoded(frame, "GIF", save_all=True, append_images=[frame.rotate(90)])) is None
+    assert exact_webp(encoded(frame, "GIF", save_all=True, append_images=[frame.rotate(90)])) is None
 
 
 def with_chunk(name: bytes, content: bytes) -> bytes:
@@ -51,16 +51,16 @@ def with_chunk(name: bytes, content: bytes) -> bytes:
 
 
 def test_what_is_not_provably_the_same_has_none() -> None:
-    assert webp_exact(with_chunk(b"gAMA", (100_000).to_bytes(4, "big"))) is None
-    assert webp_exact(with_chunk(b"gAMA", (45_455).to_bytes(4, "big"))) is not None
-    assert webp_exact(encoded(Image.new("I;16", (64, 64)), "PNG", compress_level=0)) is None
+    assert exact_webp(with_chunk(b"gAMA", (100_000).to_bytes(4, "big"))) is None
+    assert exact_webp(with_chunk(b"gAMA", (45_455).to_bytes(4, "big"))) is not None
+    assert exact_webp(encoded(Image.new("I;16", (64, 64)), "PNG", compress_level=0)) is None
     exif = Image.Exif()
     exif[0x0112] = 3
-    assert webp_exact(encoded(picture("RGB"), "PNG", compress_level=0, exif=exif.tobytes())) is None
+    assert exact_webp(encoded(picture("RGB"), "PNG", compress_level=0, exif=exif.tobytes())) is None
 
 
 def test_what_is_broken_too_large_or_another_type_has_none() -> None:
     content = encoded(picture("RGB"), "PNG", compress_level=0)
-    assert webp_exact(content[: len(content) // 2]) is None
-    assert webp_exact(content, limit_pixels=10) is None
-    assert webp_exact(encoded(picture("RGB"), "JPEG")) is None
+    assert exact_webp(content[: len(content) // 2]) is None
+    assert exact_webp(content, limit_pixels=10) is None
+    assert exact_webp(encoded(picture("RGB"), "JPEG")) is None

@@ -15,15 +15,15 @@ from adaptc.formats.image.halve import (
     HARD,
     MODERATE,
     TEXT_SCALE,
-    Derived,
+    ImageCopy,
     halve,
     recompress_hard,
     scaled_size,
     slack,
 )
 from adaptc.formats.image.refusal import Refusal
-from adaptc.formats.image.score import strips
-from adaptc.formats.image.texture import texture
+from adaptc.formats.image.score import sample_rows
+from adaptc.formats.image.texture import measure_texture
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -68,15 +68,15 @@ def screenshot(width: int = 400, height: int = 300, soft: bool = True) -> Image.
     return image
 
 
-def made(content: bytes, **options: Any) -> Derived:
+def made(content: bytes, **options: Any) -> ImageCopy:
     result = halve(content, **options)
-    assert isinstance(result, Derived), result.reason
+    assert isinstance(result, ImageCopy), result.reason
     assert len(result.content) < len(content)
     assert opened(result).size == (result.width, result.height)
     return result
 
 
-def opened(derived: Derived) -> Image.Image:
+def opened(derived: ImageCopy) -> Image.Image:
     return Image.open(io.BytesIO(derived.content))
 
 
@@ -163,7 +163,7 @@ def test_a_fixed_quality_is_not_measured() -> None:
 @pytest.mark.parametrize("target", ["much", "q=", "q=much"])
 def test_a_target_that_is_none_is_a_mistake(target: str) -> None:
     with pytest.raises(ValueError, match=r"could not convert|invalid literal"):
-        Goal.of(target, 45, 75)
+        Goal.parse(target, 45, 75)
 
 
 @pytest.mark.parametrize(
@@ -271,18 +271,18 @@ def test_a_transparent_colour_of_a_palette_stays_transparent() -> None:
 
 
 def test_text_is_crisp_and_a_photograph_is_not() -> None:
-    assert texture(np.asarray(screenshot())).is_crisp
-    assert not texture(np.asarray(screenshot())).is_drawn
-    assert texture(np.asarray(screenshot(soft=False))).is_drawn
-    assert not texture(np.asarray(photo())).is_crisp
-    assert not texture(np.asarray(Image.new("RGB", (40, 40)))).is_crisp
-    assert not texture(np.asarray(Image.new("RGB", (1, 40)))).is_crisp
+    assert measure_texture(np.asarray(screenshot())).is_crisp
+    assert not measure_texture(np.asarray(screenshot())).is_drawn
+    assert measure_texture(np.asarray(screenshot(soft=False))).is_drawn
+    assert not measure_texture(np.asarray(photo())).is_crisp
+    assert not measure_texture(np.asarray(Image.new("RGB", (40, 40)))).is_crisp
+    assert not measure_texture(np.asarray(Image.new("RGB", (1, 40)))).is_crisp
 
 
 def test_text_that_only_alpha_shows_is_seen() -> None:
     image = Image.new("RGBA", (400, 300), (0, 0, 0, 0))
     image.putalpha(Image.eval(screenshot().convert("L"), lambda value: 255 - value))
-    assert texture(np.asarray(image)).is_crisp
+    assert measure_texture(np.asarray(image)).is_crisp
 
 
 def test_images_with_text_get_a_scale_of_their_own() -> None:
@@ -304,10 +304,10 @@ def test_a_drawing_stays_whole_where_that_is_smaller() -> None:
 
 def test_strips_are_spread_evenly_and_small_images_are_whole() -> None:
     samples = np.arange(1000)[:, None].repeat(100, axis=1)
-    seen = strips(samples, 10_000)
+    seen = sample_rows(samples, 10_000)
     assert seen.shape == (96, 100)
     assert (seen[0, 0], seen[-1, 0]) == (0, 999)
-    assert strips(samples, 100_000) is samples
+    assert sample_rows(samples, 100_000) is samples
 
 
 # --- animations
@@ -408,7 +408,7 @@ def test_a_hard_copy_is_narrow_and_smaller_than_a_moderate_one() -> None:
     for width in (200, 700, 1600):
         content = encoded(photo(width, width // 2), "JPEG", quality=92)
         hard = recompress_hard(content)
-        assert isinstance(hard, Derived)
+        assert isinstance(hard, ImageCopy)
         assert hard.width <= 480
         assert hard.natural_width == width
         assert len(hard.content) <= len(made(content, text_scale=TEXT_SCALE).content)
@@ -416,10 +416,10 @@ def test_a_hard_copy_is_narrow_and_smaller_than_a_moderate_one() -> None:
 
 def test_a_hard_copy_of_text_stays_legible_and_of_an_animation_stands_still() -> None:
     text = recompress_hard(encoded(screenshot(), "PNG", compress_level=0))
-    assert isinstance(text, Derived)
+    assert isinstance(text, ImageCopy)
     assert text.width == 284
     still = recompress_hard(moving())
-    assert isinstance(still, Derived)
+    assert isinstance(still, ImageCopy)
     assert getattr(opened(still), "n_frames", 1) == 1
 
 

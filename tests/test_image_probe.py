@@ -55,7 +55,7 @@ def test_the_header_says_type_size_mode_and_alpha(
 ) -> None:
     found = facts(encoded(Image.new(mode, (40, 30)), kind))
     assert (found.media_type, found.width, found.height) == (media_type, 40, 30)
-    assert (found.mode, found.has_alpha, found.animated, found.has_icc) == (shown, alpha, False, False)
+    assert (found.mode, found.has_alpha, found.is_animated, found.has_icc) == (shown, alpha, False, False)
 
 
 def test_transparency_without_an_alpha_channel_is_alpha() -> None:

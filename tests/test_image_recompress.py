@@ -11,7 +11,7 @@ from PIL import Image, ImageCms, PngImagePlugin
 
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.png import unfiltered_samples
-from adaptc.formats.image.recompress import Recompressed, recompress
+from adaptc.formats.image.recompress import Recompression, recompress
 
 PNG, JPEG = "image/png", "image/jpeg"
 
@@ -43,7 +43,7 @@ def pixels(content: bytes, mode: str = "RGBA") -> bytes:
     return Image.open(io.BytesIO(content)).convert(mode).tobytes()
 
 
-def made(content: bytes, media_type: str, **options: Any) -> tuple[Recompressed, bytes]:
+def made(content: bytes, media_type: str, **options: Any) -> tuple[Recompression, bytes]:
     result = recompress("a." + media_type.partition("/")[2], content, media_type, **options)
     assert result.content is not None, result.reason
     assert len(result.content) < len(content)
@@ -103,7 +103,7 @@ def test_sixteen_bits_that_say_no_more_than_eight_become_eight() -> None:
     image = Image.new("I;16", (64, 64))
     image.putdata([x * 257 for x in range(64)] * 64)
     smaller = made(encoded(image, "PNG", compress_level=0), PNG)[1]
-    described = png.header(smaller)
+    described = png.read_header(smaller)
     assert described is not None
     assert described.depth == 8
 
@@ -119,13 +119,13 @@ def test_chunks_that_change_colours_are_kept_and_others_go() -> None:
     gamma, white = (100_000).to_bytes(4, "big"), png.SRGB_PRIMARIES
     smaller = made(chunky((b"gAMA", gamma), (b"cHRM", white), (b"tEXt", b"Author\0me")), PNG)[1]
     assert [(c.name, c.content) for c in png.colour_chunks(smaller)] == [(b"gAMA", gamma), (b"cHRM", white)]
-    assert b"tEXt" not in png.names(smaller)
+    assert b"tEXt" not in png.chunk_names(smaller)
 
 
 def test_a_profile_stays_with_the_kind_of_colour_it_is_for() -> None:
     gray_in_rgb = picture("L").convert("RGB")
     smaller = made(encoded(gray_in_rgb, "PNG", compress_level=0, icc_profile=profile()), PNG)[1]
-    described = png.header(smaller)
+    described = png.read_header(smaller)
     assert described is not None
     assert described.colour_type & 2
     assert Image.open(io.BytesIO(smaller)).info["icc_profile"] == profile()
@@ -134,7 +134,7 @@ def test_a_profile_stays_with_the_kind_of_colour_it_is_for() -> None:
 def test_exif_of_a_png_is_kept_only_if_it_turns_the_image() -> None:
     for orientation, kept in ((1, False), (6, True)):
         content = encoded(picture(), "PNG", compress_level=0, exif=turned(orientation))
-        assert (b"eXIf" in png.names(made(content, PNG)[1])) is kept
+        assert (b"eXIf" in png.chunk_names(made(content, PNG)[1])) is kept
 
 
 def test_an_animated_png_is_left() -> None:
@@ -148,7 +148,7 @@ def test_an_animated_png_is_left() -> None:
 
 def test_what_cannot_shrink_is_kept() -> None:
     smallest = made(encoded(picture(), "PNG", compress_level=0), PNG)[1]
-    assert recompress("a.png", smallest, PNG) == Recompressed(None, "already smallest")
+    assert recompress("a.png", smallest, PNG) == Recompression(None, "already smallest")
 
 
 @pytest.mark.parametrize(("image", "filtered"), [(noise(), True), (picture("P"), False)])
@@ -181,7 +181,7 @@ def test_the_profile_of_a_jpeg_stays() -> None:
 def test_exif_of_a_jpeg_is_kept_only_if_it_turns_the_image(orientation: int, kept: bool) -> None:
     content = encoded(picture(), "JPEG", exif=turned(orientation), comment=b"x" * 900)
     smaller = made(content, JPEG)[1]
-    assert (jpeg.exif(smaller) is not None) is kept
+    assert (jpeg.exif_segment(smaller) is not None) is kept
     assert Image.open(io.BytesIO(smaller)).getexif().get(0x0112) == (orientation if kept else None)
 
 
@@ -190,7 +190,7 @@ def test_exif_that_changes_the_natural_size_is_kept() -> None:
     exif[0x011A], exif[0x011B], exif[0x0128] = 144.0, 144.0, 2
     exif.get_ifd(0x8769).update({0xA002: 48, 0xA003: 48})
     content = encoded(picture(), "JPEG", exif=exif.tobytes(), comment=b"x" * 900)
-    assert jpeg.exif(made(content, JPEG)[1]) == jpeg.exif(content)
+    assert jpeg.exif_segment(made(content, JPEG)[1]) == jpeg.exif_segment(content)
 
 
 def progressive(**options: Any) -> bytes:
@@ -211,7 +211,7 @@ def test_fast_takes_the_metadata_of_a_progressive_jpeg_and_no_more() -> None:
 
 def test_fast_leaves_a_progressive_jpeg_without_metadata() -> None:
     content = progressive(quality=95)
-    assert recompress("a.jpg", content, JPEG, effort="fast") == Recompressed(None, "already smallest")
+    assert recompress("a.jpg", content, JPEG, effort="fast") == Recompression(None, "already smallest")
     assert made(content, JPEG)[1]
 
 
@@ -270,7 +270,7 @@ def test_the_limit_on_pixels_comes_before_decoding() -> None:
 
 @pytest.mark.parametrize("media_type", ["image/gif", "image/webp", "image/avif", "image/x-icon", "text/html"])
 def test_other_types_are_left_without_a_finding(media_type: str) -> None:
-    assert recompress("a", b"anything", media_type) == Recompressed(None, f"{media_type} is not recompressed")
+    assert recompress("a", b"anything", media_type) == Recompression(None, f"{media_type} is not recompressed")
 
 
 # --- with a measured loss

@@ -70,10 +70,3 @@ def test_a_target_out_of_reach_gives_nothing_but_its_points() -> None:
     found = search_quality(encode, score, 0.99)
     assert (found.content, found.best) == (None, None)
     assert found.points
-
-
-def test_known_points_are_not_measured_again() -> None:
-    known = {point.quality: point for point in search_quality(encode, score, 0.73).points}
-    asked: list[int] = []
-    found = search_quality(lambda q: (asked.append(q), encode(q))[1], score, 0.73, known=known)
-    assert (found.content, asked) == (encode(73), [73])

@@ -21,7 +21,7 @@ from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.version import VERSION
 from adaptc.formats import codings
-from adaptc.formats.image.halve import COPIERS, COPIERS_VERSION, Derived
+from adaptc.formats.image.halve import COPIERS, COPIERS_VERSION, ImageCopy
 from adaptc.site.site import Source
 
 # What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
@@ -108,7 +108,7 @@ class Deriver:
 
     def _made(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
         made = COPIERS[kind](content, **options)
-        if not isinstance(made, Derived):
+        if not isinstance(made, ImageCopy):
             self.store.put_record(key, made.reason)
             return made.reason
         file = derived_file(made)
@@ -117,7 +117,7 @@ class Deriver:
         return file
 
 
-def derived_file(made: Derived) -> DerivedFile:
+def derived_file(made: ImageCopy) -> DerivedFile:
     """Return what passes see of a copy."""
     digest = digest_bytes(made.content)
     return DerivedFile(

@@ -81,7 +81,7 @@ def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
             (width, height), exif = image.size, read_exif(image.info.get("exif", b""))
     except BROKEN:
         return None
-    if exif.density or not (0 < width <= _LARGEST and 0 < height <= _LARGEST):
+    if exif.has_density or not (0 < width <= _LARGEST and 0 < height <= _LARGEST):
         return None
     return (height, width) if exif.orientation > 4 else (width, height)
 

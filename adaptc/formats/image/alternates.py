@@ -32,8 +32,8 @@ ENCODERS: dict[str, Encoder] = {"avif": encode_avif, "webp": encode_webp}
 
 
 @dataclass(frozen=True, slots=True)
-class MadeAlternate:
-    """An image in another format; ``reason`` says in words how it was made."""
+class AlternateImage:
+    """An image in another format; ``reason`` describes the encoding for people."""
 
     format: str
     content: bytes
@@ -48,27 +48,27 @@ def alternates(
     effort: Effort = "default",
     target: Target = "exact",
     limit_pixels: int = LIMIT_PIXELS,
-) -> tuple[MadeAlternate, ...]:
-    """Return an image in those ``formats`` in which it takes less than ``below`` bytes, in the order of ``FORMATS``.
+) -> tuple[AlternateImage, ...]:
+    """Return the image in those ``formats`` in which it has less than ``below`` bytes, in the order of ``FORMATS``.
 
-    ``target`` is that of ``recompress``. What a server prefers must be the smaller one: who accepts AVIF accepts WebP,
-    so an AVIF that is not smaller than the WebP is left out.
+    ``target`` is that of ``recompress``. A format that servers prefer must be smaller than the next one: clients that
+    accept AVIF accept WebP, so an AVIF that is not smaller than the WebP is left out.
     """
     facts = probe(content, limit_pixels)
-    found: list[MadeAlternate] = []
-    if isinstance(facts, Refusal):  # the pass that recompresses says so
+    if isinstance(facts, Refusal):  # the pass that recompresses reports it
         return ()
+    smaller: list[AlternateImage] = []
     for name in reversed(FORMATS):
-        made = _smallest(name, content, facts, effort, target, limit_pixels) if name in formats else None
-        if made is not None and len(made.content) < below:
-            found.insert(0, made)
-            below = len(made.content)
-    return tuple(found)
+        alternate = _encode_smallest(name, content, facts, effort, target, limit_pixels) if name in formats else None
+        if alternate is not None and len(alternate.content) < below:
+            smaller.insert(0, alternate)
+            below = len(alternate.content)
+    return tuple(smaller)
 
 
 @cache
 def lacks_codec(name: str) -> str | None:
-    """Return why libvips cannot write a format, None when it can."""
+    """Return why libvips cannot write a format, ``None`` if it can."""
     try:
         ENCODERS[name](vips().Image.black(16, 16, bands=3), "fast", 50)
     except vips().Error as problem:
@@ -76,50 +76,51 @@ def lacks_codec(name: str) -> str | None:
     return None
 
 
-def _smallest(
+def _encode_smallest(
     name: str, content: bytes, facts: ImageFacts, effort: Effort, target: Target, limit_pixels: int
-) -> MadeAlternate | None:
-    made = [_lossy(name, content, facts, effort, target)] if target != "exact" else []
-    if name in _EXACT_ENCODERS:
-        exact = _EXACT_ENCODERS[name](content, effort=effort, limit_pixels=limit_pixels)
-        made.append(None if exact is None else MadeAlternate(name, exact, f"{len(exact):,} bytes, pixels identical"))
-    return min((one for one in made if one is not None), key=lambda one: len(one.content), default=None)
+) -> AlternateImage | None:
+    candidates = [_encode_lossy(name, content, facts, effort, target)] if target != "exact" else []
+    if name in EXACT_ENCODERS:
+        exact = EXACT_ENCODERS[name](content, effort=effort, limit_pixels=limit_pixels)
+        if exact is not None:
+            candidates.append(AlternateImage(name, exact, f"{len(exact):,} bytes, pixels identical"))
+    encoded = (candidate for candidate in candidates if candidate is not None)
+    return min(encoded, key=lambda alternate: len(alternate.content), default=None)
 
 
-def _lossy(name: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> MadeAlternate | None:
-    found = lossy(content, facts, effort, target, ENCODERS[name])
-    if isinstance(found, Refusal) or found.content is None or found.best is None:
+def _encode_lossy(name: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> AlternateImage | None:
+    search = lossy(content, facts, effort, target, ENCODERS[name])
+    if isinstance(search, Refusal) or search.content is None or search.best is None:
         return None
-    reason = f"{len(found.content):,} bytes, score {found.best.score:.4f} at quality {found.best.quality}"
-    return MadeAlternate(name, found.content, reason)
+    reason = f"{len(search.content):,} bytes, score {search.best.score:.4f} at quality {search.best.quality}"
+    return AlternateImage(name, search.content, reason)
 
 
-def webp_exact(content: bytes, *, effort: Effort = "default", limit_pixels: int = LIMIT_PIXELS) -> bytes | None:
+def exact_webp(content: bytes, *, effort: Effort = "default", limit_pixels: int = LIMIT_PIXELS) -> bytes | None:
     """Return a lossless WebP with the pixels of a PNG or a GIF of one frame, or ``None``.
 
-    ``None`` means: not smaller than ``content``, not provably the same (16 bits, colours other than sRGB,
-    EXIF that turns the image), or not readable. Equality is checked on the decoded pixels, colours under
-    alpha 0 included.
+    ``None`` means that it is not smaller than ``content``, not certainly the same (16 bits, colours other than sRGB,
+    EXIF that turns the image), or not readable. The decoded pixels are compared, colours under alpha 0 included.
     """
     facts = probe(content, limit_pixels)
-    if not isinstance(facts, ImageFacts) or not _fits(facts, content):
+    if not isinstance(facts, ImageFacts) or not _is_convertible(facts, content):
         return None
     try:
         with open_image(content) as image:
-            return _encoded(image, content, effort)
+            return _encode_exact_webp(image, content, effort)
     except BROKEN:
         return None
 
 
-def _fits(facts: ImageFacts, content: bytes) -> bool:
-    if facts.animated or facts.mode == "16bit" or max(facts.width, facts.height) > _LONGEST_SIDE:
+def _is_convertible(facts: ImageFacts, content: bytes) -> bool:
+    if facts.is_animated or facts.mode == "16bit" or max(facts.width, facts.height) > _LONGEST_SIDE:
         return False
     if facts.media_type == media.PNG:
-        return facts.orientation == 1 and png.is_plain_srgb(content) and b"acTL" not in png.names(content)
+        return facts.orientation == 1 and png.is_plain_srgb(content) and b"acTL" not in png.chunk_names(content)
     return facts.media_type == media.GIF
 
 
-def _encoded(image: Image.Image, content: bytes, effort: Effort) -> bytes | None:
+def _encode_exact_webp(image: Image.Image, content: bytes, effort: Effort) -> bytes | None:
     if not _covers_canvas(image):
         return None
     pixels = image.convert(_webp_mode(image))
@@ -127,11 +128,11 @@ def _encoded(image: Image.Image, content: bytes, effort: Effort) -> bytes | None
     options: dict[str, Any] = {"lossless": True, "exact": True, **_EFFORTS[effort]}
     pixels.save(output, "WEBP", **options)
     encoded = output.getvalue()
-    return encoded if len(encoded) < len(content) and _shows(encoded, pixels) else None
+    return encoded if len(encoded) < len(content) and _decodes_to(encoded, pixels) else None
 
 
 def _covers_canvas(image: Image.Image) -> bool:
-    """Whether the first frame fills the canvas; elsewhere a GIF shows what is not in its pixels."""
+    """Whether the first frame fills the canvas; if not, a GIF shows more than its pixels."""
     return all(tile[1] == (0, 0, *image.size) for tile in getattr(image, "tile", ()))
 
 
@@ -139,10 +140,10 @@ def _webp_mode(image: Image.Image) -> str:
     return "RGBA" if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info else "RGB"
 
 
-def _shows(encoded: bytes, pixels: Image.Image) -> bool:
+def _decodes_to(encoded: bytes, pixels: Image.Image) -> bool:
     with open_image(encoded) as decoded:
         return decoded.convert(pixels.mode).tobytes() == pixels.tobytes()
 
 
 # Formats that are worth an exact encoding: an exact AVIF is larger than an exact WebP as a rule
-_EXACT_ENCODERS: dict[str, Callable[..., bytes | None]] = {"webp": webp_exact}
+EXACT_ENCODERS: dict[str, Callable[..., bytes | None]] = {"webp": exact_webp}

@@ -1,4 +1,4 @@
-"""Decoding to compare: whether two files of a format show the same pixels, alpha and 16 bits included."""
+"""Comparison of pixels: whether two files of a format decode to the same, alpha and 16 bits included."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 def same_pixels(media_type: str, before: bytes, after: bytes) -> bool | Refusal:
-    """Whether both decode to the same samples; ``image-broken`` if ``before`` does not decode without damage.
+    """Whether both decode to the same samples; ``image-broken`` if ``before`` is damaged.
 
-    The colour under fully transparent pixels counts too. ``after`` was made by us: if it is damaged, that is
-    a no.
+    The colour under fully transparent pixels counts too. ``after`` is our own output: if it is damaged, the answer is
+    no.
     """
     if media_type == media.JPEG and jpeg.without_metadata(before) == jpeg.without_metadata(after):
-        found = jpeg_damage(before)
-        return True if found is None else found
+        damage = jpeg_damage(before)
+        return True if damage is None else damage
     error = vips().Error
     try:
         expected = _samples(before)
     except error as problem:
         return _damaged(media_type, problem)
-    plain = unfiltered_samples(after) if media_type == media.PNG else None
+    unfiltered = unfiltered_samples(after) if media_type == media.PNG else None
     try:
-        return _equal(expected, _samples(after) if plain is None else plain)
+        return _are_equal(expected, _samples(after) if unfiltered is None else unfiltered)
     except error:
         return False
 
@@ -38,7 +38,7 @@ def same_pixels(media_type: str, before: bytes, after: bytes) -> bool | Refusal:
 def jpeg_damage(content: bytes) -> Refusal | None:
     """Return ``image-broken`` if a JPEG does not decode without damage.
 
-    It is decoded to an eighth of its size, which reads every coefficient as well, in 60 % of the time.
+    It is decoded at an eighth of its size, which reads every coefficient too, in 60 % of the time.
     """
     try:
         load_once(content, shrink=8).avg()
@@ -48,7 +48,7 @@ def jpeg_damage(content: bytes) -> Refusal | None:
 
 
 def _damaged(media_type: str, problem: Exception) -> Refusal:
-    """Return ``image-broken`` with the last line of libvips: the first only says which of its calls failed."""
+    """Return ``image-broken`` with the last line of libvips: the first only names the call that failed."""
     return broken(media_type, str(problem).strip().rpartition("\n")[2].strip())
 
 
@@ -61,7 +61,7 @@ def _samples(content: bytes) -> NDArray[Any]:
     return np.frombuffer(image.write_to_memory(), depth).reshape(image.height, image.width, image.bands)
 
 
-def _equal(before: NDArray[Any], after: NDArray[Any]) -> bool:
+def _are_equal(before: NDArray[Any], after: NDArray[Any]) -> bool:
     if before.shape[:2] != after.shape[:2]:
         return False
     if before.dtype != after.dtype:
@@ -77,7 +77,7 @@ def _sixteen_bits(samples: NDArray[Any]) -> NDArray[Any]:
 
 
 def _plane(samples: NDArray[Any], index: int) -> NDArray[Any]:
-    """Return red, green, blue or alpha (0 to 3): gray is all three, and what has no alpha is opaque."""
+    """Return red, green, blue or alpha (0 to 3): gray serves as all three colours, and no alpha means opaque."""
     import numpy as np
 
     bands = samples.shape[2]

@@ -1,7 +1,8 @@
 """Encoding with a visible loss: the smallest of a few steps of quality that still reaches a score.
 
-WebP comes first: of 138 screenshots and diagrams at 0.71 of their size, lossy WebP was smaller than lossless
-WebP, near-lossless WebP and a palette PNG in 136; of 41 photographs mozjpeg takes 1.39 times (median) at equal score.
+WebP is preferred: of 138 screenshots and diagrams at 0.71 of their size, lossy WebP was smaller than lossless WebP,
+near-lossless WebP and a palette PNG in 136; 41 photographs take 1.39 times the bytes (median) with mozjpeg at equal
+score.
 """
 
 from __future__ import annotations
@@ -13,20 +14,18 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
-from adaptc.formats.image.lossy import ENCODERS, Point, samples, search_quality
-from adaptc.formats.image.score import ssim, strips
-from adaptc.formats.image.vips import load
+from adaptc.formats.image.lossy import Encoder, Point, encode_jpeg, encode_png, search_quality
+from adaptc.formats.image.score import sample_rows, ssim
+from adaptc.formats.image.vips import load, samples
 
-# Steps between the lowest and the highest quality, both included.
+# Steps between the lowest and the highest quality, both included
 _STEPS: dict[Effort, int] = {"fast": 3, "default": 7, "max": 15}
-# Pixels that are scored: 4 and 26 ms, where a whole megapixel takes 105.
+# Pixels that are scored: 4 and 26 ms, where a whole megapixel takes 105
 _SCORED: dict[Effort, int] = {"fast": 30_000, "default": 250_000, "max": 1_000_000}
-# libwebp's method; 4 takes three times as long as 2 for 1 to 4 % of the size.
+# libwebp's method; 4 takes three times as long as 2 and saves 1 to 4 % of the size
 _METHODS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
-_ALPHA_QUALITY = 60  # half the size of a lossless alpha plane in logos, and no difference to be seen
+_ALPHA_QUALITY = 60  # half the size of a lossless alpha plane in logos, without a visible difference
 LONGEST_SIDE = 16383  # WebP container: 14 bits a dimension
-
-FORMATS = {"webp": media.WEBP, "jpeg": media.JPEG, "png": media.PNG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Goal:
     """What to reach: a score between the lowest and the highest quality, or a fixed quality.
 
     ``score`` is that of ``adaptc.formats.image.score``, ``None`` for the lowest quality without measuring. Where no
-    quality up to ``highest`` reaches the score, ``highest`` it is: grain costs much and hides the loss.
+    quality up to ``highest`` reaches the score, ``highest`` is used: grain takes many bytes and hides the loss.
     """
 
     score: float | None
@@ -42,8 +41,8 @@ class Goal:
     highest: int
 
     @classmethod
-    def of(cls, target: float | str, lowest: int, highest: int) -> Goal:
-        """Read a target: a score in [0, 1], or ``"q=60"`` for a fixed quality. Raises ``ValueError``."""
+    def parse(cls, target: float | str, lowest: int, highest: int) -> Goal:
+        """Parse a target: a score in [0, 1], or ``"q=60"`` for a fixed quality. Raises ``ValueError``."""
         if isinstance(target, str) and target.startswith("q="):
             return cls(None, int(target[2:]), int(target[2:]))
         return cls(float(target), lowest, highest)
@@ -55,8 +54,8 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Degraded:
-    """An encoding. ``score`` is ``None`` where it was not measured, ``quality`` where the coding is lossless."""
+class Encoding:
+    """An encoded image. ``score`` is ``None`` where it was not measured, ``quality`` where the coding is lossless."""
 
     content: bytes
     format: str
@@ -64,53 +63,49 @@ class Degraded:
     score: float | None
 
 
-def degrade(image: Any, goal: Goal, effort: Effort, formats: Iterable[str]) -> Degraded | None:
+def degrade(image: Any, goal: Goal, effort: Effort, formats: Iterable[str]) -> Encoding | None:
     """Return the smallest encoding of sRGB pixels that reaches ``goal``; ``None`` if no format can hold them."""
-    made = [_searched(image, name, goal, effort) for name in _fitting(image, frozenset(formats))]
-    return min(made, key=lambda one: len(one.content), default=None)
+    encodings = [_encode(image, name, goal, effort) for name in _choose_formats(image, frozenset(formats))]
+    return min(encodings, key=lambda encoding: len(encoding.content), default=None)
 
 
-def lossless_webp(image: Any, effort: Effort) -> Degraded:
-    """Return the pixels, exactly, as WebP."""
-    method = 1 if effort == "fast" else _METHODS[effort]
-    content = image.webpsave_buffer(lossless=True, effort=method, Q=20 if effort == "fast" else 75, keep="none")
-    return Degraded(bytes(content), "webp", None, 1.0)
-
-
-def _fitting(image: Any, formats: frozenset[str]) -> list[str]:
+def _choose_formats(image: Any, formats: frozenset[str]) -> list[str]:
     """Return the formats to try; the others cannot hold the image or are larger for sure."""
     if "webp" in formats and max(image.width, image.height) <= LONGEST_SIDE:
         return ["webp"]
     return [name for name in ("jpeg", "png") if name in formats and not (name == "jpeg" and image.hasalpha())]
 
 
-def _searched(image: Any, name: str, goal: Goal, effort: Effort) -> Degraded:
-    encode = cache(lambda quality: _ENCODE[name](image, effort, quality))
+def _encode(image: Any, name: str, goal: Goal, effort: Effort) -> Encoding:
+    encode = cache(lambda quality: COPY_FORMATS[name].encode(image, effort, quality))
     qualities = goal.qualities(effort)
     if goal.score is None:
-        return Degraded(encode(qualities[0]), name, qualities[0], None)
+        return Encoding(encode(qualities[0]), name, qualities[0], None)
     point = _best_step(lambda step: encode(qualities[step]), _scorer(image, effort), goal.score, len(qualities))
     quality = qualities[point.quality]
-    return Degraded(encode(quality), name, quality, point.score)
+    return Encoding(encode(quality), name, quality, point.score)
 
 
 def _best_step(encode: Callable[[int], bytes], score: Callable[[bytes], float], target: float, steps: int) -> Point:
-    """Return the lowest step that reaches ``target``, else the highest: the first is tried first.
+    """Return the lowest step that reaches ``target``, else the highest.
 
-    It is the one for three of four images, which so take a single encoding.
+    The first is tried first: it is the one for three of four images, which so need a single encoding.
     """
-    found = search_quality(encode, score, target, lowest=0, highest=0)
-    if found.best is None and steps > 1:
-        found = search_quality(encode, score, target, lowest=1, highest=steps - 1)
-    return found.best or found.points[-1]
+    search = search_quality(encode, score, target, lowest=0, highest=0)
+    if search.best is None and steps > 1:
+        search = search_quality(encode, score, target, lowest=1, highest=steps - 1)
+    return search.best or search.points[-1]
 
 
 def _scorer(image: Any, effort: Effort) -> Callable[[bytes], float]:
-    reference = strips(samples(image), _SCORED[effort])
-    return lambda made: ssim(reference, strips(samples(load(made)), _SCORED[effort]))
+    reference = sample_rows(samples(image), _SCORED[effort])
+    return lambda encoded: ssim(reference, sample_rows(samples(load(encoded)), _SCORED[effort]))
 
 
-def encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
+# ---- encoders
+
+
+def encode_webp_copy(image: Any, effort: Effort, quality: int) -> bytes:
     """Encode as lossy WebP, of one frame or of those that the image holds.
 
     Sharp chroma keeps red text on blue crisp at four times the time: not when fast.
@@ -122,8 +117,24 @@ def encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
     )
 
 
-_ENCODE: dict[str, Callable[[Any, Effort, int], bytes]] = {
-    "webp": encode_webp,
-    "jpeg": ENCODERS[media.JPEG],
-    "png": ENCODERS[media.PNG],
+def encode_lossless(image: Any, effort: Effort) -> Encoding:
+    """Encode the pixels as lossless WebP."""
+    method = 1 if effort == "fast" else _METHODS[effort]
+    content = image.webpsave_buffer(lossless=True, effort=method, Q=20 if effort == "fast" else 75, keep="none")
+    return Encoding(bytes(content), "webp", None, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFormat:
+    """A format of smaller copies: its media type, the extension of files, and the lossy encoder."""
+
+    media_type: str
+    extension: str
+    encode: Encoder
+
+
+COPY_FORMATS = {
+    "webp": CopyFormat(media.WEBP, "webp", encode_webp_copy),
+    "jpeg": CopyFormat(media.JPEG, "jpg", encode_jpeg),
+    "png": CopyFormat(media.PNG, "png", encode_png),
 }

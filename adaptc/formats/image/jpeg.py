@@ -28,7 +28,7 @@ class Segment:
 
     @property
     def is_metadata(self) -> bool:
-        """Whether a decoder makes the same samples without it: comments and APPn, but not JFIF and Adobe's."""
+        """Whether decoders return the same samples without it: comments and APPn, but not JFIF and Adobe's."""
         if self.marker == APP0:
             return not self.content.startswith(_JFIF)
         return self.marker == COM or (APP1 <= self.marker <= APP15 and self.marker != APP14)
@@ -41,21 +41,21 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The frame header: whether Huffman coded and progressive, bits a sample, number of components."""
+    """The frame header: Huffman coding, progressive mode, bits a sample, number of components."""
 
-    huffman: bool
-    progressive: bool
+    is_huffman: bool
+    is_progressive: bool
     precision: int
     components: int
 
 
 def segments(content: bytes) -> Iterator[Segment]:
-    """Yield the segments from SOI to the first scan, or to the place where the file breaks."""
+    """Yield the segments from SOI to the first scan, or to the place where the file breaks off."""
     return (segment for segment, _ in _segments_and_ends(content))
 
 
 def _segments_and_ends(content: bytes) -> Iterator[tuple[Segment, int]]:
-    """Yield each segment with the offset behind it."""
+    """Yield each segment with the offset of its end."""
     position = 2
     while position + 4 <= len(content) and content[position] == 0xFF:
         marker = content[position + 1]
@@ -70,38 +70,38 @@ def _segments_and_ends(content: bytes) -> Iterator[tuple[Segment, int]]:
         position = end
 
 
-def frame(content: bytes) -> Frame | None:
+def read_frame(content: bytes) -> Frame | None:
     """Return the frame header, or ``None`` if there is none before the first scan."""
     for segment in segments(content):
         if segment.marker in _FRAMES and len(segment.content) >= 6:
-            kind = segment.marker
-            return Frame(kind in _HUFFMAN_FRAMES, kind == _PROGRESSIVE, segment.content[0], segment.content[5])
+            marker = segment.marker
+            return Frame(marker in _HUFFMAN_FRAMES, marker == _PROGRESSIVE, segment.content[0], segment.content[5])
     return None
 
 
-def exif(content: bytes) -> Segment | None:
+def exif_segment(content: bytes) -> Segment | None:
     """Return the first EXIF segment."""
     return next((s for s in segments(content) if s.marker == APP1 and s.content.startswith(_EXIF)), None)
 
 
 def icc_profile(content: bytes) -> bytes:
-    """Return the parts of the ICC profile (ICC.1, B.4) as they are stored, joined; empty if there is none."""
+    """Return the parts of the ICC profile (ICC.1, B.4), joined as they are stored; empty if there is none."""
     return b"".join(segment.content for segment in segments(content) if segment.is_icc)
 
 
-def without_metadata(content: bytes, kept: Callable[[Segment], bool] = lambda _: False) -> bytes:
-    """Return ``content`` without its metadata before the first scan, but for what is ``kept``.
+def without_metadata(content: bytes, keeps: Callable[[Segment], bool] = lambda _: False) -> bytes:
+    """Return ``content`` without its metadata before the first scan, except segments that ``keeps`` accepts.
 
-    Two files that are equal without all of it decode to the same samples.
+    Two files that are equal without all metadata decode to the same samples.
     """
-    found = list(_segments_and_ends(content))
-    end = found[-1][1] if found else 2
-    parts = (segment.encoded() for segment, _ in found if not segment.is_metadata or kept(segment))
+    pairs = list(_segments_and_ends(content))
+    end = pairs[-1][1] if pairs else 2
+    parts = (segment.encoded() for segment, _ in pairs if not segment.is_metadata or keeps(segment))
     return content[:2] + b"".join(parts) + content[end:]
 
 
 def holds_second_image(content: bytes) -> bool:
-    """Whether there is a multi-picture index (CIPA DC-007): a gain map, a stereo pair, a large preview.
+    """Whether there is a multi-picture index (CIPA DC-007): of a gain map, a stereo pair or a large preview.
 
     The index holds offsets into the file, and a browser may show the second image (HDR gain maps do).
     """
@@ -109,7 +109,7 @@ def holds_second_image(content: bytes) -> bool:
 
 
 def insert_after_start(content: bytes, segment: Segment) -> bytes:
-    """Return ``content`` with ``segment`` behind SOI and, if there is one, behind the JFIF header."""
+    """Return ``content`` with ``segment`` after SOI and, if there is one, the JFIF header."""
     first = next(segments(content), None)
     at = 2 + (len(first.encoded()) if first is not None and first.marker == APP0 else 0)
     return content[:at] + segment.encoded() + content[at:]
@@ -117,5 +117,5 @@ def insert_after_start(content: bytes, segment: Segment) -> bytes:
 
 def frame_shape(content: bytes) -> tuple[int, int] | None:
     """Return bits a sample and number of components."""
-    found = frame(content)
-    return None if found is None else (found.precision, found.components)
+    frame = read_frame(content)
+    return None if frame is None else (frame.precision, frame.components)

@@ -1,4 +1,4 @@
-"""PNG chunks (Portable Network Graphics, third edition, section 5): what is read without decoding pixels."""
+"""PNG (Portable Network Graphics, third edition): chunks (section 5), colours, and the samples of unfiltered rows."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Header:
     height: int
     depth: int
     colour_type: int
-    interlaced: bool
+    is_interlaced: bool
 
 
 def chunks(content: bytes) -> Iterator[Chunk]:
-    """Yield the chunks up to IEND or to the place where the file breaks off. CRCs are left to the decoder."""
+    """Yield the chunks up to IEND or to the place where the file breaks off. CRCs are for the decoder to check."""
     position = len(SIGNATURE)
     while position + 12 <= len(content):
         length = int.from_bytes(content[position : position + 4], "big")
@@ -65,7 +65,7 @@ def chunks(content: bytes) -> Iterator[Chunk]:
         position = end + 4
 
 
-def header(content: bytes) -> Header | None:
+def read_header(content: bytes) -> Header | None:
     """Return IHDR, or ``None`` if the file does not start with one."""
     first = next(chunks(content), None) if content.startswith(SIGNATURE) else None
     if first is None or first.name != b"IHDR" or len(first.content) != 13:
@@ -74,13 +74,13 @@ def header(content: bytes) -> Header | None:
     return Header(width, height, first.content[8], first.content[9], first.content[12] != 0)
 
 
-def names(content: bytes) -> frozenset[bytes]:
+def chunk_names(content: bytes) -> frozenset[bytes]:
     """Return the names of all chunks."""
     return frozenset(chunk.name for chunk in chunks(content))
 
 
-def intact(content: bytes) -> bool:
-    """Whether a file is a signature and whole chunks with right CRCs up to IEND, and nothing else."""
+def is_intact(content: bytes) -> bool:
+    """Whether a file is the signature and whole chunks with correct CRCs up to IEND, and nothing else."""
     whole = SIGNATURE + b"".join(chunk.encoded() for chunk in chunks(content))
     return whole == content and content.endswith(Chunk(b"IEND", b"").encoded())
 
@@ -90,8 +90,8 @@ def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
     return tuple(chunk for chunk in chunks(content) if chunk.name in _COLOUR_NAMES)
 
 
-def insert_behind_header(content: bytes, inserted: Iterable[Chunk]) -> bytes:
-    """Return ``content`` with chunks behind IHDR, which is right for all that describe colours (5.6)."""
+def insert_after_header(content: bytes, inserted: Iterable[Chunk]) -> bytes:
+    """Return ``content`` with chunks after IHDR, the place of all chunks that describe colours (5.6)."""
     at = len(SIGNATURE) + 25  # IHDR is 13 bytes and, as every chunk, length, name and CRC
     return content[:at] + b"".join(chunk.encoded() for chunk in inserted) + content[at:]
 
@@ -105,29 +105,53 @@ def is_plain_srgb(content: bytes) -> bool:
     return True
 
 
-def unfiltered_samples(content: bytes) -> NDArray[np.uint8] | None:
-    """Return the samples, shape (height, width, bands), or ``None`` if a decoder is needed.
+def is_nearly_srgb(content: bytes) -> bool:
+    """Whether gamma and primaries are those of sRGB but for rounding; browsers ignore primaries without a gamma."""
+    described = {chunk.name: chunk.content for chunk in colour_chunks(content)}
+    if b"cICP" in described or b"sRGB" in described or b"gAMA" not in described:
+        return b"cICP" not in described
+    primaries = described.get(b"cHRM", SRGB_PRIMARIES)
+    return _are_close(described[b"gAMA"], SRGB_GAMMA) and _are_close(primaries, SRGB_PRIMARIES)
 
-    It takes an intact file of 8 bits a sample, not interlaced, without filters; a palette becomes RGBA.
+
+def _are_close(numbers: bytes, expected: bytes) -> bool:
+    """Whether numbers of 32 bits differ by 2 % at most."""
+    pairs = zip(_numbers(numbers), _numbers(expected), strict=False)
+    return len(numbers) == len(expected) and all(abs(number - wanted) <= wanted / 50 for number, wanted in pairs)
+
+
+def _numbers(content: bytes) -> list[int]:
+    return [int.from_bytes(content[start : start + 4], "big") for start in range(0, len(content), 4)]
+
+
+# ---- samples without a decoder
+
+
+def unfiltered_samples(content: bytes) -> NDArray[np.uint8] | None:
+    """Return the samples of a PNG without filters, shape (height, width, bands), or ``None`` if a decoder is needed.
+
+    The file must be intact, with 8 bits a sample and not interlaced; a palette becomes RGBA. Most files that effort
+    "fast" writes are such, and libvips takes eight times as long for them (0.47 s against 0.06 s for 379 screenshots
+    of 146 million pixels).
     """
-    described = header(content)
-    if described is None or described.depth != 8 or described.interlaced or not intact(content):
+    header = read_header(content)
+    if header is None or header.depth != 8 or header.is_interlaced or not is_intact(content):
         return None
-    rows = _rows(content, described)
+    rows = _read_rows(content, header)
     if rows is None:
         return None
-    if described.colour_type == PALETTE:
-        return _looked_up(rows, content)
-    opaque = b"tRNS" not in names(content)
-    return rows.reshape(described.height, described.width, -1) if opaque else None
+    if header.colour_type == PALETTE:
+        return _look_up_palette(rows, content)
+    opaque = b"tRNS" not in chunk_names(content)
+    return rows.reshape(header.height, header.width, -1) if opaque else None
 
 
-def _rows(content: bytes, described: Header) -> NDArray[np.uint8] | None:
+def _read_rows(content: bytes, header: Header) -> NDArray[np.uint8] | None:
     """Return the rows without their filter types, all of which are 0 ("None", PNG, 9.2)."""
     import deflate
     import numpy as np
 
-    shape = described.height, 1 + described.width * CHANNELS[described.colour_type]
+    shape = header.height, 1 + header.width * CHANNELS[header.colour_type]
     stream = b"".join(chunk.content for chunk in chunks(content) if chunk.name == b"IDAT")
     try:
         inflated = deflate.zlib_decompress(stream, shape[0] * shape[1])
@@ -139,7 +163,7 @@ def _rows(content: bytes, described: Header) -> NDArray[np.uint8] | None:
     return None if rows[:, 0].any() else rows[:, 1:]
 
 
-def _looked_up(indices: NDArray[np.uint8], content: bytes) -> NDArray[np.uint8] | None:
+def _look_up_palette(indices: NDArray[np.uint8], content: bytes) -> NDArray[np.uint8] | None:
     """Return RGBA for palette indices, ``None`` if the palette is broken or lacks one of them."""
     import numpy as np
 
@@ -152,7 +176,7 @@ def _looked_up(indices: NDArray[np.uint8], content: bytes) -> NDArray[np.uint8] 
     palette = np.full((len(colours), 4), 255, np.uint8)
     palette[:, :3] = colours
     palette[: len(alpha), 3] = alpha
-    try:  # four samples moved as one number take a third of the time
+    try:  # moving four samples as one number takes a third of the time
         pixels = palette.view(np.uint32)[:, 0].take(indices)
     except IndexError:
         return None

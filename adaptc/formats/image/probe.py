@@ -1,4 +1,7 @@
-"""What an image is, from its header alone: no pixel is decoded before its size is known to be bearable."""
+"""Headers of images: what an image is, without decoding it, so that its size is known and limited before that.
+
+Pillow reads headers and EXIF. It is imported when first used, and limited to the formats of the web.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,15 @@ if TYPE_CHECKING:
 # AttributeError).
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, OverflowError, IndexError, struct.error, zlib.error)
 
-# Pillow plugins outside this list (EPS calls Ghostscript, PSD, FLI, ...) are never given content of a site.
+# Content of a site never reaches other plugins of Pillow (EPS, which calls Ghostscript, PSD, FLI, ...).
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "ICO", "BMP", "TIFF")
 
 
 def open_image(content: bytes) -> Image.Image:
     """Open an image by its header, without decoding pixels. Raises one of ``BROKEN``.
 
-    Pillow's own limit on pixels is switched off since it is a warning or an error by global state; ``probe``
-    compares the header's size with the limit of the configuration instead.
+    Pillow's own limit on pixels is switched off, since global state makes it a warning or an error; ``probe`` compares
+    the size in the header with the limit of the configuration instead.
     """
     from PIL import Image
 
@@ -42,19 +45,19 @@ _INCHES = 2
 
 @dataclass(frozen=True, slots=True)
 class Exif:
-    """What of EXIF a browser shows.
+    """The part of EXIF that a browser shows.
 
-    ``orientation`` is 1 to 8 (CIPA DC-008, 4.6.4 A); ``density`` is true if the natural size in CSS pixels
-    may differ from the pixels stored (HTML, "density-corrected natural width and height").
+    ``orientation`` is 1 to 8 (CIPA DC-008, 4.6.4 A). With ``has_density`` the natural size in CSS pixels may differ
+    from the size in stored pixels (HTML, "density-corrected natural width and height").
     """
 
     orientation: int = 1
-    density: bool = False
+    has_density: bool = False
 
     @property
-    def shown(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether dropping the metadata would change the picture or its size."""
-        return self.orientation != 1 or self.density
+        return self.orientation != 1 or self.has_density
 
 
 def read_exif(content: bytes) -> Exif:
@@ -69,13 +72,13 @@ def read_exif(content: bytes) -> Exif:
         inner = tags.get_ifd(_EXIF_IFD)
         orientation = tags.get(_ORIENTATION, 1)
     except BROKEN:
-        return Exif(density=True)  # unsure: a browser may read what we cannot
-    density = tags.get(_UNIT) == _INCHES and _PIXEL_X in inner and _PIXEL_Y in inner and _is_dense(tags)
-    return Exif(orientation if orientation in range(1, 9) else 1, density)
+        return Exif(has_density=True)  # a browser may read what Pillow cannot
+    has_density = tags.get(_UNIT) == _INCHES and _PIXEL_X in inner and _PIXEL_Y in inner and _is_dense(tags)
+    return Exif(orientation if orientation in range(1, 9) else 1, has_density)
 
 
 def _is_dense(tags: object) -> bool:
-    """Whether the resolution differs from 72 dots an inch, the one that corrects nothing."""
+    """Whether the resolution differs from 72 dots an inch, which corrects nothing."""
     resolutions = [tags.get(tag) for tag in (_X_RESOLUTION, _Y_RESOLUTION)]  # type: ignore[attr-defined]
     return all(resolutions) and any(resolution != 72 for resolution in resolutions)
 
@@ -107,7 +110,7 @@ _MODES: dict[str, Mode] = {
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What a header says. Width and height are in stored pixels, before the orientation (EXIF, 1-8)."""
+    """The header of an image. Width and height are in stored pixels, before orientation (EXIF, 1 to 8) is applied."""
 
     media_type: str
     width: int
@@ -119,26 +122,26 @@ class ImageFacts:
     has_icc: bool
 
     @property
-    def animated(self) -> bool:
-        """Whether there is more than one frame to show."""
+    def is_animated(self) -> bool:
+        """Whether there is more than one frame."""
         return self.frames > 1
 
     @property
     def natural_size(self) -> tuple[int, int]:
-        """Width and height as shown: orientations 5 to 8 exchange them."""
+        """Width and height as shown: orientations 5 to 8 swap them."""
         return (self.height, self.width) if self.orientation > 4 else (self.width, self.height)
 
 
 def probe(content: bytes, limit_pixels: int = LIMIT_PIXELS) -> ImageFacts | Refusal:
-    """Return the facts of an image's header, or why it is refused: ``image-broken`` or ``image-bomb``."""
+    """Return the facts of an image's header, or a refusal: ``image-broken`` or ``image-bomb``."""
     try:
         with open_image(content) as image:
-            return _facts(image, content, limit_pixels)
+            return _read_facts(image, content, limit_pixels)
     except BROKEN as error:
-        return broken(media.by_content(content[: media.SNIFF_BYTES]) or "unknown", _problem(error))
+        return broken(media.by_content(content[: media.SNIFF_BYTES]) or "unknown", _describe(error))
 
 
-def _facts(image: Image.Image, content: bytes, limit_pixels: int) -> ImageFacts | Refusal:
+def _read_facts(image: Image.Image, content: bytes, limit_pixels: int) -> ImageFacts | Refusal:
     pixels = image.width * image.height
     if pixels > limit_pixels:
         return Refusal("image-bomb", (("pixels", pixels), ("limit", limit_pixels)))
@@ -148,21 +151,21 @@ def _facts(image: Image.Image, content: bytes, limit_pixels: int) -> ImageFacts 
         width=image.width,
         height=image.height,
         frames=1 if media_type in (media.JPEG, media.ICO) else int(getattr(image, "n_frames", 1)),
-        mode=_mode(image, content),
+        mode=_mode_of(image, content),
         has_alpha=image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info,
         orientation=read_exif(image.info.get("exif", b"")).orientation,
         has_icc=bool(image.info.get("icc_profile")),
     )
 
 
-def _mode(image: Image.Image, content: bytes) -> Mode:
-    described = png.header(content)
-    if image.mode.startswith("I") or (described is not None and described.depth == 16):
+def _mode_of(image: Image.Image, content: bytes) -> Mode:
+    header = png.read_header(content)
+    if image.mode.startswith("I") or (header is not None and header.depth == 16):
         return "16bit"
     return _MODES.get(image.mode, "rgb")
 
 
-def _problem(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     from PIL import UnidentifiedImageError
 
     return "its header is unknown or damaged" if isinstance(error, UnidentifiedImageError) else str(error)

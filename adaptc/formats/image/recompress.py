@@ -1,4 +1,4 @@
-"""The door to smaller images of the same media type: exact, or with a measured loss."""
+"""Smaller images of the same media type: with the same pixels, or with a measured loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Effort
 from adaptc.formats.image.decode import jpeg_damage, same_pixels
-from adaptc.formats.image.exact import exact_jpeg, exact_png, same_colour_chunks, same_jpeg_colours
+from adaptc.formats.image.exact import exact_jpeg, exact_png, keeps_jpeg_colours, keeps_png_colours
 from adaptc.formats.image.lossy import ENCODERS, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.formats.image.refusal import Refusal
@@ -19,11 +19,11 @@ Target = Literal["exact"] | float
 
 
 @dataclass(frozen=True, slots=True)
-class Recompressed:
+class Recompression:
     """The result for one image.
 
-    ``content`` is never larger than the original; ``None`` means: keep the original. ``reason`` says in words
-    what was done or why not. ``score`` is 1.0 for equal pixels, the measured score of a lossy result, else
+    ``content`` is never larger than the original; ``None`` means to keep the original. ``reason`` describes for people
+    what was done, or why nothing was. ``score`` is 1.0 for equal pixels, the measured score of a lossy result, else
     ``None``.
     """
 
@@ -41,90 +41,93 @@ def recompress(
     effort: Effort = "default",
     target: Target = "exact",
     limit_pixels: int = LIMIT_PIXELS,
-) -> Recompressed:
-    """Return a smaller image of the same media type, or say why there is none.
+) -> Recompression:
+    """Return a smaller image of the same media type, or the reason why there is none.
 
-    ``target`` "exact" asks for the same pixels in a browser; a number in [0, 1] for at least that score (see
-    ``score``). ``media_type`` is what the name says: an image that holds another format is left.
+    ``target`` is "exact" for the same pixels in a browser, or the lowest score allowed, in [0, 1] (see ``score``).
+    ``media_type`` is that of the file's name: an image in another format stays as it is.
     """
-    if media_type not in (_EXACT if target == "exact" else ENCODERS):
-        return Recompressed(None, f"{media_type} is not recompressed")
+    if media_type not in (_EXACT_ENCODERS if target == "exact" else ENCODERS):
+        return Recompression(None, f"{media_type} is not recompressed")
     facts = probe(content, limit_pixels)
     if isinstance(facts, Refusal):
-        return _refused(path, facts)
+        return _refuse(path, facts)
     if facts.media_type != media_type:
-        return _misnamed(path, media_type, facts)
+        return _report_extension(path, media_type, facts)
     if target == "exact":
-        return _exact(path, content, media_type, effort)
-    return _smaller(_lossy(path, content, facts, effort, target), lambda: _exact(path, content, media_type, effort))
+        return _recompress_exactly(path, content, media_type, effort)
+    return _choose_smaller(
+        _recompress_lossy(path, content, facts, effort, target),
+        lambda: _recompress_exactly(path, content, media_type, effort),
+    )
 
 
-def _exact(path: str, content: bytes, media_type: str, effort: Effort) -> Recompressed:
-    if media_type not in _EXACT:
-        return Recompressed(None, f"{media_type} is not recompressed exactly")
-    exact = _EXACT[media_type](content, effort)
+def _recompress_exactly(path: str, content: bytes, media_type: str, effort: Effort) -> Recompression:
+    if media_type not in _EXACT_ENCODERS:
+        return Recompression(None, f"{media_type} is not recompressed exactly")
+    exact = _EXACT_ENCODERS[media_type](content, effort)
     if isinstance(exact, Refusal):
-        return _refused(path, exact)
-    return _verified(path, content, exact, media_type)
+        return _refuse(path, exact)
+    return _verify(path, content, exact, media_type)
 
 
-def _lossy(path: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> Recompressed:
-    found = lossy(content, facts, effort, target)
-    if isinstance(found, Refusal):
-        return _refused(path, found)
-    if found.content is None or found.best is None:
-        return Recompressed(None, f"no quality reaches the score {target:.3f}")
-    saved = len(content) - len(found.content)
+def _recompress_lossy(path: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> Recompression:
+    search = lossy(content, facts, effort, target)
+    if isinstance(search, Refusal):
+        return _refuse(path, search)
+    if search.content is None or search.best is None:
+        return Recompression(None, f"no quality reaches the score {target:.3f}")
+    saved = len(content) - len(search.content)
     if saved <= 0:
-        return Recompressed(None, "already smallest")
-    reason = f"{saved:,} bytes saved, score {found.best.score:.4f} at quality {found.best.quality}"
-    return Recompressed(found.content, reason, score=found.best.score)
+        return Recompression(None, "already smallest")
+    reason = f"{saved:,} bytes saved, score {search.best.score:.4f} at quality {search.best.quality}"
+    return Recompression(search.content, reason, score=search.best.score)
 
 
-def _smaller(lossy_result: Recompressed, exact: Callable[[], Recompressed]) -> Recompressed:
+def _choose_smaller(lossy_result: Recompression, recompress_exactly: Callable[[], Recompression]) -> Recompression:
     """Prefer an exact result that is as small; a broken image is not read a second time."""
-    if any(finding.id == "image-broken" for finding in lossy_result.diagnostics):
+    if any(diagnostic.id == "image-broken" for diagnostic in lossy_result.diagnostics):
         return lossy_result
-    other = exact()
-    if other.content is None:
+    exact_result = recompress_exactly()
+    if exact_result.content is None:
         return lossy_result
-    better = lossy_result.content is None or len(other.content) <= len(lossy_result.content)
-    return other if better else lossy_result
+    is_smaller = lossy_result.content is None or len(exact_result.content) <= len(lossy_result.content)
+    return exact_result if is_smaller else lossy_result
 
 
-def _refused(path: str, refusal: Refusal) -> Recompressed:
-    return Recompressed(None, refusal.reason, (refusal.diagnostic(path),))
+def _refuse(path: str, refusal: Refusal) -> Recompression:
+    return Recompression(None, refusal.reason, (refusal.diagnostic(path),))
 
 
-def _misnamed(path: str, media_type: str, facts: ImageFacts) -> Recompressed:
+def _report_extension(path: str, media_type: str, facts: ImageFacts) -> Recompression:
     extension = "." + path.rpartition(".")[2] if "." in path else media_type
-    finding = diagnose("image-wrong-extension", Location(path), extension=extension, media_type=facts.media_type)
-    return Recompressed(None, finding.message, (finding,))
+    diagnostic = diagnose("image-wrong-extension", Location(path), extension=extension, media_type=facts.media_type)
+    return Recompression(None, diagnostic.message, (diagnostic,))
 
 
-def _verified(path: str, before: bytes, after: bytes, media_type: str) -> Recompressed:
+def _verify(path: str, before: bytes, after: bytes, media_type: str) -> Recompression:
     """Accept ``after`` if it is smaller and decodes to the same pixels under the same colour description."""
     if len(after) >= len(before):
-        return _already_smallest(path, before, media_type)
-    equal = same_pixels(media_type, before, after)
-    if isinstance(equal, Refusal):
-        return _refused(path, equal)
-    if not equal or not _SAME_COLOURS[media_type](before, after):
-        return Recompressed(None, "recompressing would change its pixels or colours")
-    return Recompressed(after, f"{len(before) - len(after):,} bytes saved, pixels identical", score=1.0)
+        return _keep(path, before, media_type)
+    is_same = same_pixels(media_type, before, after)
+    if isinstance(is_same, Refusal):
+        return _refuse(path, is_same)
+    if not is_same or not _KEEPS_COLOURS[media_type](before, after):
+        return Recompression(None, "recompressing would change its pixels or colours")
+    return Recompression(after, f"{len(before) - len(after):,} bytes saved, pixels identical", score=1.0)
 
 
-def _already_smallest(path: str, content: bytes, media_type: str) -> Recompressed:
-    """Keep an image, and say if it is damaged: oxipng has refused a PNG that is, mozjpeg would not have."""
-    found = jpeg_damage(content) if media_type == media.JPEG else None
-    return Recompressed(None, "already smallest") if found is None else _refused(path, found)
+def _keep(path: str, content: bytes, media_type: str) -> Recompression:
+    """Keep an image, and report a damaged JPEG: oxipng refuses damaged PNGs, mozjpeg does not refuse JPEGs."""
+    damage = jpeg_damage(content) if media_type == media.JPEG else None
+    return Recompression(None, "already smallest") if damage is None else _refuse(path, damage)
 
 
-_EXACT: dict[str, Callable[[bytes, Effort], bytes | Refusal]] = {
+_EXACT_ENCODERS: dict[str, Callable[[bytes, Effort], bytes | Refusal]] = {
     media.PNG: exact_png,
     media.JPEG: exact_jpeg,
 }
-_SAME_COLOURS: dict[str, Callable[[bytes, bytes], bool]] = {
-    media.PNG: same_colour_chunks,
-    media.JPEG: same_jpeg_colours,
+_KEEPS_COLOURS: dict[str, Callable[[bytes, bytes], bool]] = {
+    media.PNG: keeps_png_colours,
+    media.JPEG: keeps_jpeg_colours,
 }

@@ -1,4 +1,4 @@
-"""Why an image is left as it is: a value that becomes a diagnostic."""
+"""Why an image stays as it is: a value that becomes a diagnostic."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an image is not touched: a kind of ``diagnostics.KINDS`` and the fields of its sentence."""
+    """Why an image stays as it is: a kind of ``diagnostics.KINDS`` and the fields of its message."""
 
     kind: str
     fields: tuple[tuple[str, str | int], ...]
 
     def diagnostic(self, path: str) -> Diagnostic:
-        """Return it as a finding about the file ``path``."""
+        """Return the diagnostic for the file ``path``."""
         return diagnose(self.kind, Location(path), **dict(self.fields))
 
     @property
     def reason(self) -> str:
-        """The sentence without a place."""
+        """The message without a location."""
         return diagnose(self.kind, None, **dict(self.fields)).message
 
 
@@ -30,6 +30,6 @@ def broken(media_type: str, problem: object) -> Refusal:
     return Refusal("image-broken", (("media_type", media_type), ("problem", first_line)))
 
 
-def left(reason: str) -> Refusal:
-    """Return the refusal of an image that could be read but is better not touched."""
+def unchanged(reason: str) -> Refusal:
+    """Return the refusal of an image that can be read but had better stay as it is."""
     return Refusal("image-unchanged", (("reason", reason),))
