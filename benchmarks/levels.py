@@ -21,7 +21,7 @@ import adaptc
 from adaptc.compile.engine.state import State
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.visible_text import visible_text
-from adaptc.report.collect import Collector
+from adaptc.report.collector import Collector
 from adaptc.report.figures import PageFigures
 from adaptc.workflow.api import configured_levels
 

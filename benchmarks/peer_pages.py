@@ -18,7 +18,7 @@ from typing import Any
 import adaptc
 from adaptc.compile.engine.state import State
 from adaptc.formats.image.score import ssim
-from adaptc.report.collect import Collector
+from adaptc.report.collector import Collector
 from adaptc.report.figures import PageFigures
 from adaptc.workflow.api import configured_levels
 

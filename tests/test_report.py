@@ -13,11 +13,11 @@ from report_figures import PATHS, found, level, pages_of, site
 from selectolax.lexbor import LexborHTMLParser
 
 from adaptc.core.model import Action
-from adaptc.report import tally
-from adaptc.report.axes import count_ticks, log_axis
+from adaptc.report import page_table
+from adaptc.report.charts import count_ticks, log_axis
 from adaptc.report.figures import PageFigures, TrafficFigures, capacity_factor
-from adaptc.report.report import FIRST_ROWS, render_report, stream_report
-from adaptc.report.tally import foremost, tally_pages
+from adaptc.report.html_report import FIRST_ROWS, render_report, stream_report
+from adaptc.report.page_table import foremost, tabulate_pages
 
 HOSTILE = (
     "<script>alert(1)</script>.html",
@@ -178,24 +178,24 @@ def test_an_unknown_level_is_a_bug():
 
 
 def test_actions_beyond_the_limits_are_counted(monkeypatch):
-    monkeypatch.setattr(tally, "ACTIONS_A_PAGE", 2)
+    monkeypatch.setattr(page_table, "ACTIONS_A_PAGE", 2)
     many = tuple(Action("images", "kept", f"{number}.png") for number in range(5))
-    costs = tally_pages([PageFigures("a.html", "full", 1, 1, 1, 1, 1, many)], ["full"]).rows["a.html"]
+    costs = tabulate_pages([PageFigures("a.html", "full", 1, 1, 1, 1, 1, many)], ["full"]).rows["a.html"]
     assert costs[0] is not None
     assert costs[0].unlisted == 3
 
 
 def test_no_more_actions_than_a_report_can_hold(monkeypatch):
-    monkeypatch.setattr(tally, "DISTINCT_ACTIONS", 1)
+    monkeypatch.setattr(page_table, "DISTINCT_ACTIONS", 1)
     pages = [PageFigures(f"{n}.html", "full", 1, 1, 1, 1, 1, (Action("p", "kept", f"{n}"),)) for n in range(3)]
-    gathered = tally_pages(pages, ["full"])
+    gathered = tabulate_pages(pages, ["full"])
     assert len(gathered.actions) == 1
     assert [row[0].unlisted for row in gathered.rows.values() if row[0]] == [0, 1, 1]
 
 
 def test_the_heaviest_pages_of_equal_weight_go_by_path():
     pages = [PageFigures(name, "full", 1, 1, 1, 1, 1) for name in ("b", "a", "c")]
-    assert [path for path, _ in foremost(tally_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
+    assert [path for path, _ in foremost(tabulate_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("amounts", [[], [0], [5], [7, 7], [1, 10**9], [10**3, 10**12]])

@@ -16,12 +16,18 @@ import adaptc
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.urls import SiteAddress
+from adaptc.report.chromium import Answer, BrowserError, find_chromium, running
 from adaptc.report.figures import PageFigures
-from adaptc.report.screenshots.chromium import Answer, BrowserError, find_chromium, running
-from adaptc.report.screenshots.picture import LARGEST, small_picture
-from adaptc.report.screenshots.sample import sample_pages
-from adaptc.report.screenshots.take import HEIGHT, WIDTH, Trees, take_screenshots
-from adaptc.report.screenshots.tree import level_server
+from adaptc.report.screenshots import (
+    HEIGHT,
+    LARGEST,
+    WIDTH,
+    Trees,
+    level_server,
+    sample_pages,
+    small_picture,
+    take_screenshots,
+)
 from adaptc.site.site import Site, Source
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)

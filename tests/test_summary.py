@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from report_figures import found, level, site
 
+from adaptc.core.quantities import written_bytes, written_saving
 from adaptc.report.figures import capacity_factor
-from adaptc.report.quantities import written_bytes, written_saving
 from adaptc.report.summary import columns_of, render_summary
 
 

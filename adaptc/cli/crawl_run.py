@@ -33,7 +33,7 @@ def crawl_code(result: CrawlResult) -> ExitCode:
 
 def crawl_summary(result: CrawlResult) -> str:
     """Return a crawl in a sentence."""
-    from adaptc.report.quantities import written_bytes
+    from adaptc.core.quantities import written_bytes
 
     rate = result.files / result.seconds if result.seconds else 0.0
     again = "went on: " if result.resumed else ""
@@ -92,7 +92,7 @@ def watching_crawl(invocation: Invocation) -> Iterator[Callable[[Watched], None]
 
 
 def _line(now: Watched) -> str:
-    from adaptc.report.quantities import written_bytes
+    from adaptc.core.quantities import written_bytes
 
     rate = now.files / now.seconds if now.seconds else 0.0
     return f"{now.files:,} files, {written_bytes(now.received)}, {rate:,.0f} a second; {now.waiting:,} URLs wait"

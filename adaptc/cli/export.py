@@ -52,7 +52,7 @@ def export(
 
 
 def _sentence(done: Exported) -> str:
-    from adaptc.report.quantities import written_bytes
+    from adaptc.core.quantities import written_bytes
 
     counts = f"wrote {done.written:,} files, kept {done.kept:,}, removed {done.removed:,}"
     return f"{done.destination}: {counts}; {written_bytes(done.size)}"

@@ -92,7 +92,7 @@ def _popular_set(hits: dict[str, int], config: Config) -> list[Rank]:
 
 
 def _listed(hits: dict[str, int], ranks: list[Rank], tally: LogTally) -> str:
-    from adaptc.report.quantities import written_plural
+    from adaptc.core.quantities import written_plural
 
     lines = written_plural(tally.lines, "line")
     if not ranks:

@@ -45,7 +45,7 @@ class _Shown:
         self.bar.reset(self.task, description=phase, total=units, saved="")
 
     def advance(self, units: int, size: int, saved: int) -> None:
-        from adaptc.report.quantities import written_bytes
+        from adaptc.core.quantities import written_bytes
 
         self.saved += saved
         shown = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""

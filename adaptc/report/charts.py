@@ -7,14 +7,14 @@ binned: a scatter of 32,000 dots a level would be most of the file, and the shad
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from adaptc.report.axes import Axis, Tick, count_ticks, log_axis
+from adaptc.core.quantities import written_bytes, written_count
 from adaptc.report.figures import LevelFigures, TypeFigures
-from adaptc.report.quantities import written_bytes, written_count
-from adaptc.report.tally import Tally
+from adaptc.report.page_table import PageTable
 
 WIDTH = 360
 LEFT, RIGHT, TOP, BOTTOM = 48, 350, 12, 184  # the plot inside a chart
@@ -40,7 +40,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the pages of a level lie. ``histogram`` and ``shades`` are SVG paths, the lightest shade first."""
+    """How the pages of a level are spread. ``histogram`` and ``shades`` are SVG paths, the lightest shade first."""
 
     pages: int
     histogram: str
@@ -81,11 +81,11 @@ def _bar(kind: TypeFigures, y: int, scale: float) -> Bar:
     return Bar(kind.group, y, before, after, sent, label)
 
 
-def plot_pages(tally: Tally) -> Plots | None:
-    """Return the spread of the pages at each level of the tally; None for a site without pages."""
-    if not tally.rows:
+def plot_pages(table: PageTable) -> Plots | None:
+    """Return the spread of the pages at each level of the table; None for a site without pages."""
+    if not table.rows:
         return None
-    points = [_points(tally, number) for number in range(len(tally.levels))]
+    points = [_points(table, number) for number in range(len(table.levels))]
     every = [point for level in points for point in level]
     weight = log_axis((sent for _, sent in every), LEFT, RIGHT, written_bytes)
     upward = log_axis((sent for _, sent in every), BOTTOM, TOP, written_bytes)
@@ -95,8 +95,8 @@ def plot_pages(tally: Tally) -> Plots | None:
     return Plots(weight, count_ticks(tallest, BOTTOM, TOP), requests, upward, levels)
 
 
-def _points(tally: Tally, level: int) -> list[Point]:
-    costs = (row[level] for row in tally.rows.values())
+def _points(table: PageTable, level: int) -> list[Point]:
+    costs = (row[level] for row in table.rows.values())
     return [(cost.requests, cost.transfer) for cost in costs if cost]
 
 
@@ -140,9 +140,74 @@ def _cell(x: float, y: float) -> tuple[int, int]:
 
 
 def shade_labels() -> tuple[str, ...]:
-    """Return what each shade stands for: ``1 to 2 pages``, ..., ``100 or more``."""
+    """Return what each shade means: ``1 to 2 pages``, ..., ``100 or more``."""
     ends = [*(following - 1 for following in SHADES[1:]), None]
     return tuple(
         f"{written_count(least)} or more" if end is None else f"{least}–{end}"
         for least, end in zip(SHADES, ends, strict=True)
     )
+
+
+# ---- axes: from amounts to places on paper, and the labels along them
+
+MOST_TICKS = 7
+ROUND = (1, 2, 5)  # round numbers are these, times a power of ten
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled place on an axis."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A logarithmic axis for amounts from ``low`` to ``high``, drawn from ``start`` to ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: tuple[Tick, ...] = ()
+
+    def at(self, amount: float) -> float:
+        """Return the place of an amount; amounts beyond the axis are put at its end."""
+        inside = min(max(amount, self.low), self.high)
+        share = math.log(inside / self.low) / math.log(self.high / self.low)
+        return round(self.start + (self.end - self.start) * share, 1)
+
+
+def log_axis(amounts: Iterable[float], start: float, end: float, write: Callable[[float], str]) -> Axis:
+    """Return an axis that holds all ``amounts`` (those below 1 as 1), with ticks that ``write`` labels."""
+    present = {max(amount, 1) for amount in amounts} or {1}
+    low, high = min(present), max(present)
+    if high < 4 * low:  # a single page, or pages that are all alike, still need an axis with a length
+        low, high = low / 2, high * 2
+    bare = Axis(low / 1.1, high * 1.1, start, end)
+    ticks = tuple(Tick(bare.at(amount), write(amount)) for amount in _round_between(bare.low, bare.high))
+    return Axis(bare.low, bare.high, start, end, ticks)
+
+
+def _round_between(low: float, high: float) -> list[float]:
+    """Return round amounts in a range: 1, 2, 5, 10, ...; or powers of ten, or every second one of them."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine = [mantissa * 10.0**exponent for exponent in exponents for mantissa in ROUND]
+    coarse = [10.0**exponent for exponent in exponents]
+    for candidates in (fine, coarse, coarse[::2]):
+        inside = [amount for amount in candidates if low <= amount <= high]
+        if len(inside) <= MOST_TICKS:
+            break
+    return inside
+
+
+def count_ticks(most: int, start: float, end: float) -> tuple[Tick, ...]:
+    """Return ticks of a linear axis from 0 to ``most`` (at least 1): three to seven round whole numbers."""
+    step = next(step for step in _steps() if most / step < MOST_TICKS)
+    place = (end - start) / most
+    return tuple(Tick(round(start + place * count, 1), f"{count:,}") for count in range(0, most + 1, step))
+
+
+def _steps() -> Iterable[int]:
+    return (mantissa * 10**exponent for exponent in range(12) for mantissa in ROUND)

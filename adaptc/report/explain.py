@@ -1,4 +1,4 @@
-"""What the last build did to one file, at each level, and why."""
+"""Explains what the last build did to a file at each level, and why (``adaptc explain``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adaptc.site.site import Site, Source
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A file of the last build: its source, the decisions about it, and what each level made of it."""
+    """A file of the last build: its source, the decisions about it, and its results by level."""
 
     path: str
     media_type: str
@@ -31,7 +31,7 @@ class Explanation:
 
 
 def explain(config: Config, name: str) -> Explanation | None:
-    """Return what is known of ``name``, a path of the docroot or a URL of the site; ``None`` when it was not built.
+    """Return the explanation of ``name``, a path of the docroot or a URL of the site; ``None`` when it was not built.
 
     Raises ``UsageError`` when there is no build in ``config.output``.
     """
@@ -41,7 +41,7 @@ def explain(config: Config, name: str) -> Explanation | None:
 
 def _explained(state: State, config: Config, name: str) -> Explanation | None:
     sources = as_sources(state.resources().values())
-    path = _found(config, name, sources)
+    path = _path_of(config, name, sources)
     if path is None:
         return None
     source = sources[path]
@@ -57,7 +57,7 @@ def _explained(state: State, config: Config, name: str) -> Explanation | None:
     )
 
 
-def _found(config: Config, name: str, sources: dict[str, Source]) -> str | None:
+def _path_of(config: Config, name: str, sources: dict[str, Source]) -> str | None:
     if name in sources:
         return name
     address = SiteAddress(config.site.base_url)

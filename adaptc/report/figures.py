@@ -75,7 +75,7 @@ class CodingFigures:
 
 @dataclass(frozen=True, slots=True)
 class TypeFigures:
-    """What a level's tree holds of one group of media types (see ``GROUPS``), against the originals."""
+    """What a level's tree holds of one group of media types (see ``GROUPS``), compared with the originals."""
 
     group: str
     files: int
@@ -86,7 +86,7 @@ class TypeFigures:
 
 @dataclass(frozen=True, slots=True)
 class LevelFigures:
-    """A level as a whole; ``number`` is None for a level beside the ladder.
+    """A level as a whole; ``number`` is None for a level next to the ladder.
 
     The means are over all pages of the site, or over their views where there are access logs (``SiteFigures.traffic``).
     A page that the level does not have counts as it is at the first level, with its objects at this one: so a server
@@ -108,7 +108,7 @@ class LevelFigures:
 
 @dataclass(frozen=True, slots=True)
 class TrafficFigures:
-    """What access logs say: page views, pages that were viewed, and the popular ones, which make up ``share``."""
+    """Access logs in figures: page views, pages that were viewed, and the popular ones, which make up ``share``."""
 
     views: int
     viewed: int
@@ -133,7 +133,7 @@ SAMPLES = 200
 class SiteFigures:
     """A whole build.
 
-    ``levels`` go from the dearest to the cheapest; the first (``full``) is what the others are held against.
+    ``levels`` go from the highest quality down; the others are compared with the first (``full``).
     ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
     ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with. ``traffic``
     is None when the means are over pages: there are no access logs, or no page views in them.
@@ -170,7 +170,7 @@ def capacity_factor(
     request_ms: float = REQUEST_MS,
     kilobyte_ms: float = KILOBYTE_MS,
 ) -> float:
-    """Return how many times as many page views a server bears at a level as at ``full``.
+    """Return how many times as many page views a server can answer at a level as at ``full``.
 
     ``requests`` and ``transfer`` (bytes) are means of one page view. Utilization is U = aR + bW, with R
     requests and W kB a second (Abdelzaher, Shin and Bhatti 2002, equation 1), so at equal U the views go as

@@ -19,11 +19,11 @@ from adaptc.config.rulebook import Level
 from adaptc.core.media import HTML
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
-from adaptc.report.collect import Collector
+from adaptc.report.collector import Collector
 from adaptc.report.figures import LevelFigures, SiteFigures, capacity_factor
 from adaptc.report.manifest import SCHEMA
 
-_DIGITS = 4  # of means and factors behind the point
+_DIGITS = 4  # after the decimal point, of means and factors
 
 
 def manifest_chunks(
@@ -35,7 +35,7 @@ def manifest_chunks(
     collector: Collector,
     figures: SiteFigures,
 ) -> Iterator[bytes]:
-    """Yield the manifest as UTF-8 JSON; names of undecodable bytes stand as escaped lone surrogates (PEP 383).
+    """Yield the manifest as UTF-8 JSON; names of undecodable bytes become escaped lone surrogates (PEP 383).
 
     ``collector`` has the figures of pages, ``figures`` those of levels.
     """
@@ -58,7 +58,7 @@ def manifest_chunks(
 
 
 class _Extras:
-    """The files of the trees that stand for none of the docroot, each once however many units refer to it."""
+    """The files of the trees that come of no file of the docroot, each once however many units refer to it."""
 
     def __init__(self) -> None:
         self.levels: dict[tuple[str, str], dict[str, Any]] = {}
@@ -75,7 +75,7 @@ class _Extras:
 
 
 def _files(outputs: Iterable[Output]) -> dict[str, Any]:
-    return {one.coding: {"size": one.size, "sha256": one.digest} for one in outputs}
+    return {output.coding: {"size": output.size, "sha256": output.digest} for output in outputs}
 
 
 class _Groups:
@@ -88,9 +88,9 @@ class _Groups:
     def take(self, path: str) -> list[UnitResult]:
         if self.next is None or self.next[0] != path:
             return []
-        found = list(self.next[1])
+        results = list(self.next[1])
         self.next = next(self.groups, None)
-        return found
+        return results
 
 
 def _json(value: Any) -> bytes:
@@ -131,13 +131,13 @@ def _cost(requests: float, identity: float, transfer: float, capacity: float) ->
     return {name: round(amount, _DIGITS) for name, amount in amounts.items()}
 
 
-def _add_costs(row: dict[str, Any], made: Sequence[UnitResult], collector: Collector, figures: SiteFigures) -> None:
-    """Say of a page what it costs at each level, with all that it embeds, and how often it was viewed."""
+def _add_costs(row: dict[str, Any], results: Sequence[UnitResult], collector: Collector, figures: SiteFigures) -> None:
+    """Add the costs of a page at each level, with all that it embeds, and how often it was viewed."""
     if figures.traffic is not None:
         row["views"] = collector.hits.get(row["path"], 0)
-    results = {result.level: result for result in made}
-    first = collector.page_at(figures.levels[0].level, row["path"], results)
-    for result in made:
+    by_level = {result.level: result for result in results}
+    first = collector.page_at(figures.levels[0].level, row["path"], by_level)
+    for result in results:
         page = collector.page(result)
         factor = capacity_factor(
             page.requests,
@@ -176,11 +176,11 @@ def _numbered(paths: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
 
 
 def _level(result: UnitResult, numbers: Mapping[str, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
+    row: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
     if result.embeds is not None:
-        found["references"] = _numbered(result.embeds, numbers)
+        row["references"] = _numbered(result.embeds, numbers)
     if result.extras:
-        found["extras"] = sorted(extra.path for extra in result.extras)
+        row["extras"] = sorted(extra.path for extra in result.extras)
     if result.demoted:
-        found["demoted"] = list(result.demoted)
-    return found
+        row["demoted"] = list(result.demoted)
+    return row

@@ -1,7 +1,7 @@
-"""The summary of a build: what stands in the terminal, or the log, when it is done.
+"""The summary of a build for the terminal or a log.
 
-Columns are aligned by the width of characters (East Asian Width, UAX 11), in a pipe too. What does not fit
-the width is left out column by column, the least telling first; the report has everything.
+Columns are aligned by the width of characters (East Asian Width, UAX 11), in a pipe too. Columns that do
+not fit the width are left out, the least important first; the report has everything.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adaptc.core.diagnostics import Severity, printable
-from adaptc.report.figures import DiagnosticFigures, LevelFigures, SiteFigures, restricted_levels
-from adaptc.report.quantities import (
+from adaptc.core.quantities import (
     NONE,
     written_bytes,
     written_count,
@@ -20,6 +19,7 @@ from adaptc.report.quantities import (
     written_plural,
     written_saving,
 )
+from adaptc.report.figures import DiagnosticFigures, LevelFigures, SiteFigures, restricted_levels
 
 GAP = "  "
 LISTED = 12  # kinds of errors and warnings with a line of their own
@@ -29,7 +29,7 @@ COLOURS = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.NOTE: CYAN}
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the table: its heading, what it says of a level against the first, and when it is left out.
+    """A column of the table: its heading, its cell for a level compared with the first, and when it is left out.
 
     ``rank`` 0 always stays; of the others the highest goes first.
     """
@@ -103,13 +103,13 @@ def _table(levels: Sequence[LevelFigures], width: int, paint: Paint) -> list[str
 
 def _fitting(columns: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
     """Return the columns that fit into ``width``, and in any case those of rank 0."""
-    kept = list(zip(COLUMNS, columns, strict=True))
-    while sum(_widest(cells) + len(GAP) for _, cells in kept) - len(GAP) > width:
-        last = max(kept, key=lambda pair: pair[0].rank)
+    fitting = list(zip(COLUMNS, columns, strict=True))
+    while sum(_widest(cells) + len(GAP) for _, cells in fitting) - len(GAP) > width:
+        last = max(fitting, key=lambda pair: pair[0].rank)
         if not last[0].rank:
             break
-        kept.remove(last)
-    return [cells for _, cells in kept]
+        fitting.remove(last)
+    return [cells for _, cells in fitting]
 
 
 def _line(cells: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
@@ -148,22 +148,22 @@ def _traffic_lines(figures: SiteFigures) -> list[str]:
     restricted = restricted_levels(figures)
     if restricted:
         names = ", ".join(map(printable, restricted))
-        held = f"{traffic.popular:,} of {written_plural(figures.docroot_pages, 'page')}"
+        shown = f"{traffic.popular:,} of {written_plural(figures.docroot_pages, 'page')}"
         lines.append(
-            f"{names} {'have' if len(restricted) > 1 else 'has'} {held}: those that make up {100 * traffic.share:g} % "
+            f"{names} {'have' if len(restricted) > 1 else 'has'} {shown}: those that make up {100 * traffic.share:g} % "
             "of the views; the others are served as originals."
         )
     return lines
 
 
 def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) -> list[str]:
-    found = sorted(diagnostics, key=_gravity)
-    if not found:
+    ordered = sorted(diagnostics, key=_gravity)
+    if not ordered:
         return ["No diagnostics."]
-    grave = [kind for kind in found if kind.severity is not Severity.NOTE]
+    grave = [kind for kind in ordered if kind.severity is not Severity.NOTE]
     listed = grave[:LISTED]
     wide = max((len(f"{kind.count:,}") for kind in listed), default=0)
-    lines = [f"Diagnostics: {_severities(found)}"]
+    lines = [f"Diagnostics: {_severities(ordered)}"]
     lines += [_diagnostic_line(kind, wide, paint) for kind in listed]
     if len(grave) > LISTED:
         lines.append(f"  and {written_plural(len(grave) - LISTED, 'more kind')}")

@@ -86,10 +86,10 @@ def _built(engine: Builder, screenshots: int) -> BuildResult:
 
 def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tuple[Report, BuildResult]:
     """Build under a lock that the caller holds, with a state that is open; raises as ``build``, and ``GivenUp``."""
-    from adaptc.report.emission import Emission
+    from adaptc.report.documents import DocumentWriter
 
     blueprint, report = engine.blueprint, engine.run(state)
-    figures, said = Emission(blueprint, state, report, engine.progress, screenshots).emitted()
+    figures, said = DocumentWriter(blueprint, state, report, engine.progress, screenshots).write()
     if blueprint.config.serve.emit:
         from adaptc.serve.emitter import emit_from
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.quantities import written_bytes, written_count
 from adaptc.report.manifest import Manifest, PageCost, read_manifest
-from adaptc.report.quantities import written_bytes, written_count
 
 MEASURES = ("requests", "bytes")
 

@@ -10,8 +10,8 @@ from adaptc.compile.engine.output import PRIVATE, output_lock
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import last_manifest
-from adaptc.report.quantities import written_plural
 from adaptc.workflow.api import plan
 from adaptc.workflow.export.destination import Memory, put_items
 from adaptc.workflow.export.items import LAYOUTS, export_items

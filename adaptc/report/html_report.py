@@ -1,8 +1,8 @@
-"""The report of a build: one HTML file that needs nothing else, to be looked at and passed on.
+"""The report of a build: a single HTML file that needs no other file and no network.
 
-It is made from plain values, and nothing of the machine or the moment is in it: equal figures give an equal
-file. Names of files come from strangers: what cannot be printed is escaped (``printable``), markup by the
-template engine, and the page's policy (CSP Level 3) allows its own script by hash and no request at all.
+It depends on the figures only, not on the machine or the time: equal figures give equal bytes. File names are not
+trusted: unprintable characters are escaped by ``printable``, markup by the template engine, and the page's policy
+(CSP Level 3) allows its own script by hash and no request at all.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
-from adaptc.report import quantities
 from adaptc.report.charts import bars_by_type, plot_pages, shade_labels
 from adaptc.report.figures import (
     DiagnosticFigures,
@@ -27,7 +27,7 @@ from adaptc.report.figures import (
     capacity_factor,
     restricted_levels,
 )
-from adaptc.report.tally import Cost, Costs, Tally, foremost, tally_pages
+from adaptc.report.page_table import Cost, Costs, PageTable, foremost, tabulate_pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
 SCRIPT = "report.js"
-FIRST_ROWS = 25  # rows of the table of pages that are there without JavaScript
+FIRST_ROWS = 25  # rows of the table of pages that need no JavaScript
 CHUNK = 500  # rows of JSON handed to the template at a time
 SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A page as the static table shows it, at one level and against the first; ``cost`` is None where there is none."""
+    """A page of the static table, at one level compared with the first; ``cost`` is None where the level lacks it."""
 
     path: str
     views: int
@@ -60,12 +60,12 @@ def render_report(figures: SiteFigures, templates: Path | None = None) -> str:
 def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterator[str]:
     """Yield the report piece by piece.
 
-    A file of the directory ``templates`` stands in for the shipped one of the same name (``report.html.j2``,
-    ``report.css``, ``report.js``). Raises ``jinja2.TemplateError`` for a template that is wrong.
+    A file of the directory ``templates`` replaces the shipped one of the same name (``report.html.j2``,
+    ``report.css``, ``report.js``). Raises ``jinja2.TemplateError`` for an invalid template.
     """
     environment = _environment(templates)
     script = _source(environment, SCRIPT)
-    tally = tally_pages(figures.pages, [level.level for level in figures.levels])
+    table = tabulate_pages(figures.pages, [level.level for level in figures.levels])
     shown = min(1, len(figures.levels) - 1)  # the first level that adapts
     return environment.get_template(TEMPLATE).generate(
         site=figures,
@@ -73,18 +73,18 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
         script=script,
         script_hash=_csp_hash(script),
         shown=shown,
-        rows=_first_rows(figures, tally, shown),
-        page_count=len(tally.rows),
+        rows=_first_rows(figures, table, shown),
+        page_count=len(table.rows),
         restricted=restricted_levels(figures),
         data_uri=_data_uri,
         bars=bars_by_type(figures.levels),
-        plots=plot_pages(tally),
+        plots=plot_pages(table),
         shades=shade_labels(),
         diagnostics=sorted(figures.diagnostics, key=_diagnostic_order),
-        row_json=_joined(_row(path, costs, tally.views.get(path, 0)) for path, costs in tally.rows.items()),
-        heads_json=_json(_heads(figures, tally, shown)),
-        table_json=_json([tally.words, tally.actions]),
-        list_json=_joined(_json(actions) for actions in tally.lists),
+        row_json=_joined(_row(path, costs, table.views.get(path, 0)) for path, costs in table.rows.items()),
+        heads_json=_json(_heads(figures, table, shown)),
+        table_json=_json([table.words, table.actions]),
+        list_json=_joined(_json(actions) for actions in table.lists),
     )
 
 
@@ -124,7 +124,7 @@ def _shipped(name: str) -> str | None:
 
 
 def _source(environment: Environment, name: str) -> Any:
-    """Return a file that goes into the page as it is: style and script are no templates."""
+    """Return a file that goes into the page unchanged: style and script are no templates."""
     from markupsafe import Markup
 
     assert environment.loader is not None
@@ -169,8 +169,8 @@ def _row(path: str, costs: Costs, views: int) -> Any:
     return _json([printable(path), *costs, views])
 
 
-def _heads(figures: SiteFigures, tally: Tally, shown: int) -> dict[str, object]:
-    demotions = [[tally.words[word] for word in words] for words in tally.demotions]
+def _heads(figures: SiteFigures, table: PageTable, shown: int) -> dict[str, object]:
+    demotions = [[table.words[word] for word in words] for words in table.demotions]
     return {
         "levels": [printable(level.level) for level in figures.levels],
         "shown": shown,
@@ -180,19 +180,19 @@ def _heads(figures: SiteFigures, tally: Tally, shown: int) -> dict[str, object]:
     }
 
 
-def _first_rows(figures: SiteFigures, tally: Tally, level: int) -> list[Row]:
+def _first_rows(figures: SiteFigures, table: PageTable, level: int) -> list[Row]:
     if level < 0:
         return []
-    return [_static_row(figures, tally, path, costs, level) for path, costs in foremost(tally, level, FIRST_ROWS)]
+    return [_static_row(figures, table, path, costs, level) for path, costs in foremost(table, level, FIRST_ROWS)]
 
 
-def _static_row(figures: SiteFigures, tally: Tally, path: str, costs: Costs, level: int) -> Row:
+def _static_row(figures: SiteFigures, table: PageTable, path: str, costs: Costs, level: int) -> Row:
     cost, first = costs[level], costs[0]
     if cost is None:
-        return Row(path, tally.views.get(path, 0), None, quantities.NONE, quantities.NONE, ())
+        return Row(path, table.views.get(path, 0), None, quantities.NONE, quantities.NONE, ())
     saving = quantities.written_saving(cost.transfer, first.transfer) if first and level else quantities.NONE
-    demoted = tuple(tally.words[word] for word in tally.demotions[cost.demoted])
-    return Row(path, tally.views.get(path, 0), cost, saving, _capacity(figures, cost, first), demoted)
+    demoted = tuple(table.words[word] for word in table.demotions[cost.demoted])
+    return Row(path, table.views.get(path, 0), cost, saving, _capacity(figures, cost, first), demoted)
 
 
 def _capacity(figures: SiteFigures, cost: Cost, first: Cost | None) -> str:
@@ -222,7 +222,7 @@ def type_totals(level: LevelFigures) -> TypeFigures:
 
 
 def severity_counts(diagnostics: Iterable[DiagnosticFigures]) -> list[tuple[str, int]]:
-    """Return how many diagnostics there are of each severity, the gravest first; zero is left out."""
+    """Return how many diagnostics there are of each severity, errors first; zero is left out."""
     counts = dict.fromkeys(SEVERITIES, 0)
     for kind in diagnostics:
         counts[kind.severity] += kind.count

@@ -1,4 +1,4 @@
-"""Collect the figures of a build from its state."""
+"""Collects the figures of a build from its state."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Weight(NamedTuple):
 
 @dataclass(slots=True)
 class _Tally:
-    """What adds up over the files of a level."""
+    """Sums over the files of a level."""
 
     files: int = 0
     pages: int = 0
@@ -69,10 +69,10 @@ class _Tally:
 
 
 class Collector:
-    """Figures of the levels, of the pages, and of the diagnostics; memory grows with files, not with what they hold.
+    """Figures of the levels and pages, and all diagnostics; memory grows with the number of files, not with their size.
 
     ``hits`` are the views of each page; without any, every page counts once. ``embeds`` are the files that each source
-    embeds, ``said`` is what was said of sources and units.
+    embeds, ``diagnostics`` those of sources and units.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Collector:
         self.weights: dict[str, dict[str, Weight]] = {name: {} for name in self.levels}
         self.imports: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in self.levels}
         self._costs: dict[tuple[str, str, str], tuple[int, int, int, int, int]] = {}
-        self.said: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
         self.embeds = self._embeds()
         self.tallies = {name: _Tally() for name in self.levels}
         for result in state.results(notes=False):
@@ -93,14 +93,14 @@ class Collector:
         self._times = self._weigh()
 
     def _embeds(self) -> dict[str, tuple[str, ...]]:
-        """Return what each source embeds, sheets by @import included, and keep what was said of it."""
-        found = {}
+        """Return the files that each source embeds, sheets by @import included, and keep its diagnostics."""
+        embeds = {}
         for path, facts in self.state.facts():
-            self.said.extend(facts.diagnostics)
+            self.diagnostics.extend(facts.diagnostics)
             targets = tuple(dict.fromkeys(target for _, target in facts.embeds))
             if targets:
-                found[path] = targets
-        return found
+                embeds[path] = targets
+        return embeds
 
     def _add(self, result: UnitResult) -> None:
         before = self.resources[result.path].size
@@ -115,7 +115,7 @@ class Collector:
         self.tallies[result.level].add(result, before, weight)
 
     def _add_extra(self, level: str, extra: Extra) -> None:
-        """Count a file that stands for none of the docroot, once however many units refer to it."""
+        """Count a file that comes of no file of the docroot, once however many units refer to it."""
         if extra.path in self.weights[level]:
             return
         sizes = {output.coding: output.size for output in extra.outputs}
@@ -154,19 +154,19 @@ class Collector:
             transfer += weight.transfer
         return (1 + len(objects), identity, transfer, *own)
 
-    def page_at(self, level: str, path: str, made: Mapping[str, UnitResult]) -> PageFigures:
-        """Return the figures of a page of which ``made`` are the results by level, or else of what stands in for it."""
-        if level in made:
-            return self.page(made[level])
-        return self.page(made.get(self.first) or UnitResult(self.first, path, media.HTML), level)
+    def page_at(self, level: str, path: str, results: Mapping[str, UnitResult]) -> PageFigures:
+        """Return the figures of a page with these results by level, or else of the page that is served instead."""
+        if level in results:
+            return self.page(results[level])
+        return self.page(results.get(self.first) or UnitResult(self.first, path, media.HTML), level)
 
     def _weight(self, level: str, path: str) -> Weight:
         """Return the weight of a file at a level; where it has none (a page in a frame), that at the first level."""
-        found = self.weights[level].get(path) or self.weights[self.first].get(path)
-        if found is None:
+        weight = self.weights[level].get(path) or self.weights[self.first].get(path)
+        if weight is None:
             size = self.resources[path].size if path in self.resources else 0
-            found = Weight(size, size)
-        return found
+            weight = Weight(size, size)
+        return weight
 
     def _objects(self, result: UnitResult, level: str) -> set[str]:
         """Return the embedded objects of a page, each once, with the sheets that its sheets import."""
@@ -183,36 +183,36 @@ class Collector:
     # ---- levels
 
     def level_figures(self, request_ms: float, kilobyte_ms: float) -> tuple[LevelFigures, ...]:
-        """Return the figures of each level, dearest first."""
+        """Return the figures of each level, those of the highest quality first."""
         first: tuple[float, float] | None = None
-        found = []
+        rows = []
         for name, level in self.levels.items():
             tally, count = self.tallies[name], max(self._times, 1)
             mean = (tally.requests / count, tally.transfer / count)
             first = first or mean
             factor = capacity_factor(*mean, *first, request_ms=request_ms, kilobyte_ms=kilobyte_ms)
-            found.append(_level_figures(level, tally, count, factor))
-        return tuple(found)
+            rows.append(_level_figures(level, tally, count, factor))
+        return tuple(rows)
 
     def _weigh(self) -> int:
-        """Add every page to what the levels cost, and keep what was said of units, each once a path: levels often say
-        the same. Return how many times pages count."""
+        """Add every page to the costs of the levels, and keep the diagnostics of units, each once a path: those of
+        levels are often equal. Return how many times pages count."""
         times = 0
-        for path, results in groupby(self.state.results(), key=lambda result: result.path):
-            found = list(results)
-            self.said.extend(dict.fromkeys(one for result in found for one in result.diagnostics))
-            made = {result.level: result for result in found if result.level in self.levels}
-            if any(map(self._is_page, made.values())):
-                times += self._weigh_page(path, made)
+        for path, group in groupby(self.state.results(), key=lambda result: result.path):
+            units = list(group)
+            self.diagnostics.extend(dict.fromkeys(item for result in units for item in result.diagnostics))
+            results = {result.level: result for result in units if result.level in self.levels}
+            if any(map(self._is_page, results.values())):
+                times += self._weigh_page(path, results)
         return times
 
-    def _weigh_page(self, path: str, made: Mapping[str, UnitResult]) -> int:
-        """Add a page to what each level costs; return how many times it counts."""
+    def _weigh_page(self, path: str, results: Mapping[str, UnitResult]) -> int:
+        """Add a page to the costs of each level; return how many times it counts."""
         times = self.hits.get(path, 0) if self.hits else 1
         for name, tally in self.tallies.items():
-            tally.pages += name in made
+            tally.pages += name in results
             if times:
-                tally.weigh(self.page_at(name, path, made), times)
+                tally.weigh(self.page_at(name, path, results), times)
         return times
 
 

@@ -15,7 +15,7 @@ from adaptc.core.diagnostics import printable
 from adaptc.core.model import Action
 from adaptc.report.figures import PageFigures
 
-# What a report holds at most; the rest is counted and said.
+# What a report holds at most; the report says how many actions are left out.
 ACTIONS_A_PAGE = 200
 DISTINCT_ACTIONS = 100_000
 LISTED_ACTIONS = 600_000
@@ -38,7 +38,7 @@ class Interned(Generic[T]):
 
 
 class Cost(NamedTuple):
-    """A page at one level. ``demoted`` and ``actions`` are numbers in the tables of the tally."""
+    """A page at one level. ``demoted`` and ``actions`` are numbers in the tables of ``PageTable``."""
 
     requests: int
     identity: int
@@ -54,7 +54,7 @@ Costs = list[Cost | None]  # one a level, in their order; None where a level lac
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class PageTable:
     """All pages: ``rows`` by path in code point order, and the tables that their numbers point into.
 
     ``views`` are those of the pages that were viewed.
@@ -102,7 +102,7 @@ class _Tables:
         return number
 
 
-def tally_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> Tally:
+def tabulate_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> PageTable:
     """Read ``pages`` once, in any order. Raises ``KeyError`` for a level that is not one of ``levels``."""
     place = {level: index for index, level in enumerate(levels)}
     tables, rows, views = _Tables(), dict[str, Costs](), dict[str, int]()
@@ -111,7 +111,7 @@ def tally_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> Tally:
         costs[place[page.level]] = tables.cost(page)
         if page.views:
             views[page.path] = page.views
-    return Tally(
+    return PageTable(
         tuple(levels),
         {path: rows[path] for path in sorted(rows)},
         tuple(tables.words.numbers),
@@ -122,11 +122,11 @@ def tally_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> Tally:
     )
 
 
-def foremost(tally: Tally, level: int, count: int) -> list[tuple[str, Costs]]:
+def foremost(table: PageTable, level: int, count: int) -> list[tuple[str, Costs]]:
     """Return the ``count`` pages with the most views, and of those the ones that take the most bytes at a level."""
 
     def order(row: tuple[str, Costs]) -> tuple[int, int, str]:
         cost = row[1][level]
-        return (-tally.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
+        return (-table.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
 
-    return sorted(tally.rows.items(), key=order)[:count]
+    return sorted(table.rows.items(), key=order)[:count]

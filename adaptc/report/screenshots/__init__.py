@@ -1,1 +1,0 @@
-"""Screenshots of pages at each level, for the report. No build depends on them."""
