@@ -40,7 +40,7 @@ def test_the_combined_format() -> None:
     assert parsed(COMBINED) == parsed(COMBINED, "combined") == wanted
 
 
-def test_by_default_a_log_may_change_between_common_and_combined_and_have_more_behind() -> None:
+def test_by_default_a_log_may_mix_common_and_combined_with_more_fields_after_them() -> None:
     more = f'{COMBINED} "10.0.0.1" 0.003'
     assert parsed(more) == parsed(COMBINED)
     assert parsed(f"{COMMON} 1234") == parsed(COMMON)
@@ -130,7 +130,7 @@ def test_what_is_no_format(text: str) -> None:
         compile_format(text)
 
 
-def test_fields_side_by_side_cannot_be_told_apart() -> None:
+def test_fields_without_a_separator_are_refused() -> None:
     with pytest.raises(UsageError, match=r"nothing in the log format separates %h and %>s"):
         compile_format("%h%>s")
 
@@ -212,7 +212,7 @@ def test_a_packed_log_that_was_cut_counts_as_far_as_it_goes(tmp_path: Path) -> N
     paths, tally = read(tmp_path / "log.gz")
     assert paths == wanted[: len(paths)]
     assert len(paths) > 10_000
-    assert [said.id for said in tally.diagnostics] == ["log-truncated"]
+    assert [diagnostic.id for diagnostic in tally.diagnostics] == ["log-truncated"]
 
 
 def test_lines_of_another_format_are_counted_and_the_first_are_shown(tmp_path: Path) -> None:
@@ -220,12 +220,12 @@ def test_lines_of_another_format_are_counted_and_the_first_are_shown(tmp_path: P
     paths, tally = read(tmp_path / "log")
     assert paths == ["/a", "/b"]
     assert (tally.lines, tally.skipped) == (11, 9)
-    said = [str(one) for one in tally.diagnostics]
+    messages = [str(diagnostic) for diagnostic in tally.diagnostics]
     log = tmp_path / "log"
-    assert said[0] == rf"{log}:2: warning: is not in the log format: nonsense\x1b \xff [log-line-skipped]"
-    assert len(said) == SAMPLES + 1
+    assert messages[0] == rf"{log}:2: warning: is not in the log format: nonsense\x1b \xff [log-line-skipped]"
+    assert len(messages) == SAMPLES + 1
     wanted = f"{log}: warning: 9 of 11 lines are not in the log format (auto) and do not count [log-lines-skipped]"
-    assert said[-1] == wanted
+    assert messages[-1] == wanted
 
 
 def test_the_second_log_counts_its_own_lines(tmp_path: Path) -> None:
@@ -234,10 +234,10 @@ def test_the_second_log_counts_its_own_lines(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"?\n")
         assert list(read_log(str(tmp_path / name), compile_format(), tally)) == []
     assert (tally.lines, tally.skipped) == (2, 2)
-    assert [said.location.line for said in tally.diagnostics if said.location] == [1, None, 1, None]
+    assert [diagnostic.location.line for diagnostic in tally.diagnostics if diagnostic.location] == [1, None, 1, None]
 
 
-def test_a_line_that_is_still_being_written_is_no_fault(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_not_reported(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(lines("/a") + b'h - - [x] "GET /b HT')
     paths, tally = read(tmp_path / "log")
     assert (paths, tally.diagnostics) == (["/a"], [])

@@ -24,7 +24,7 @@ def flat(files, root="a.css") -> FlattenedSheet:
 
 
 def reasons(result):
-    return [str(found).partition(": ")[2] for found in result.diagnostics]
+    return [str(diagnostic).partition(": ")[2] for diagnostic in result.diagnostics]
 
 
 def test_conditions_become_blocks():
@@ -75,8 +75,8 @@ def test_same_sheet_twice_counts_twice():
 def test_cycle_ends_as_in_browsers():
     result = flat({"a.css": "@import 'b.css';a{}", "b.css": "@import 'a.css';b{}"})
     assert (result.text, result.imported) == ("b{}\na{}", ("b.css",))
-    assert [str(found) for found in result.diagnostics] == [
-        "b.css:1:1: warning: @import of a.css closes a cycle; it is ended there, as browsers do [css-import-cycle]"
+    assert [str(diagnostic) for diagnostic in result.diagnostics] == [
+        "b.css:1:1: warning: @import of a.css closes a cycle; it is ignored, as in browsers [css-import-cycle]"
     ]
 
 
@@ -120,7 +120,7 @@ def test_kept_import_of_an_import_comes_first_or_keeps_it():
         ("@import 'c.css';", "b{}", "there is no such file"),
     ],
 )
-def test_when_unsure_the_import_is_kept(importer, imported, reason):
+def test_an_import_with_an_uncertain_result_is_kept(importer, imported, reason):
     result = flat({"a.css": importer, "b.css": imported})
     assert result.text == importer
     assert len(result.diagnostics) == 1

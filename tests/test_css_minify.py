@@ -1,4 +1,4 @@
-"""Minification is taken only when it is proven to say the same."""
+"""A minified sheet is only used if it is verified to be equivalent."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from adaptc.formats.css.minify import families, minify_sheet
 from adaptc.formats.css.outline import Entry, Outlines
 
 
-def said(text: str) -> dict[str, list[Entry]]:
-    """What a sheet says, read on its own."""
+def meaning(text: str) -> dict[str, list[Entry]]:
+    """Return the meaning of a sheet: its outline by families of properties."""
     return families(Outlines().of(text))
 
 
@@ -34,7 +34,7 @@ def said(text: str) -> dict[str, list[Entry]]:
 def test_minified_sheet(text, expected):
     result = minify_sheet(text)
     if expected is None:
-        assert result is None or said(result) == said(text)
+        assert result is None or meaning(result) == meaning(text)
     else:
         assert result == expected
 
@@ -76,11 +76,11 @@ def test_minified_sheet(text, expected):
         ("a{b:c;all:unset}", "a{all:unset;b:c}"),
     ],
 )
-def test_unfaithful_results_are_seen_through(text, changed, monkeypatch):
-    assert said(text) != said(changed)
+def test_results_that_are_not_equivalent_are_refused(text, changed, monkeypatch):
+    assert meaning(text) != meaning(changed)
     monkeypatch.setattr("turbohtml.clean.minify_css", lambda _: changed)
     result = minify_sheet(text + " " * 100)
-    assert result is not None and said(result) == said(text)
+    assert result is not None and meaning(result) == meaning(text)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_unfaithful_results_are_seen_through(text, changed, monkeypatch):
         ("@keyframes x{from{a:b}100%{a:c}}", "@keyframes x{0%{a:b}to{a:c}}"),
     ],
 )
-def test_respellings_have_one_outline(text, same):
-    assert said(text) == said(same)
+def test_equivalent_spellings_have_one_outline(text, same):
+    assert meaning(text) == meaning(same)
 
 
 @pytest.mark.parametrize("rule", ["@font-face{font-family:f}", "@layer{a{b:c}}", "@media print{@font-face{x:y}}"])
@@ -116,7 +116,7 @@ def test_rules_read_before_are_in_the_outline_again() -> None:
     assert outlines.of("a { b : c }") + outlines.of(" d { e : f }") == first == Outlines().of("a{b:c}d{e:f}")
 
 
-def test_an_ignored_import_does_not_come_to_life():
+def test_an_ignored_import_stays_ignored():
     assert minify_sheet("a { }\n@import 'x' ;\nb { c : d }") == "a{}@import 'x';b{c : d}"
 
 
@@ -124,7 +124,7 @@ def test_licence_inside_a_rule_is_kept():
     assert "/*! keep */" in (minify_sheet("a {  b : c ; /*! keep */ d : e  }") or "")
 
 
-def test_one_rule_that_cannot_be_proven_costs_that_rule_only() -> None:
+def test_only_a_rule_that_cannot_be_verified_is_not_minified() -> None:
     # turbohtml writes "flex: 1 0", which not every browser has read as a basis of 0%
     text = "a { color : #ff0000 }  .odd { flex : 1 0 0% }  f { color : #ff0000 }"
     assert minify_sheet(text) == "a{color:red}.odd{flex : 1 0 0%}f{color:red}"
@@ -133,8 +133,8 @@ def test_one_rule_that_cannot_be_proven_costs_that_rule_only() -> None:
 @pytest.mark.parametrize(
     "text", ['a::before { content: "\\f101"; }', 'a::before { content: "\\f101 b"; }', ".\\e9 t\\e9  { margin: 0px }"]
 )
-def test_a_sheet_in_ascii_stays_ascii_and_says_the_same(text: str) -> None:
+def test_a_sheet_in_ascii_stays_ascii_and_equivalent(text: str) -> None:
     shorter = minify_sheet(text)
     assert shorter is not None
     assert shorter.isascii()
-    assert said(shorter) == said(text)
+    assert meaning(shorter) == meaning(text)

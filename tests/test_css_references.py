@@ -9,12 +9,12 @@ from adaptc.core.model import Role
 from adaptc.formats.css.references import css_references, quote_url, rewrite_urls
 
 
-def found(text, **options):
-    return [(each.role, each.url) for each in css_references(text, **options)]
+def roles_and_urls(text, **options):
+    return [(reference.role, reference.url) for reference in css_references(text, **options)]
 
 
 def urls(text, **options):
-    return [each.url for each in css_references(text, **options)]
+    return [reference.url for reference in css_references(text, **options)]
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_urls(text, expected):
 )
 def test_spellings_of_import(statement):
     for before in ("", "@charset 'y';", "/* @import 'z'; */ <!-- ", "@layer a, b;", "@unknown foo;"):
-        assert found(f"{before}{statement};a{{}}") == [(Role.IMPORT, "x")]
+        assert roles_and_urls(f"{before}{statement};a{{}}") == [(Role.IMPORT, "x")]
 
 
 def test_font_role():
     text = "@font-face{src:local('q'),url(x) format('woff'),url('y')}a{b:url(z)}"
-    assert found(text) == [(Role.FONT, "x"), (Role.FONT, "y"), (Role.CSS_URL, "z")]
+    assert roles_and_urls(text) == [(Role.FONT, "x"), (Role.FONT, "y"), (Role.CSS_URL, "z")]
 
 
 def test_declarations_have_no_at_rules():
-    assert found("background:url(x);@import 'y'", declarations=True) == [(Role.CSS_URL, "x")]
+    assert roles_and_urls("background:url(x);@import 'y'", declarations=True) == [(Role.CSS_URL, "x")]
 
 
 def test_span_line_column_and_form():
@@ -153,7 +153,7 @@ def test_a_hash_is_no_function(name):
     assert urls(f"a:{name.replace('#', '@')}a.png);c:url(b.png)", declarations=True) == ["b.png"]
 
 
-def test_a_bad_url_ends_behind_an_escaped_backslash():
+def test_a_bad_url_ends_after_an_escaped_backslash():
     assert urls(r"a{b:url(( \\)url(a.png)}") == ["a.png"]
 
 
@@ -162,7 +162,8 @@ def test_a_bad_url_ends_behind_an_escaped_backslash():
 def test_same_references_as_tinycss2(text, declarations):
     assume("\\\\)" not in text)  # tinycss2 takes an escaped backslash for the escape of the end of a bad URL
     expected = by_tinycss2(text, declarations)
-    assert [(each.role.name, each.url) for each in css_references(text, declarations=declarations)] == expected
+    references = css_references(text, declarations=declarations)
+    assert [(reference.role.name, reference.url) for reference in references] == expected
     new = rewrite_urls(text, lambda _: 'n"n', declarations=declarations)
     assert urls(new, declarations=declarations) == ['n"n'] * len(expected)
 

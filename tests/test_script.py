@@ -1,4 +1,4 @@
-"""Scripts: what is minified and what is left alone, text for script elements, introspection, JSON."""
+"""Scripts: the lexer, minification of scripts and JSON, script elements."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from hypothesis import strategies as st
 
 from adaptc.formats.script import (
     escape_for_script_element,
-    introspection_reason,
     is_javascript_type,
     is_module_type,
     minify_json,
     minify_script,
-    touches_addresses,
-    writes_document,
 )
-from adaptc.formats.script.addresses import changes_images, has_lazy_address, lazy_loads_images
 from adaptc.formats.script.code_text import unescape
 from adaptc.formats.script.minify import significant_tokens
 from adaptc.formats.script.tokens import Kind, tokenize
@@ -139,7 +135,7 @@ def test_minify(text, smaller):
         "",
     ],
 )
-def test_left_alone(text):
+def test_scripts_that_are_not_minified(text):
     assert minify_script(text) is None
 
 
@@ -154,7 +150,7 @@ def test_licence_comments_stay(comment):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("return\na", "return a"),
         ("a\n++b", "a++;b"),
@@ -165,12 +161,12 @@ def test_licence_comments_stay(comment):
         ("`a ${b}`", "`a${b}`"),
     ],
 )
-def test_essence_tells_apart(one, other):
-    assert significant_tokens(one, tokenize(one)) != significant_tokens(other, tokenize(other))
+def test_different_scripts_have_different_significant_tokens(first, second):
+    assert significant_tokens(first, tokenize(first)) != significant_tokens(second, tokenize(second))
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("if (a) { b() }", "if(a)b();"),
         ("x = { 'k': 1.0, }", "x={k:1}"),
@@ -179,8 +175,8 @@ def test_essence_tells_apart(one, other):
         ("a\n++b", "a;++b"),
     ],
 )
-def test_essence_is_the_same(one, other):
-    assert significant_tokens(one, tokenize(one)) == significant_tokens(other, tokenize(other))
+def test_equivalent_scripts_have_the_same_significant_tokens(first, second):
+    assert significant_tokens(first, tokenize(first)) == significant_tokens(second, tokenize(second))
 
 
 def test_names_stay():
@@ -235,7 +231,7 @@ def test_modules_are_not_minified(text, module):
         (r"a = '\</script>'", r"a = '\<\/script>'"),
     ],
 )
-def test_for_script_element(text, safe):
+def test_escape_for_script_element(text, safe):
     assert escape_for_script_element(text) == safe
 
 
@@ -249,7 +245,7 @@ def test_for_script_element(text, safe):
         "a = '</script>",
     ],
 )
-def test_not_exact_in_a_script_element(text):
+def test_texts_without_an_equivalent_in_a_script_element(text):
     assert escape_for_script_element(text) is None
 
 
@@ -263,164 +259,6 @@ def test_result_never_ends_the_element(text):
     if safe is not None:
         assert "<!--" not in safe
         assert "</script" not in safe.lower()
-
-
-# Introspection
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("document.currentScript.src", "currentScript"),
-        ("document['currentScript']", "currentScript"),
-        (r"document.c\u0075rrentScript", "currentScript"),
-        ("new URL('a', import.meta.url)", "import.meta"),
-        ("import('./a.js')", "imports modules"),
-        ("importScripts('a.js')", "importScripts"),
-        ("new Worker('a.js')", "worker"),
-        ("document.getElementsByTagName('script')", "script elements"),
-        ("document.getElementsByTagName ( /* all */ `script` )", "script elements"),
-        ("document.getElementsByTagName('SCRIPT')", "script elements"),
-        ("document.getElementsByTagName('*')", "script elements"),
-        ("(function(d,s){d.getElementsByTagName(s)[0]})(document,'script')", "script elements"),
-        ("document.querySelector('script[src*=jquery]')", "script elements"),
-        ("$('body > script')", "script elements"),
-        ("document.scripts[0]", "script elements"),
-        ("document.styleSheets[0].cssRules", "style sheets"),
-        ("document.querySelectorAll('link[rel=stylesheet]')", "style sheets"),
-        ("$('head').find('[rel~=\"stylesheet\"]')", "style sheets"),
-        ("__webpack_public_path__ = '/a/'", "public path"),
-        ("webpackChunk; r.p = ''", "public path"),
-        ("eval(a + '//# sourceURL=' + b)", "sourceURL"),
-        ("(function(){}).toString()", "its own text"),
-        ("new Error().stack.split('\\n')", "error's stack"),
-        ("/@(.*?):/.exec(e.stack)", "error's stack"),
-        ("'unfinished // currentScript", "currentScript"),
-    ],
-)
-def test_introspects(text, reason):
-    assert reason in introspection_reason(text)
-
-
-@pytest.mark.parametrize("text", ["document . write ('x')", "document['writeln']('x')", "d?.write(x)"])
-def test_writes_document(text):
-    assert writes_document(text) and introspection_reason(text) is None
-
-
-@pytest.mark.parametrize("text", ["/* document.write('x') */ f()", "rewrite(a); overwrite = 2", "frame.write()"])
-def test_does_not_write_the_document(text):
-    assert not writes_document(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "// document.currentScript\nf()",
-        "/* document.write('x') */ f()",
-        "currentScripts = 1; rewrite(a); overwrite = 2",
-        "document.createElement('script')",
-        "$('.script, #script, script-editor-x')",
-        "navigator.serviceWorker.register('sw.js')",
-        "a.import(b)",
-        "x.toString()",
-        "fragment.getElementsByTagName('*').length",
-        "frame.contentDocument.write(); frame.contentDocument.close()",
-        "",
-    ],
-)
-def test_does_not_introspect(text):
-    assert introspection_reason(text) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "img.src = img.src.replace('small', 'large')",
-        "a['src'] = b",
-        "document.images[0].srcset = ''",
-        "image.src = other.dataset.src",
-        "image.src = image.dataset.src + '?2'",
-        "image.setAttribute('src', image.getAttribute('alt'))",
-        "new Image().src = a.src = b",
-        "wrap(new Image()).src = b",
-    ],
-)
-def test_changes_images(text):
-    assert changes_images(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "if (img.src === 'a.png') f()",
-        "new Image().src = 'count.gif?n=' + n",
-        "(new Image).src=u",
-        "new Image(1, 1).src = u;",
-        "i = new Image; i.src = '/ping'",
-    ],
-)
-def test_does_not_change_images(text):
-    assert not changes_images(text)
-    assert not lazy_loads_images(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "image.src = image.dataset.src",
-        "image.setAttribute('src', image.getAttribute('data-src')); f()",
-        "entries.forEach(one => { one.srcset = one.dataset.srcset; one.removeAttribute('data-srcset') })",
-        "$(this).attr('src', $(this).data('original'))",
-    ],
-)
-def test_loads_lazily(text):
-    assert lazy_loads_images(text)
-    assert not changes_images(text)
-
-
-def test_an_image_awaits_an_address_in_its_data():
-    assert has_lazy_address({"src": "a.gif", "data-src": "b.jpg"})
-    assert not has_lazy_address({"src": "a.gif", "data-index": "3", "data-open": None})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "img.src = img.src.replace('small', 'large')",
-        "$('img').attr('src')",
-        "a['src'] = b",
-        "$(x).prop({ src: y })",
-        "document.querySelector('img[src=\"a.png\"]')",
-        "document.getElementById('theme').href = 'dark.css'",
-        "$('#theme').attr('href', 'dark.css')",
-        "document.styleSheets[0].disabled = true",
-        "document.getElementsByTagName('link')",
-        "getComputedStyle(a).backgroundImage",
-        "img.dataset.src; img.setAttribute('srcset', b)",
-        "function f(s) { s.src = 1 } var s = document.createElement('script')",
-        "s = document.createElement('script'); s = byId('x'); s.src = 1",
-        "image => image.src",
-    ],
-)
-def test_touches_sources(text):
-    assert touches_addresses(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "// img.src = 1\nf()",
-        "location.href = 'a.html'; window.location.href = b",
-        "var s = document.createElement('script'); s.src = 'a.js'; head.appendChild(s)",
-        "i = new Image; i.src = '/ping'",
-        "link.getAttribute('href')",
-        "x = '<a href=\"#\">top</a>'",
-        "srcs = resource; a.srcIndex = 1",
-        "element.setAttribute('style', 'color: red')",
-    ],
-)
-def test_does_not_touch_sources(text):
-    assert not touches_addresses(text)
 
 
 # Types
@@ -492,7 +330,7 @@ trees = st.recursive(
 
 @given(trees)
 @settings(max_examples=100, deadline=None)
-def test_json_says_the_same(tree):
+def test_minified_json_is_equivalent(tree):
     text = json.dumps(tree, indent=2)
     smaller = minify_json(text)
     assert json.loads(smaller or text) == tree

@@ -21,7 +21,7 @@ def cleaned(inside: bytes) -> bytes:
 def findings(content: bytes) -> list[str]:
     result = clean_svg(content, "a.svg")
     assert result.content is None
-    return [found.id for found in result.diagnostics]
+    return [diagnostic.id for diagnostic in result.diagnostics]
 
 
 def test_what_draws_nothing_goes() -> None:
@@ -77,7 +77,7 @@ def test_a_drawing_without_anything_to_save_is_kept() -> None:
 def test_entities_and_dtds_are_refused_and_not_resolved(doctype: bytes) -> None:
     content = doctype + HEAD + b"<text>&x;</text></svg>" if b"x " in doctype else doctype + HEAD + b"</svg>"
     assert findings(content) == ["svg-entity"]
-    assert all("root:" not in found.url for found in svg_references(content))
+    assert all("root:" not in reference.url for reference in svg_references(content))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_is_not_well_formed_is_left(content: bytes) -> None:
 def test_what_could_see_the_difference_is_left(inside: bytes, reason: str) -> None:
     result = clean_svg(TEMPLATE % inside, "a.svg")
     assert result.content is None
-    assert [str(found) for found in result.diagnostics] == [
+    assert [str(diagnostic) for diagnostic in result.diagnostics] == [
         f"a.svg: note: is copied as it is: {reason} [svg-unchanged]"
     ]
 
@@ -163,8 +163,8 @@ def test_references_of_every_kind_are_found() -> None:
         b'<linearGradient href="#g"/><rect fill="url(#f)" style="filter:url(f.svg#a)"/>'
         b"<style>@import 't.css';\n.a{fill:url(u.png)}</style>"
     )
-    found = [(r.role, r.url, r.where, r.line) for r in svg_references(content)]
-    assert found == [
+    references = [(r.role, r.url, r.where, r.line) for r in svg_references(content)]
+    assert references == [
         (Role.STYLESHEET, "s.css", "xml-stylesheet", 1),
         (Role.LINK, "p.html", "svg a href", 3),
         (Role.IMAGE, "i.png", "svg image href", 3),

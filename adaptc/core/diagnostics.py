@@ -101,7 +101,7 @@ KINDS: dict[str, Kind] = {
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),
     # style sheets
     "css-malformed": Kind(W, "{problem}; the style sheet is not rewritten"),
-    "css-import-cycle": Kind(W, "@import of {url} closes a cycle; it is ended there, as browsers do"),
+    "css-import-cycle": Kind(W, "@import of {url} closes a cycle; it is ignored, as in browsers"),
     "css-import-kept": Kind(N, "@import of {url} is kept: {reason}"),
     # images
     "image-broken": Kind(W, "is not a readable {media_type} image ({problem}); it is copied as it is"),
@@ -109,7 +109,7 @@ KINDS: dict[str, Kind] = {
     "image-wrong-extension": Kind(N, "is called {extension} but holds {media_type}; it is copied as it is"),
     "image-unchanged": Kind(N, "is copied as it is: {reason}"),
     "image-codec-missing": Kind(W, "has no alternate in {format}, which this libvips cannot write ({problem})"),
-    "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is and nothing is resolved"),
+    "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is, and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-unchanged": Kind(N, "is copied as it is: {reason}"),
     # crawling
@@ -128,7 +128,7 @@ KINDS: dict[str, Kind] = {
     # access logs
     "log-line-skipped": Kind(W, "is not in the log format: {line}"),
     "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),
-    "log-truncated": Kind(W, "cannot be read to its end ({reason}); what stands before that counts"),
+    "log-truncated": Kind(W, "cannot be read to its end ({reason}); the lines before the error count"),
     "log-without-pages": Kind(W, "no view of a page was found in the access logs; every page counts as popular"),
     # filters
     "filter-unsupported": Kind(

@@ -93,7 +93,7 @@ class _Node:
     defines: str = ""
     types: frozenset[str] = _NOTHING  # the media types of an @media that is for these only
     nodes: tuple[_Node, ...] = ()  # of a style rule only what may be cut alone: nested rules, custom properties
-    has_declarations: bool = False  # whether it has anything besides ``nodes``
+    has_declarations: bool = False  # whether it has anything except ``nodes``
 
 
 @dataclass(frozen=True, slots=True)

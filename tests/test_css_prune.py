@@ -1,4 +1,4 @@
-"""Sheets with only what a page uses, asked of real trees."""
+"""Style sheets without what a page does not use, matched with real pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def used(sheet: str, page: str = PAGE, **options: object) -> str:
         "@container (width > 1px){.btn{x:y}}", "@scope (.page){:scope > nav{x:y}}", "@starting-style{a{x:y}}",
     ],
 )  # fmt: skip
-def test_what_can_match_stays_byte_by_byte(rule: str) -> None:
+def test_rules_that_can_match_are_not_changed(rule: str) -> None:
     expected = "@layer a{}" if rule == "@layer a{.none{x:y}}" else rule
     assert used(rule) == expected
 
@@ -62,7 +62,7 @@ def test_what_can_match_stays_byte_by_byte(rule: str) -> None:
         "@media speech{a{x:y}}", "@media tv, handheld and (x){a{x:y}}",
     ],
 )  # fmt: skip
-def test_what_cannot_match_goes(rule: str) -> None:
+def test_rules_that_cannot_match_are_dropped(rule: str) -> None:
     assert used(f"p{{x:y}}{rule}i{{x:y}}p{{x:z}}") == "p{x:y}p{x:z}"
 
 
@@ -102,7 +102,7 @@ def test_sheets_of_one_page_use_each_others_definitions() -> None:
     assert prune_sheets(sheets, matches) == (":root{--a:1;}@keyframes k{to{x:y}}", "p{x:var(--a);animation-name:k}")
 
 
-def test_nested_rules_are_asked_below_their_parents() -> None:
+def test_nested_rules_match_below_their_parents() -> None:
     assert used("nav{x:y;.btn{x:y}.none{x:y}&:hover{x:y}> a{x:y}> p{x:y}}") == "nav{x:y;.btn{x:y}&:hover{x:y}> a{x:y}}"
     assert used("ul{@media print{x:y;.btn{x:z}}}") == "ul{@media print{x:y;}}"
     assert used(".none{x:y;a{x:y}}") == ""
@@ -110,15 +110,15 @@ def test_nested_rules_are_asked_below_their_parents() -> None:
     assert used(".btn{.page &{x:y}.none &{x:z}}") == ".btn{.page &{x:y}}"
 
 
-def test_media_types_that_do_not_count_go() -> None:
+def test_other_media_types_are_dropped() -> None:
     sheet = "@media print{p{x:y}}@media screen and (x){p{x:y}}@media (x), print{p{x:y}}@media not print{p{x:y}}"
     assert used(sheet, media=frozenset({"screen"})) == sheet.removeprefix("@media print{p{x:y}}")
 
 
-def test_names_of_scripts_count_as_there() -> None:
+def test_names_in_scripts_count_as_present() -> None:
     sheet = ".menu.open > a{x:y}.open .btn{x:y}[aria-expanded] li{x:y}.open .none{x:y}p:first-child{x:y}"
-    kept = used(sheet, keep_names=frozenset({"open", "menu", "aria-expanded"}))
-    assert kept == sheet.replace(".open .none{x:y}", "")
+    result = used(sheet, keep_names=frozenset({"open", "menu", "aria-expanded"}))
+    assert result == sheet.replace(".open .none{x:y}", "")
 
 
 def test_quirks_mode_folds_the_case_of_names() -> None:
@@ -144,13 +144,13 @@ def test_malformed_sheets_lose_nothing_that_applies(sheet: str) -> None:
 
 def test_inline_declarations() -> None:
     page = parse('<p style="a:var(--b)"><svg><text font-family=F fill="var(--c)"/></svg><font face=G>')
-    found = inline_declarations(page)
-    assert all(part in found for part in ("a:var(--b)", "font-family:F", "font-family:G", "used:var(--c)"))
+    declarations = inline_declarations(page)
+    assert all(part in declarations for part in ("a:var(--b)", "font-family:F", "font-family:G", "used:var(--c)"))
     sheet = ":root{--b:1;--c:2;--d:3}@font-face{font-family:g}"
-    assert used(sheet, inline=found) == ":root{--b:1;--c:2;}@font-face{font-family:g}"
+    assert used(sheet, inline=declarations) == ":root{--b:1;--c:2;}@font-face{font-family:g}"
 
 
-def test_asked_selectors() -> None:
+def test_static_selectors() -> None:
     assert static_selectors("a:hover, .b::before > c") == ("a", ".b > c")
     assert static_selectors(":hover") == ("*",)
     assert static_selectors("a:not(:hover) b:is(:focus, .c)") == ("a b:is(*,.c)",)
@@ -165,7 +165,7 @@ ICONS = """@font-face{font-family:'Acme';src:url(acme.woff)}@font-face{font-fami
 body{font-family:Lato,serif}.ac{font:normal 1em/1 Acme}.ac-home:before{content:"\\e001"}"""
 
 
-def test_icon_fonts_are_told_from_text_fonts() -> None:
+def test_icon_fonts_are_recognised() -> None:
     assert icon_families((ICONS,)) == {"acme", "font awesome 5 free", "signs"}
     assert icon_families(("body{x:y}",)) == frozenset()
     assert icon_families(

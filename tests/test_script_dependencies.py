@@ -1,0 +1,163 @@
+"""What a script depends on: itself, other scripts, style sheets, addresses of images."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.formats.script import introspection_reason, touches_addresses, writes_document
+from adaptc.formats.script.addresses import changes_images, has_lazy_address, lazy_loads_images
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("document.currentScript.src", "currentScript"),
+        ("document['currentScript']", "currentScript"),
+        (r"document.c\u0075rrentScript", "currentScript"),
+        ("new URL('a', import.meta.url)", "import.meta"),
+        ("import('./a.js')", "imports modules"),
+        ("importScripts('a.js')", "importScripts"),
+        ("new Worker('a.js')", "worker"),
+        ("document.getElementsByTagName('script')", "script elements"),
+        ("document.getElementsByTagName ( /* all */ `script` )", "script elements"),
+        ("document.getElementsByTagName('SCRIPT')", "script elements"),
+        ("document.getElementsByTagName('*')", "script elements"),
+        ("(function(d,s){d.getElementsByTagName(s)[0]})(document,'script')", "script elements"),
+        ("document.querySelector('script[src*=jquery]')", "script elements"),
+        ("$('body > script')", "script elements"),
+        ("document.scripts[0]", "script elements"),
+        ("document.styleSheets[0].cssRules", "style sheets"),
+        ("document.querySelectorAll('link[rel=stylesheet]')", "style sheets"),
+        ("$('head').find('[rel~=\"stylesheet\"]')", "style sheets"),
+        ("__webpack_public_path__ = '/a/'", "public path"),
+        ("webpackChunk; r.p = ''", "public path"),
+        ("eval(a + '//# sourceURL=' + b)", "sourceURL"),
+        ("(function(){}).toString()", "its own text"),
+        ("new Error().stack.split('\\n')", "error's stack"),
+        ("/@(.*?):/.exec(e.stack)", "error's stack"),
+        ("'unfinished // currentScript", "currentScript"),
+    ],
+)
+def test_introspection_reason(text, reason):
+    assert reason in introspection_reason(text)
+
+
+@pytest.mark.parametrize("text", ["document . write ('x')", "document['writeln']('x')", "d?.write(x)"])
+def test_writes_document(text):
+    assert writes_document(text) and introspection_reason(text) is None
+
+
+@pytest.mark.parametrize("text", ["/* document.write('x') */ f()", "rewrite(a); overwrite = 2", "frame.write()"])
+def test_does_not_write_the_document(text):
+    assert not writes_document(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// document.currentScript\nf()",
+        "/* document.write('x') */ f()",
+        "currentScripts = 1; rewrite(a); overwrite = 2",
+        "document.createElement('script')",
+        "$('.script, #script, script-editor-x')",
+        "navigator.serviceWorker.register('sw.js')",
+        "a.import(b)",
+        "x.toString()",
+        "fragment.getElementsByTagName('*').length",
+        "frame.contentDocument.write(); frame.contentDocument.close()",
+        "",
+    ],
+)
+def test_does_not_introspect(text):
+    assert introspection_reason(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "img.src = img.src.replace('small', 'large')",
+        "a['src'] = b",
+        "document.images[0].srcset = ''",
+        "image.src = other.dataset.src",
+        "image.src = image.dataset.src + '?2'",
+        "image.setAttribute('src', image.getAttribute('alt'))",
+        "new Image().src = a.src = b",
+        "wrap(new Image()).src = b",
+    ],
+)
+def test_changes_images(text):
+    assert changes_images(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if (img.src === 'a.png') f()",
+        "new Image().src = 'count.gif?n=' + n",
+        "(new Image).src=u",
+        "new Image(1, 1).src = u;",
+        "i = new Image; i.src = '/ping'",
+    ],
+)
+def test_does_not_change_images(text):
+    assert not changes_images(text)
+    assert not lazy_loads_images(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "image.src = image.dataset.src",
+        "image.setAttribute('src', image.getAttribute('data-src')); f()",
+        "entries.forEach(one => { one.srcset = one.dataset.srcset; one.removeAttribute('data-srcset') })",
+        "$(this).attr('src', $(this).data('original'))",
+    ],
+)
+def test_lazy_loads_images(text):
+    assert lazy_loads_images(text)
+    assert not changes_images(text)
+
+
+def test_an_image_has_a_lazy_address_in_its_data_attributes():
+    assert has_lazy_address({"src": "a.gif", "data-src": "b.jpg"})
+    assert not has_lazy_address({"src": "a.gif", "data-index": "3", "data-open": None})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "img.src = img.src.replace('small', 'large')",
+        "$('img').attr('src')",
+        "a['src'] = b",
+        "$(x).prop({ src: y })",
+        "document.querySelector('img[src=\"a.png\"]')",
+        "document.getElementById('theme').href = 'dark.css'",
+        "$('#theme').attr('href', 'dark.css')",
+        "document.styleSheets[0].disabled = true",
+        "document.getElementsByTagName('link')",
+        "getComputedStyle(a).backgroundImage",
+        "img.dataset.src; img.setAttribute('srcset', b)",
+        "function f(s) { s.src = 1 } var s = document.createElement('script')",
+        "s = document.createElement('script'); s = byId('x'); s.src = 1",
+        "image => image.src",
+    ],
+)
+def test_touches_addresses(text):
+    assert touches_addresses(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// img.src = 1\nf()",
+        "location.href = 'a.html'; window.location.href = b",
+        "var s = document.createElement('script'); s.src = 'a.js'; head.appendChild(s)",
+        "i = new Image; i.src = '/ping'",
+        "link.getAttribute('href')",
+        "x = '<a href=\"#\">top</a>'",
+        "srcs = resource; a.srcIndex = 1",
+        "element.setAttribute('style', 'color: red')",
+    ],
+)
+def test_does_not_touch_addresses(text):
+    assert not touches_addresses(text)
