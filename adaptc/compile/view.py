@@ -1,7 +1,7 @@
 """What a pass sees and what it returns.
 
-A pass is a pure function of one unit and a read-only ``View`` of the site, which records what was looked at, misses
-included: that record is the unit's list of dependencies. A pass returns values and touches no file.
+A pass is a pure function of one unit and a read-only ``View`` of the site. The view records every lookup, of missing
+files too; the record is the unit's list of dependencies. A pass returns values and touches no file.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an asset pass made. ``content`` is ``None`` when the asset stays as it is.
+    """The result of an asset pass. ``content`` is ``None`` if the asset stays as it is.
 
-    ``absorbed`` is the size in bytes of the files that are now part of the content, and are not loaded beside it.
+    ``absorbed`` is the size in bytes of the files that are now part of the content and no longer loaded separately.
     """
 
     content: bytes | None
@@ -54,16 +54,16 @@ class Alternate:
 
 @dataclass(frozen=True, slots=True)
 class Alternates:
-    """What a pass made of an image in other formats, in the order of ``adaptc.core.model.FORMATS``."""
+    """An image in other formats, in the order of ``adaptc.core.model.FORMATS``."""
 
-    made: tuple[Alternate, ...] = ()
+    images: tuple[Alternate, ...] = ()
     actions: tuple[Action, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """A file that a pass puts next to a page, at ``path``; ``content`` is ``None`` where there is none."""
+    """A file at ``path``, next to a page; ``content`` is ``None`` if there is none."""
 
     path: str
     media_type: str
@@ -91,7 +91,7 @@ class DerivedFile:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What passes know of the configuration.
+    """The configuration as far as passes know it.
 
     ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
     ``adaptc.compile.analyse.decisions.DeliveryCost``.
@@ -118,7 +118,7 @@ class Labelling(Protocol):
 
 
 class View(Protocol):
-    """The site as the passes of one level see it. Everything that is asked is recorded."""
+    """The site as the passes of one level see it. Every lookup is recorded."""
 
     settings: Settings
 
@@ -138,23 +138,23 @@ class View(Protocol):
         """Return the content of an existing asset at this level."""
 
     def placement(self, path: str) -> Placement:
-        """Return where a shared style sheet or script should live."""
+        """Return whether a shared style sheet or script should move into its pages."""
 
     def is_pinned(self, path: str) -> bool:
-        """Whether some page fixes the bytes of ``path`` with an ``integrity`` attribute."""
+        """Whether a page fixes the bytes of ``path`` with an ``integrity`` attribute."""
 
     def is_sole_import(self, path: str) -> bool:
-        """Whether one style sheet alone loads the sheet at ``path``, by an import, and no page does by itself."""
+        """Whether a single style sheet imports the sheet at ``path``, and nothing else loads it."""
 
     @property
     def labelling(self) -> Labelling:
-        """The level and the rules of labels; only for passes that say they ask for labels."""
+        """The level and the rules of labels; only for passes with ``needs_labels``."""
 
     def evidence(self, path: str) -> ImageEvidence:
-        """Return what the image file at ``path`` looks like; likewise."""
+        """Return what the image file at ``path`` looks like; only for passes with ``needs_labels``."""
 
     def standing(self, path: str) -> Standing:
-        """Return how the site uses the image file at ``path``; likewise."""
+        """Return how the site uses the image file at ``path``; only for passes with ``needs_labels``."""
 
 
 class DerivingView(View, Protocol):
@@ -162,14 +162,14 @@ class DerivingView(View, Protocol):
 
     @property
     def derived(self) -> Mapping[str, DerivedFile]:
-        """The copies that were asked for, by path."""
+        """The copies that ``derive`` returned, by path."""
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image at ``path``, or the reason why the original stays.
 
         ``kind`` is a name of ``adaptc.formats.image.halve.COPIERS``; ``options`` are the keyword arguments of
-        its function but for those that ``Settings`` holds.
+        its function except those that ``Settings`` holds.
         """
 
     def copy_content(self, copy: DerivedFile) -> bytes:
-        """Return the bytes of a copy that was asked for."""
+        """Return the bytes of a copy that ``derive`` returned."""

@@ -112,7 +112,7 @@ class Assets:
     def _remember_alternates(self, key: str, found: Alternates) -> Alternates:
         """Remember what was made; where a codec is missing it may be there the next time."""
         if not found.diagnostics:
-            rows = zip(found.made, found.actions, strict=True)
+            rows = zip(found.images, found.actions, strict=True)
             record = [
                 [made.format, self.store.put(made.content), done.pass_name, done.verb, done.reason]
                 for made, done in rows

@@ -235,7 +235,7 @@ class Workshop:
         )
 
     def _outputs(self, alternates: Alternates) -> Iterator[Output]:
-        for one in alternates.made:
+        for one in alternates.images:
             digest = self.store.put(one.content)
             yield Output(one.format, digest, digest, len(one.content))
 

@@ -1,4 +1,4 @@
-"""What page passes share: the page as it came, and what each pass reports."""
+"""What passes know of a page: its source, its base URL, its scripts; and what each pass reports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """What a page pass did; ``is_scriptless`` says that it left no script in the page."""
+    """The actions of a page pass; ``is_scriptless`` says that the page has no scripts any more."""
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -40,17 +40,17 @@ class Report:
 
     @property
     def has_changes(self) -> bool:
-        """Whether the pass changed the page, and did not only say why it left things alone."""
+        """Whether the pass changed the page; actions that only explain why something stays do not count."""
         return any(action.verb != KEPT for action in self.actions)
 
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """The page as it came, before any pass.
+    """The page before any pass.
 
     ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
     elsewhere). ``scripts`` are its scripts, inline ones as text and those from files of the site as the level has
-    them; ``unseen_scripts`` are the addresses of others that it runs as well, of which nothing is known. ``has_policy``
+    them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown. ``has_policy``
     says that a Content-Security-Policy restricts it.
     """
 
@@ -70,7 +70,7 @@ class PageContext:
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
 
-        Scripts of other sites are not asked: nearly every page has one (analytics, a library from a network of
+        Scripts of other sites do not count: nearly every page has one (analytics, a library from a network of
         servers), and hardly any looks at how the page's own files came in.
         """
         reason = next(filter(None, map(_introspects, self.scripts)), None)
@@ -81,7 +81,7 @@ class PageContext:
         return any(selects_other_scripts(_script_text(script)) for script in self.scripts)
 
     def knows(self, name: str) -> bool:
-        """Whether a script of the page may have the handle ``name``: it says so, or is not known."""
+        """Whether a script of the page may use the id or name ``name``: its text contains it, or is unknown."""
         return bool(self.unseen_scripts) or any(name in _script_text(script) for script in self.scripts)
 
     def script_texts(self) -> Iterator[str]:
@@ -101,11 +101,11 @@ class PageContext:
         return any(map(_changes_images, self.scripts))
 
     def lazy_loads_images(self) -> bool:
-        """Whether a script of the site gives images the addresses that stand in their ``data-`` attributes."""
+        """Whether a script of the site gives images the addresses in their ``data-`` attributes."""
         return any(map(_loads_lazily, self.scripts))
 
     def can_hold(self, text: str) -> bool:
-        """Whether ``text`` can stand in the page: a page that declares no encoding takes ASCII only."""
+        """Whether ``text`` can be written in the page: one that declares no encoding takes ASCII only."""
         if text.isascii():
             return True
         if not self.page.declared:
@@ -117,14 +117,14 @@ class PageContext:
 # sites, of which nothing is known; or the site's own that change images.
 ANY, OWN = "any", "own"
 
-KEPT = "kept"  # the verb of an action that leaves things alone
+KEPT = "kept"  # the verb of actions that leave something unchanged
 
 PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
 # A pass that writes the page anew: ``None`` where it leaves the page as it is.
 WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
 
 
-# The same few libraries and snippets stand in every page of a site. A file's bytes are the same object in all pages
+# The same few libraries and snippets are in every page of a site. A file's bytes are the same object in all pages
 # of a batch, so finding them here costs no comparison.
 @lru_cache(maxsize=512)
 def _introspects(script: str | bytes) -> str | None:
@@ -164,7 +164,7 @@ def _encodes(text: str, encoding: str) -> bool:
 
 
 def page_context(path: str, page: Page, tree: Document, view: View) -> PageContext:
-    """Gather what the passes ask about a page."""
+    """Return what passes may know of the page at ``path``."""
     base = _base(tree, view.url_of(path))
     target = view.follow(base, base).target
     elements = list(tree.iter_elements("script"))
@@ -182,8 +182,8 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
     )
 
 
-# A base that stands behind references does not govern those (they are fetched before it is read) and it is too rare
-# to sort out which: every relative URL of such a page counts as one of another site, which the passes leave alone.
+# A base after references does not apply to those, which are fetched before it is read. That is too rare to sort out:
+# every relative URL of such a page counts as one of another site, which passes leave alone.
 _LATE_BASE = "http://late-base.invalid/"
 _BEFORE_BASE = ("base", "link", "script", "style", "img")
 
@@ -204,18 +204,18 @@ def _has_meta_policy(tree: Document) -> bool:
 
 
 def _source(element: Element, base: str, view: View) -> str | bytes | None:
-    """Return the source of a script element: empty when it runs nothing, ``None`` when it cannot be known."""
+    """Return the source of a script element: empty if it runs nothing, ``None`` if it is unknown."""
     if not _is_script(element):
         return ""
     url = element.attr("src")
     if url is None:
         return element.text
-    found = view.follow(base, url)
-    if found.target.reach is not Reach.LOCAL:
+    destination = view.follow(base, url)
+    if destination.target.reach is not Reach.LOCAL:
         return None
-    if found.path is None:
-        return ""  # there is no such file: nothing runs
-    return view.artifact(found.path) if view.media_type(found.path) == media.JS else None
+    if destination.path is None:
+        return ""  # the file does not exist: nothing runs
+    return view.artifact(destination.path) if view.media_type(destination.path) == media.JS else None
 
 
 def _is_script(element: Element) -> bool:
@@ -230,13 +230,13 @@ _HANDLERS = frozenset({
     "dblclick", "keypress", "select", "reset", "toggle", "touchstart", "pageshow", "hashchange", "popstate",
 })  # fmt: skip
 _HANDLER_SELECTOR = ",".join(f"[on{name}]" for name in sorted(_HANDLERS))
-# To ask the text first spares most pages the search through the tree. One pattern for each spelling of "on": a literal
-# start makes a search twenty times faster than a pattern that ignores case.
+# Searching the text first spares most pages the search through the tree. One pattern for each spelling of "on": a
+# literal start makes a search twenty times faster than a pattern that ignores case.
 _HANDLER_MARKS = tuple(re.compile(rf"{start}([a-zA-Z]{{4,}})\s*=") for start in ("on", "On", "ON", "oN"))
 
 
 def _may_have_handlers(text: str) -> bool:
-    return any(found[1].lower() in _HANDLERS for mark in _HANDLER_MARKS for found in mark.finditer(text))
+    return any(match[1].lower() in _HANDLERS for mark in _HANDLER_MARKS for match in mark.finditer(text))
 
 
 def _event_handlers(tree: Document) -> list[str]:
@@ -246,12 +246,12 @@ def _event_handlers(tree: Document) -> list[str]:
     ]
 
 
-# Where the parser's tree or a script decides what an element means, it is left alone.
+# Inside these the parser's tree or a script decides what an element means, and passes leave it alone.
 _APART = ("noscript", "template", "svg", "math", "object", "iframe")
 
 
 def is_isolated(element: Element, text: str) -> bool:
-    """Whether an element is inside a construct in which it means something else, or nothing yet.
+    """Whether an element is inside ``<noscript>``, ``<template>``, SVG or the like, where it means something else.
 
     ``text`` is what the tree was parsed from.
     """
@@ -261,14 +261,14 @@ def is_isolated(element: Element, text: str) -> bool:
     return place is not None and any(start < place.start_tag.start_offset < end for start, end in _noscripts(text))
 
 
-# With scripting a noscript is text up to its end tag. Without, one in the head ends before the first element that may
-# not stand there (the pixels of trackers), which then is in the body of the tree.
+# With scripting a noscript is text up to its end tag. Without, one in the head ends before the first element that
+# the head cannot contain (the pixels of trackers), which then is in the body of the tree.
 _NOSCRIPT = re.compile(r"<noscript\b.*?</noscript", re.IGNORECASE | re.DOTALL)
 
 
 @lru_cache(maxsize=4)
 def _noscripts(text: str) -> tuple[tuple[int, int], ...]:
-    return tuple(found.span() for found in _NOSCRIPT.finditer(text))
+    return tuple(match.span() for match in _NOSCRIPT.finditer(text))
 
 
 def _is_fragment(node: object) -> bool:

@@ -18,7 +18,7 @@ from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_s
 from adaptc.formats.image.halve import slack
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
-# Of a pass's options those that decide the copy
+# The options of a pass that decide what a copy is like, by the kind of copy
 COPY_OPTIONS = {
     "half": frozenset({"scale", "text_scale", "target", "formats", "frozen"}),
     "hard": frozenset({"formats"}),
@@ -53,21 +53,25 @@ class Copies:
     def of(self, url: str) -> Copy | None:
         """Return the copy of the image that ``url``, as written, leads to; ``None`` where the original stays."""
         if url not in self._known:
-            self._known[url] = self._made(url)
+            self._known[url] = self._find(url)
         return self._known[url]
 
-    def _made(self, url: str) -> Copy | None:
-        found = self.view.follow(self.base, url)
+    def _find(self, url: str) -> Copy | None:
+        destination = self.view.follow(self.base, url)
         # a fragment chooses a part of an image
-        if found.path is None or "#" in found.target.suffix or self.view.media_type(found.path) not in _MEDIA_TYPES:
+        if (
+            destination.path is None
+            or "#" in destination.target.suffix
+            or self.view.media_type(destination.path) not in _MEDIA_TYPES
+        ):
             return None
-        made = self.view.derive(found.path, self.kind, self.options)
-        if isinstance(made, str):
-            self.actions.append(Action(self.pass_name, KEPT, found.path, made))
+        copy = self.view.derive(destination.path, self.kind, self.options)
+        if isinstance(copy, str):
+            self.actions.append(Action(self.pass_name, KEPT, destination.path, copy))
             return None
-        reason = f"{made.width}x{made.height} of {made.natural_width}x{made.natural_height} pixels, {made.size:,} bytes"
-        self.actions.append(Action(self.pass_name, "halved", found.path, reason))
-        return Copy(relative_url(self.path, made.path), made)
+        reason = f"{copy.width}x{copy.height} of {copy.natural_width}x{copy.natural_height} pixels, {copy.size:,} bytes"
+        self.actions.append(Action(self.pass_name, "halved", destination.path, reason))
+        return Copy(relative_url(self.path, copy.path), copy)
 
 
 # CSS pixels by which the height of an image may be off: a pattern that repeats shows more than that.
@@ -76,26 +80,26 @@ _CSS_OFF = 0.25
 
 def halve_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations: bool = False) -> str:
     """Return CSS text, or a style attribute's ``declarations``, with copies of its images; all else stays."""
-    pieces, done = [], 0
+    pieces, end = [], 0
     for declaration in image_declarations(text, declarations=declarations):
         halved = _declaration(text, declaration, copy_of)
         if halved is not None:
-            pieces += [text[done : declaration.start], halved]
-            done = declaration.end
-    return "".join([*pieces, text[done:]])
+            pieces += [text[end : declaration.start], halved]
+            end = declaration.end
+    return "".join([*pieces, text[end:]])
 
 
 def _declaration(text: str, declaration: ImageDeclaration, copy_of: Callable[[str], Copy | None]) -> str | None:
-    """Return the original declaration and the one with copies behind it, or ``None`` without a copy."""
-    pieces, done = [], declaration.start
+    """Return the original declaration followed by one with copies, or ``None`` without a copy."""
+    pieces, end = [], declaration.start
     for reference in declaration.urls:
         copy = copy_of(reference.url)
         if copy is not None and _is_close(copy):
-            pieces += [text[done : reference.start], _image(copy)]
-            done = reference.end
+            pieces += [text[end : reference.start], _image(copy)]
+            end = reference.end
     if not pieces:
         return None
-    return f"{text[declaration.start : declaration.end]};{''.join(pieces)}{text[done : declaration.end]}"
+    return f"{text[declaration.start : declaration.end]};{''.join(pieces)}{text[end : declaration.end]}"
 
 
 def _image(copy: Copy) -> str:
@@ -126,7 +130,7 @@ _ROUNDING = 0.02
 class SourceSet:
     """A rewritten source set. ``sizes`` is ``None`` where the attribute stays as it is.
 
-    ``media_type`` is that of all candidates, ``None`` if they are of several, or one was kept.
+    ``media_type`` is that of all candidates, ``None`` if they differ or an original remains.
     """
 
     srcset: str
@@ -137,7 +141,7 @@ class SourceSet:
 def halve_srcset(
     value: str, sizes: str | None, copy_of: Callable[[str], Copy | None], src: str | None = None
 ) -> SourceSet | None:
-    """Return the source set with copies in the place of originals, or ``None`` to leave it.
+    """Return the source set with copies instead of originals, or ``None`` to leave it.
 
     ``src`` is that of an ``<img>``: among densities it is the candidate for 1x where there is no other.
 
@@ -153,7 +157,7 @@ def halve_srcset(
     return _by_density(_densities(candidates, src), copy_of)
 
 
-def single(copy: Copy, density: float = 1.0) -> SourceSet:
+def single_source_set(copy: Copy, density: float = 1.0) -> SourceSet:
     """Return the source set of one copy, shown as large as the original at ``density`` pixels a CSS pixel."""
     candidate = ImageCandidate(copy.url, (f"{copy.file.width}w",))
     rounding = _ROUNDING if copy.file.natural_width % copy.file.width else 0
@@ -161,30 +165,30 @@ def single(copy: Copy, density: float = 1.0) -> SourceSet:
     return SourceSet(serialise_srcset([candidate]), sizes, copy.file.media_type)
 
 
-def only(copy: Copy, value: str) -> SourceSet:
-    """Return the source set of one copy in the place of all candidates of ``value``, laid out as they were."""
+def replace_source_set(copy: Copy, value: str) -> SourceSet:
+    """Return the source set of one copy instead of all candidates of ``value``, laid out as they were."""
     if any(_number(candidate, "w") for candidate in parse_srcset(value)):
         candidate = ImageCandidate(copy.url, (f"{copy.file.width}w",))
         return SourceSet(serialise_srcset([candidate]), None, copy.file.media_type)
-    return single(copy)
+    return single_source_set(copy)
 
 
 def _number(candidate: ImageCandidate, unit: str) -> float | None:
-    found = (descriptor for descriptor in candidate.descriptors if descriptor.endswith(unit))
-    return next((float(descriptor[:-1]) for descriptor in found), None)
+    numbers = (descriptor for descriptor in candidate.descriptors if descriptor.endswith(unit))
+    return next((float(descriptor[:-1]) for descriptor in numbers), None)
 
 
 def _densities(candidates: list[ImageCandidate], src: str | None) -> list[tuple[float, str]]:
     numbers = [(_number(candidate, "x"), candidate.url) for candidate in candidates]
-    found = [(1.0 if number is None else number, url) for number, url in numbers]
-    return [*found, (1.0, src)] if src and all(density != 1 for density, _ in found) else found
+    densities = [(1.0 if number is None else number, url) for number, url in numbers]
+    return [*densities, (1.0, src)] if src and all(density != 1 for density, _ in densities) else densities
 
 
 def _by_density(candidates: list[tuple[float, str]], copy_of: Callable[[str], Copy | None]) -> SourceSet | None:
     enough = [density for density, _ in candidates if density >= 1]
     chosen = min(enough) if enough else max(density for density, _ in candidates)
     copy = copy_of(next(url for density, url in candidates if density == chosen))
-    return None if copy is None or chosen <= 0 else single(copy, chosen)
+    return None if copy is None or chosen <= 0 else single_source_set(copy, chosen)
 
 
 def _by_width(
@@ -192,11 +196,13 @@ def _by_width(
 ) -> SourceSet | None:
     slot = slot_width(sizes)
     widest = min((width for _, width in candidates if width >= slot), default=float("inf"))
-    made = [_candidate(one, width, copy_of) for one, width in candidates if width <= widest]
-    types = {media_type for _, media_type in made}
+    copies = [_candidate(candidate, width, copy_of) for candidate, width in candidates if width <= widest]
+    types = {media_type for _, media_type in copies}
     if types == {None}:
         return None
-    return SourceSet(serialise_srcset(one for one, _ in made), None, types.pop() if len(types) == 1 else None)
+    return SourceSet(
+        serialise_srcset(candidate for candidate, _ in copies), None, types.pop() if len(types) == 1 else None
+    )
 
 
 def _candidate(
@@ -215,10 +221,10 @@ def _candidate(
 def slot_width(sizes: str | None) -> float:
     """Return the CSS pixels that ``sizes`` gives an image on a screen 1280 wide; where unsure, all of it."""
     for entry in (sizes or "100vw").split(","):
-        found = _SIZE.fullmatch(entry.strip())
-        if found is None:
+        match = _SIZE.fullmatch(entry.strip())
+        if match is None:
             return _VIEWPORT
-        bound, limit, limit_unit, length, unit = found.groups()
+        bound, limit, limit_unit, length, unit = match.groups()
         if bound is None or _holds(bound.lower(), float(limit) * _UNITS[limit_unit.lower()]):
             return float(length) * _UNITS[unit.lower()]
     return _VIEWPORT

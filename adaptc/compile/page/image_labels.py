@@ -25,9 +25,9 @@ LOGO_STORY = "logo-story"
 
 @dataclass(frozen=True, slots=True)
 class LabelledImage:
-    """A reference of a page to an image: its label, and what is known of each place where it is used.
+    """A reference of a page to an image: its label, and the evidence of each place that uses it.
 
-    ``is_wanted`` says that author or user asked to keep it.
+    ``is_wanted`` says that the author or the user wants to keep it.
     """
 
     use: ImageUse
@@ -36,12 +36,12 @@ class LabelledImage:
 
     @property
     def path(self) -> str | None:
-        """The file, ``None`` for one of another site and a missing one."""
+        """The file, ``None`` if it is missing or on another site."""
         return self.use.path
 
     @property
     def subject(self) -> str:
-        """What actions call it: its file, or the reference."""
+        """Its name in actions: its file, or the reference."""
         return self.path or self.use.ref
 
     @property
@@ -51,7 +51,7 @@ class LabelledImage:
 
     @property
     def is_decoration(self) -> bool:
-        """Whether it says nothing."""
+        """Whether it is decoration."""
         return self.use.label is Label.DECORATION
 
     @property
@@ -61,33 +61,33 @@ class LabelledImage:
 
     @property
     def is_all_of_a_link(self) -> bool:
-        """Whether somewhere nothing else of a link or button can be seen."""
+        """Whether it is the only visible content of a link or button in some place."""
         return any(place.alone_in_link and not place.link_alike for place in self.places)
 
 
 def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, LabelledImage]:
     """Return the images of a page's markup and style elements by reference as written.
 
-    Linked sheets are not asked: what they show is decided for the sheet, since other pages share it. Where the base of
+    Images of linked sheets are missing: they are decided for the sheet, which other pages share. Where the base of
     the page's URLs is not on the site, nothing is labelled.
     """
     if page.base_path is None:
         return {}
     rules = view.labelling.rules
     places = page_uses(tree, page.path, view, lambda _: SheetImages(), rules)
-    evidence = {one.path: view.evidence(one.path) for one in places if one.path}
-    found = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
+    evidence = {place.path: view.evidence(place.path) for place in places if place.path}
+    labelled_uses = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
     blocking, level = Blocking(page, view), view.labelling.level
-    wanted = {one.ref for one in places if has_tag("keep", one, level)}
-    uses = [use if use.ref in wanted else _filtered(use, blocking) for use in found]
+    wanted = {place.ref for place in places if has_tag("keep", place, level)}
+    uses = [use if use.ref in wanted else _filtered(use, blocking) for use in labelled_uses]
     return {
-        use.ref: LabelledImage(use, tuple(one for one in places if one.ref == use.ref), use.ref in wanted)
+        use.ref: LabelledImage(use, tuple(place for place in places if place.ref == use.ref), use.ref in wanted)
         for use in uses
     }
 
 
 def has_tag(verdict: str, place: UseEvidence, level: str) -> bool:
-    """Whether the tag that holds for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
+    """Whether the tag in force for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
     return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
 
 
@@ -103,15 +103,17 @@ def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:
 
 
 def _forms(labelled: dict[str, LabelledImage]) -> Iterator[str]:
-    for chosen in kept_at_extreme(one.use for one in labelled.values()):
+    for chosen in kept_at_extreme(image.use for image in labelled.values()):
         if chosen is not None:
             yield from (
-                ref for ref, one in labelled.items() if ref == chosen.ref or (one.path and one.path == chosen.path)
+                ref
+                for ref, image in labelled.items()
+                if ref == chosen.ref or (image.path and image.path == chosen.path)
             )
 
 
 class Blocking:
-    """Asks rules and filters about the addresses that one page loads."""
+    """Applies rules and filters to the addresses that one page loads."""
 
     def __init__(self, page: PageContext, view: View) -> None:
         self.page, self.view = page, view

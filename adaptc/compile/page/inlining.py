@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 
-# Values of the option "readers"; ALL is of passes that ask others to move everything, whatever it costs
+# Values of the option "readers"; with ALL, which only passes set, everything moves whatever it costs
 VISITORS, CROWD, ALL = "visitors", "crowd", "all"
 
 # libdeflate's middle level: sizes are compared, not sent
@@ -77,13 +77,13 @@ FRAMED = "a frame of the page loads it as well"
 
 def framed_files(tree: Document, page: PageContext, view: View) -> frozenset[str]:
     """Return the paths of scripts and style sheets of such frames: a reader of the page fetches them anyway."""
-    found = set()
+    paths = set()
     frames = tree.find_all("iframe")  # by tag alone: a selector goes through all elements
-    for frame in (one for one in frames if "srcdoc" in one.attrs):
+    for frame in (frame for frame in frames if "srcdoc" in frame.attrs):
         for element in parse(frame.attr("srcdoc") or "").iter_elements(("script", "link")):
             url = element.attr("src") if element.tag == "script" else element.attr("href")
-            found.add(view.follow(page.base, url).path if url else None)
-    return frozenset(path for path in found if path is not None)
+            paths.add(view.follow(page.base, url).path if url else None)
+    return frozenset(path for path in paths if path is not None)
 
 
 def data_uri(content: bytes, media_type: str) -> str:
@@ -102,7 +102,7 @@ sheet_references = lru_cache(maxsize=64)(css_references)
 
 
 def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:
-    """Return the sheet at ``path`` with its URLs written for the page, ``None`` when one would lead elsewhere."""
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere."""
     assert page.base_path is not None
     base = view.url_of(path)
     moved = {}
@@ -119,7 +119,7 @@ def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
     return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet
 
 
-# Reasons for actions. The figures behind them change with the site; `adaptc explain` shows those of today.
+# Reasons for actions. Their figures change with the site; `adaptc explain` shows the current ones.
 INLINED = "its bytes cost less than a request for it"
 
 

@@ -28,7 +28,7 @@ _SOURCE_SETS = ("srcset", "sizes", *sorted(LAZY_SRCSETS))
 class Placeholders:
     """The images and frames of one page.
 
-    Advertisements need no box where their size is not known: with ``is_ad`` they get one of a pixel.
+    Advertisements of unknown size get a box of one pixel (``is_ad``).
     """
 
     def __init__(self, editor: Editor, page: PageContext, view: View) -> None:
@@ -61,7 +61,7 @@ class Placeholders:
             yield "its size is not known"
 
     def empty(self, element: Element) -> None:
-        """Point an image at its stand-in, what a script would load later likewise; a frame loses its address."""
+        """Point an image, and what a script would load later, at a placeholder; remove the address of a frame."""
         if element.tag != "img":
             self.editor.remove_attribute(element, "src")
             return
@@ -76,18 +76,18 @@ class Placeholders:
         self.editor.set_attribute(element, "src", address)
 
     def _placeholder(self, image: Element) -> str | None:
-        """Return the address of an empty image of the same size; ``None`` where that is not known."""
+        """Return the address of an empty image of the same size; ``None`` if that is unknown."""
         path = self._shown(image)
         if path is None:
             width, height = _length(image, "width"), _length(image, "height")
             return placeholder(width, height) if width and height else None
         if self.view.media_type(path) == media.SVG:
             return svg_placeholder(self.view.read(path))
-        seen = self.view.evidence(path)
-        return placeholder(seen.width, seen.height) if seen.width and seen.height else None
+        evidence = self.view.evidence(path)
+        return placeholder(evidence.width, evidence.height) if evidence.width and evidence.height else None
 
     def _shown(self, image: Element) -> str | None:
-        """Return the file that an image shows in the end: a lazy one has another in ``src`` for the time being."""
+        """Return the file that an image shows in the end: the ``src`` of a lazy image is temporary."""
         lazy = [image.attr(name) or "" for name in image.attrs if name in LAZY_ATTRIBUTES]
         addresses = (*filter(_looks_like_address, lazy), image.attr("src") or "")
         paths = (self.view.follow(self.page.base, address).path for address in addresses)
@@ -95,13 +95,13 @@ class Placeholders:
 
 
 def sources_of(image: Element) -> Iterable[Element]:
-    """Return the ``<source>`` elements of the picture that an image stands in."""
+    """Return the ``<source>`` elements of the ``<picture>`` around an image."""
     picture = picture_of(image)
     return () if picture is None else picture.find_all("source")
 
 
 def picture_of(image: Element) -> Element | None:
-    """Return the picture that an image stands in, ``None`` for one of its own."""
+    """Return the ``<picture>`` around an image, or ``None``."""
     parent = image.parent
     return cast("Element", parent) if getattr(parent, "tag", None) == "picture" else None
 
@@ -113,7 +113,7 @@ def names_image(name: str) -> bool:
 
 def _by_width(srcset: str) -> bool:
     """Whether the natural size of the image depends on the ``sizes`` attribute (HTML, 4.8.4.3.10)."""
-    return any(one.endswith("w") for candidate in parse_srcset(srcset) for one in candidate.descriptors)
+    return any(descriptor.endswith("w") for candidate in parse_srcset(srcset) for descriptor in candidate.descriptors)
 
 
 def _looks_like_address(value: str) -> bool:
@@ -148,5 +148,5 @@ def svg_placeholder(content: bytes) -> str | None:
 
 
 def _data_uri(attributes: Mapping[str, str]) -> str:
-    written = "".join(f" {name}='{value}'" for name, value in attributes.items())
-    return "data:image/svg+xml," + f"<svg xmlns='http://www.w3.org/2000/svg'{written}/>".translate(_ESCAPED)
+    markup = "".join(f" {name}='{value}'" for name, value in attributes.items())
+    return "data:image/svg+xml," + f"<svg xmlns='http://www.w3.org/2000/svg'{markup}/>".translate(_ESCAPED)

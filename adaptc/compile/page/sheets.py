@@ -31,7 +31,7 @@ class PageSheets:
 def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
     """Return the sheets of a page whose document base URL is ``base``.
 
-    Every medium, alternate and disabled sheets count, and so do those in templates and ``<noscript>``.
+    Sheets of every medium count, alternate and disabled ones too, and those in templates and ``<noscript>``.
     """
     sheets = _Sheets(view)
     texts = tuple(sheets.of(tree, base))
@@ -57,13 +57,15 @@ class _Sheets:
             yield from self._linked(base, url)
 
     def _linked(self, base: str, url: str) -> Iterator[str]:
-        found = self.view.follow(base, url)
-        known = found.target.reach is Reach.LOCAL
-        if found.path is None or self.view.media_type(found.path) != media.CSS:
-            self.complete &= known and found.path is None  # a sheet that is not there says nothing
-        elif found.path not in self.seen:
-            self.seen.add(found.path)
-            yield from self._with_imports(sheet_text(self.view.artifact(found.path)), self.view.url_of(found.path))
+        destination = self.view.follow(base, url)
+        is_local = destination.target.reach is Reach.LOCAL
+        if destination.path is None or self.view.media_type(destination.path) != media.CSS:
+            self.complete &= is_local and destination.path is None  # a missing sheet has no rules
+        elif destination.path not in self.seen:
+            self.seen.add(destination.path)
+            yield from self._with_imports(
+                sheet_text(self.view.artifact(destination.path)), self.view.url_of(destination.path)
+            )
 
 
 # Artifacts are the same objects in all pages of a batch: a site's sheets are decoded and searched once.
@@ -77,7 +79,7 @@ def sheet_text(content: bytes) -> str:
 def _imports(text: str) -> tuple[str, ...]:
     if "@" not in text:
         return ()
-    return tuple(found.url for found in css_references(text) if found.role is Role.IMPORT)
+    return tuple(reference.url for reference in css_references(text) if reference.role is Role.IMPORT)
 
 
 # A URL in a custom property is resolved against the sheet that uses the property (CSS Variables 1, seen in Chromium),
@@ -110,7 +112,7 @@ def sheet_in_utf8(content: bytes) -> str | None:
 
 
 def declares_encoding(content: bytes) -> bool:
-    """Whether a sheet says itself what its encoding is, by a byte order mark or ``@charset``."""
+    """Whether a sheet declares its encoding by a byte order mark or ``@charset``."""
     return content.startswith((b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe", b'@charset "'))
 
 
@@ -125,8 +127,7 @@ def is_utf8(content: bytes) -> bool:
 class SheetLoader:
     """Loads imported sheets for ``flatten``; a string is the reason why one cannot be.
 
-    ``declared`` says whether what is not ASCII so far stands in sheets that name their encoding; ``None`` while all
-    is ASCII.
+    ``declared`` says whether the sheets so far that are not ASCII declare their encoding; ``None`` while all are ASCII.
     """
 
     def __init__(self, view: View, root: Asset) -> None:
@@ -135,15 +136,17 @@ class SheetLoader:
         self.declared = None if root.content.isascii() else declares_encoding(root.content)
 
     def __call__(self, sheet: str, url: str) -> ImportedSheet | str:
-        found = self.view.follow(self.view.url_of(sheet), url)
-        if found.target.reach is not Reach.LOCAL:
+        destination = self.view.follow(self.view.url_of(sheet), url)
+        if destination.target.reach is not Reach.LOCAL:
             return "it is not a file of this site"
-        if found.path is None:
+        if destination.path is None:
             return "there is no such file"
-        if self.view.media_type(found.path) != media.CSS:
+        if self.view.media_type(destination.path) != media.CSS:
             return "it is not a style sheet"
-        content = self.view.read(found.path)
-        return self._problem(found.path, content) or ImportedSheet(found.path, decode_sheet(content, "utf-8").text)
+        content = self.view.read(destination.path)
+        return self._problem(destination.path, content) or ImportedSheet(
+            destination.path, decode_sheet(content, "utf-8").text
+        )
 
     def _problem(self, path: str, content: bytes) -> str | None:
         if path.rpartition("/")[0] != self.root.path.rpartition("/")[0] and self._roams(content):
@@ -164,7 +167,7 @@ class SheetLoader:
 
 
 class Rebase:
-    """Rewrites a relative URL of one sheet for another place; what is no path of the site stays as it is."""
+    """Rewrites a relative URL of one sheet for another sheet; one that leads to no path of the site stays as it is."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -181,11 +184,11 @@ def rebase(view: View, url: str, base: str, to_path: str) -> str:
     return relative_url(to_path, target.path) + target.suffix if target.reach is Reach.LOCAL else url
 
 
-# What could go is less than this share of the text
+# A minified text has less than this share of removable characters
 _SHARE = 0.03
 # Below this many code points a proof takes milliseconds, and one space is a large share
 _SMALL = 4096
-# What white space that can go stands in: a run, or a side of a mark (twice the count of "  " is the length of runs)
+# Where white space is removable: in a run, or next to a mark (twice the count of "  " is the length of runs)
 _SPACES = (("\n", 1), ("\t", 1), ("  ", 2), (" {", 1), ("; ", 1), (": ", 1), (", ", 1), (" = ", 2))
 
 

@@ -1,4 +1,4 @@
-"""fonts and page-fonts: text in the fonts that the reader has; fonts that draw icons stay."""
+"""fonts and page-fonts: text in fonts of the reader's system; icon fonts stay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["reduce_page_fonts", "reduce_sheet_fonts"]
 
 
 def reduce_sheet_fonts(asset: Asset, view: View, options: Options) -> Outcome:
-    """Take fonts for text out of a style sheet: all, or those of other sites; families of the option ``keep`` stay."""
+    """Remove the fonts for text from a style sheet: all, or those of other sites, without the families of ``keep``."""
     try:
         text = asset.content.decode("utf-8")
     except UnicodeDecodeError:
@@ -31,7 +31,7 @@ def reduce_sheet_fonts(asset: Asset, view: View, options: Options) -> Outcome:
 
 
 def reduce_page_fonts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Take the fonts for text out of the page's own style elements, with what fetches them early or from services."""
+    """Remove the fonts for text from the page's own style elements, and the links that load them."""
     report = Report()
     if page.has_policy or page.looks_for_sheets():
         reason = (
@@ -39,20 +39,20 @@ def reduce_page_fonts(editor: Editor, page: PageContext, view: View, options: Op
         )
         report.actions.append(Action("page-fonts", KEPT, "fonts", reason))
         return report
-    here = [each for each in editor.tree.iter_elements(("style", "link")) if not is_isolated(each, editor.text)]
-    for element in here:
+    elements = [each for each in editor.tree.iter_elements(("style", "link")) if not is_isolated(each, editor.text)]
+    for element in elements:
         if element.tag == "style":
             _style(element, editor, options, report)
         elif is_font_service(element.attr("href") or "") and not is_icon_service(element.attr("href") or ""):
             _remove(element, editor, report)
-    _drop_preloads(here, editor, page, view, options, report)
+    _drop_preloads(elements, editor, page, view, options, report)
     return report
 
 
 def _reduced(text: str, options: Options) -> str:
-    kept = frozenset(family.lower() for family in options["keep"])
+    keep = frozenset(family.lower() for family in options["keep"])
     foreign = options["which"] == "foreign"
-    return drop_font_imports(drop_fonts(text, kept.__contains__, foreign=foreign), icons_too=False)
+    return drop_font_imports(drop_fonts(text, keep.__contains__, foreign=foreign), icons_too=False)
 
 
 def _style(element: Element, editor: Editor, options: Options, report: Report) -> None:
@@ -68,10 +68,10 @@ def _remove(element: Element, editor: Editor, report: Report) -> None:
 
 
 def _drop_preloads(
-    here: list[Element], editor: Editor, page: PageContext, view: View, options: Options, report: Report
+    elements: list[Element], editor: Editor, page: PageContext, view: View, options: Options, report: Report
 ) -> None:
     """Drop the preloads of fonts that no sheet names any more."""
-    preloads = [each for each in here if (each.attr("as") or "").lower() == "font"]
+    preloads = [each for each in elements if (each.attr("as") or "").lower() == "font"]
     if not preloads:
         return
     texts = [_reduced(text, options) for text in page_sheets(editor.tree, page.base, view).texts]

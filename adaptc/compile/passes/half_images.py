@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.copies import Copies, Copy, SourceSet, halve_css, halve_srcset, only
+from adaptc.compile.page.copies import Copies, Copy, SourceSet, halve_css, halve_srcset, replace_source_set
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import DerivingView, Options
@@ -129,9 +129,9 @@ class _ImageHalver:
         self._set_type(element, made.media_type)
 
     def _choose_data_uris(self, elements: list[Element]) -> dict[str, str]:
-        """Return data URIs of small copies, those first that take least in all places where the page shows them.
+        """Return data URIs of small copies, in the order of the bytes that they add in all their places.
 
-        The budget counts a copy at each place: gzip finds it again only where the places are close to each other.
+        The budget counts a copy at each place: gzip finds a repetition only close to the first.
         """
         budget, largest = self.options.get("budget", 0), self.options.get("largest", 0)
         images = [element for element in elements if element.tag == "img"] if budget else []
@@ -151,7 +151,7 @@ class _ImageHalver:
 
     def _show_data_uri(self, image: Element, copy: Copy, uri: str) -> None:
         """Show a copy that is in the page. There is no ``src``: it would hold the same bytes once more."""
-        made = only(Copy(uri, copy.file), image.attr("srcset") or "")
+        made = replace_source_set(Copy(uri, copy.file), image.attr("srcset") or "")
         self._set_source_set(image, made, "srcset", "sizes")
         self.editor.remove_attribute(image, "src")
 
@@ -163,7 +163,7 @@ class _ImageHalver:
         if parse_srcset(srcset) and not (self.is_hard and copy):
             made = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
-            made = None if copy is None else only(copy, srcset)
+            made = None if copy is None else replace_source_set(copy, srcset)
         if made is None:
             return
         self._set_source_set(image, made, "srcset", "sizes")

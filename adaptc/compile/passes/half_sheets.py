@@ -1,7 +1,7 @@
 """half-sheets: images of style sheets at half resolution, shown as large as before.
 
 ``url(a.png)`` becomes ``image-set(url(half.webp) 0.5x)`` (CSS Images 4, 2.4), for backgrounds, list markers and
-``content``. The original declaration stays in front of it: a browser from before 2023 takes that one, others drop it
+``content``. The original declaration stays in front of it: browsers from before 2023 use that one, others drop it
 before anything is fetched (checked in Chromium).
 """
 

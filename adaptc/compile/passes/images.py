@@ -11,7 +11,7 @@ def recompress_image(asset: Asset, view: View, options: Options) -> Outcome:
     """Make an image smaller; ``target`` is "exact" (the same pixels) or a score of ``adaptc.formats.image.score``."""
     from adaptc.formats.image.recompress import recompress
 
-    done = recompress(
+    result = recompress(
         asset.path,
         asset.content,
         asset.media_type,
@@ -19,31 +19,31 @@ def recompress_image(asset: Asset, view: View, options: Options) -> Outcome:
         target=options["target"],
         limit_pixels=view.settings.limit_pixels,
     )
-    verb = "kept" if done.content is None else "recompressed"
-    return Outcome(done.content, (Action("images", verb, asset.path, done.reason),), done.diagnostics)
+    verb = "kept" if result.content is None else "recompressed"
+    return Outcome(result.content, (Action("images", verb, asset.path, result.reason),), result.diagnostics)
 
 
 def make_alternates(asset: Asset, original: bytes, view: View, options: Options) -> Alternates:
     """Make the image in each of ``formats`` in which it is smaller; ``target`` as that of the pass ``images``."""
-    wanted = [one for one in FORMATS if one in options["formats"]]
-    if not wanted:
+    formats = [name for name in FORMATS if name in options["formats"]]
+    if not formats:
         return Alternates()
     from adaptc.formats.image.alternates import alternates, lacks_codec
 
-    missing = {one: problem for one in wanted if (problem := lacks_codec(one)) is not None}
-    found = alternates(
+    missing = {name: problem for name in formats if (problem := lacks_codec(name)) is not None}
+    images = alternates(
         original,
-        [one for one in wanted if one not in missing],
+        [name for name in formats if name not in missing],
         below=len(asset.content),
         effort=view.settings.effort,
         target=options["target"],
         limit_pixels=view.settings.limit_pixels,
     )
     return Alternates(
-        tuple(Alternate(one.format, one.content) for one in found),
-        tuple(Action("alternates", "made", asset.path, one.reason) for one in found),
+        tuple(Alternate(image.format, image.content) for image in images),
+        tuple(Action("alternates", "made", asset.path, image.reason) for image in images),
         tuple(
-            diagnose("image-codec-missing", Location(asset.path), format=one, problem=problem)
-            for one, problem in missing.items()
+            diagnose("image-codec-missing", Location(asset.path), format=name, problem=problem)
+            for name, problem in missing.items()
         ),
     )

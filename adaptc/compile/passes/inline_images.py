@@ -24,7 +24,7 @@ _REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "longdesc"})
 
 
 def inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Give small images that a page uses once as data URIs, cheapest first, until the budget is spent."""
+    """Give small images that a page uses once as data URIs, smallest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
     if page.lazy_loads_images():
@@ -52,7 +52,7 @@ def _is_touched(page: PageContext, options: Options) -> bool:
 
 
 def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
-    """Whether ``img[src$=".png"]`` may stand in a sheet of the page."""
+    """Whether ``img[src$=".png"]`` may be in a sheet of the page."""
     sheets = page_sheets(editor.tree, page.base, view)
     return not sheets.complete or any(map(selects_by_source, sheets.texts))
 
@@ -60,12 +60,13 @@ def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:
 def _candidates(
     images: list[Element], text: str, page: PageContext, view: View, options: Options
 ) -> list[tuple[int, str, Element]]:
-    found = [view.follow(page.base, image.attr("src") or "") for image in images]
-    uses = Counter(one.path for one in found)
+    destinations = [view.follow(page.base, image.attr("src") or "") for image in images]
+    uses = Counter(destination.path for destination in destinations)
     candidates = []
-    for (target, path), image in zip(((one.target, one.path) for one in found), images, strict=True):
+    for destination, image in zip(destinations, images, strict=True):
+        path = destination.path
         # a fragment chooses a part of an SVG
-        if path is None or "#" in target.suffix or not _is_fit(image, path, view, text, options):
+        if path is None or "#" in destination.target.suffix or not _is_fit(image, path, view, text, options):
             continue
         size = transfer_size(path, view) if _is_compressed(path, view, options) else len(view.artifact(path))
         if (uses[path] - 1) * size > options.get("repeated", 0):
@@ -76,7 +77,7 @@ def _candidates(
 
 
 def _is_compressed(path: str, view: View, options: Options) -> bool:
-    """Whether an image weighs what it takes on the way, in a file as in a page: drawings, for a crowd."""
+    """Whether the compressed size of an image counts, in a file as in a page: of drawings, for a crowd."""
     return options.get("readers") == CROWD and media.is_compressible(view.media_type(path))
 
 

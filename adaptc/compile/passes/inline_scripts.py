@@ -31,8 +31,8 @@ from adaptc.formats.script import escape_for_script_element, introspection_reaso
 if TYPE_CHECKING:
     from turbohtml import Element
 
-# async, type=module and nomodule change when a script runs; event attributes and handles know the element. A deferred
-# script as a data URI costs a few bytes more than its text: that is for a crowd alone.
+# async, type=module and nomodule change when a script runs; event attributes and ids refer to the element. A deferred
+# script as a data URI costs a few bytes more than its text: only for a crowd.
 _ALLOWED = frozenset({"src", "type", "language", "charset", "integrity", "crossorigin", "referrerpolicy"})
 
 
@@ -60,10 +60,10 @@ def _consider(
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
     if "defer" in element.attrs:
-        made = f"<script defer {attribute_markup('src', script_uri(text))}></script>"
+        markup = f"<script defer {attribute_markup('src', script_uri(text))}></script>"
     else:
-        made = f"<script>{text}</script>"
-    editor.replace_element(element, made)
+        markup = f"<script>{text}</script>"
+    editor.replace_element(element, markup)
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
 
 
@@ -90,7 +90,7 @@ def _reasons_against(
 
 
 def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Iterator[str]:
-    """Yield why scripts may notice. For a crowd, what looks for itself is taken to look for nothing else."""
+    """Yield why scripts may notice. For a crowd, a script that looks for itself is assumed to look for nothing else."""
     if options["readers"] != CROWD and (reason := page.introspection()):
         yield reason
     if options["readers"] == CROWD and (reason := introspection_reason(text)):
@@ -102,8 +102,8 @@ def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Itera
 
 
 def script_uri(text: str) -> str:
-    """Return a script as a data URI. Of its characters only those are written otherwise that a URL would lose."""
-    return "data:text/javascript;charset=utf-8," + _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", text)
+    """Return a script as a data URI. Only characters that a URL would lose are encoded."""
+    return "data:text/javascript;charset=utf-8," + _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
 # URL, "URL parsing": tabs and line ends are removed anywhere, space and controls at the end; "#" begins the fragment.

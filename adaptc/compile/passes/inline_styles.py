@@ -31,15 +31,15 @@ from adaptc.formats.html.edit import Editor
 if TYPE_CHECKING:
     from turbohtml import Element
 
-# An element with any other attribute is one that something else knows: a title makes a style set, an id is a handle.
+# Any other attribute gives the element a meaning: a title makes a style set, an id is a handle.
 _ALLOWED = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
 
 
 def inline_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Replace ``<link rel=stylesheet>`` by ``<style>`` where the cost model says so and nothing can tell."""
+    """Replace ``<link rel=stylesheet>`` by ``<style>`` where the cost model says so and nothing can notice."""
     report = Report()
     links = [link for link in editor.tree.iter_elements("link") if _is_plain_sheet(link)]
-    repeated = _repeated(links, editor.text, page, view) if options["readers"] == CROWD else []
+    repeated = _find_repeated(links, editor.text, page, view) if options["readers"] == CROWD else []
     for link in repeated:
         editor.remove_element(link)
         report.actions.append(Action("inline-styles", "dropped", link.attr("href") or "", "it is linked again below"))
@@ -53,12 +53,12 @@ def inline_styles(editor: Editor, page: PageContext, view: View, options: Option
     return report
 
 
-def _repeated(links: list[Element], text: str, page: PageContext, view: View) -> list[Element]:
-    """Return the links to sheets that are linked again below under the same conditions: there they win anyway."""
+def _find_repeated(links: list[Element], text: str, page: PageContext, view: View) -> list[Element]:
+    """Return the links to sheets that are linked again below under the same conditions, where they win anyway."""
     if page.has_scripts and page.looks_for_sheets():
         return []
     last: dict[tuple[str | None, ...], Element] = {}
-    found = []
+    repeated = []
     for link in reversed(links):
         path = view.follow(page.base, link.attr("href") or "").path
         if path is None or is_isolated(link, text) or set(link.attrs) - _ALLOWED:
@@ -67,8 +67,8 @@ def _repeated(links: list[Element], text: str, page: PageContext, view: View) ->
         if key not in last:
             last[key] = link
         elif "@layer" not in sheet_text(view.artifact(path)):
-            found.append(link)
-    return found
+            repeated.append(link)
+    return repeated
 
 
 def _is_plain_sheet(link: Element) -> bool:
@@ -80,20 +80,20 @@ def _consider(link: Element, editor: Editor, page: PageContext, view: View, opti
     if path is None:
         return
     reason = next(_reasons_against(link, path, editor.text, page, view, options), None)
-    made = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
-    if isinstance(made, str):
-        report.actions.append(Action("inline-styles", KEPT, path, made))
+    sheet = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
+    if isinstance(sheet, str):
+        report.actions.append(Action("inline-styles", KEPT, path, sheet))
         return
     medium = link.attr("media")
     condition = f' media="{_attribute(medium)}"' if medium is not None else ""
     handle = f' id="{_attribute(str(link.attr("id")))}"' if "id" in link.attrs else ""
-    editor.replace_element(link, f"<style{handle}{condition}>{made.text}</style>")
+    editor.replace_element(link, f"<style{handle}{condition}>{sheet.text}</style>")
     report.actions.append(Action("inline-styles", "inlined", path, INLINED))
 
 
 @dataclass(frozen=True, slots=True)
 class _SheetText:
-    """The text of a sheet as it may stand in the page; a plain text is the reason why it may not."""
+    """The text of a sheet for a style element of the page; a plain ``str`` is the reason why there is none."""
 
     text: str
 
@@ -101,7 +101,7 @@ class _SheetText:
 def _reasons_against(
     link: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
-    """Yield why this link stays, as far as page and link say it."""
+    """Yield the reasons in page and link why this link stays."""
     unusual = _unusual(link, page, options)
     if unusual:
         yield f"the link has the attribute {min(unusual)}"
@@ -124,7 +124,7 @@ def _reasons_against(
 
 
 def _unusual(link: Element, page: PageContext, options: Options) -> set[str]:
-    """Return attributes that something else may know; a crowd's page keeps an id that no script names."""
+    """Return attributes with a meaning of their own; for a crowd an id stays that no script names."""
     is_handle = options["readers"] != CROWD or page.knows(link.attr("id") or "")
     return set(link.attrs) - _ALLOWED - (set() if is_handle else {"id"})
 
@@ -135,7 +135,7 @@ def _integrity_problem(link: Element, path: str, view: View) -> str | None:
 
 
 def _reason_to_stay(path: str, editor: Editor, page: PageContext, view: View) -> str | None:
-    """Return why a sheet cannot move to another directory, as far as custom properties say it."""
+    """Return why a sheet cannot move to another directory, because of custom properties."""
     assert page.base_path is not None
     if path.rpartition("/")[0] == page.base_path.rpartition("/")[0]:
         return None

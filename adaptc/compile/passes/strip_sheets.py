@@ -1,7 +1,7 @@
-"""strip-sheets: decorative backgrounds of style sheets go, where the sheet alone says that they are.
+"""strip-sheets: remove the backgrounds of style sheets that the sheet alone shows to be decorative.
 
-A sheet is shared by pages that its author knows and this pass does not. So only what is a pattern, a bullet or called
-an ornament goes, and what may be the picture of a control stays: icons in one file, buttons, boxes to tick.
+A sheet is shared by pages that this pass does not know. So it removes patterns, bullets and what is called an ornament;
+what may be the picture of a control stays: sprites, buttons, checkboxes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 
 NAME = "strip-sheets"
-# The image hangs on what can be pressed or shows a state, or inside of it
+# The image is the background of a control or of something with a state, or of its parts
 _CONTROL = re.compile(
     r"(?<![-\w.#])(?:a|button|input|select|option|label|summary|area|i|img|svg|object|video|iframe)(?![-\w])"
     r"|\[\s*(?:type|role|aria-|href|data-|title|alt)",
@@ -40,10 +40,10 @@ def strip_sheet(asset: Asset, view: View, options: Options) -> Outcome:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "its encoding is that of the page that links it"),))
     text = decode_sheet(asset.content, "utf-8").text
     labels = _Labels(asset.path, text, view, options)
-    if not labels.going or not is_balanced(text):
+    if not labels.reasons or not is_balanced(text):
         return Outcome(None)
     cleared = clear_backgrounds(text, labels.verdict)
-    actions = [Action(NAME, "stripped", labels.subject(url), labels.going[url]) for url in cleared.urls]
+    actions = [Action(NAME, "stripped", labels.subject(url), labels.reasons[url]) for url in cleared.urls]
     actions += [Action(NAME, KEPT, labels.subject(url), UNREADABLE) for url in cleared.unreadable]
     content = _encoded(cleared.text, asset.content) if cleared.urls else None
     return Outcome(content, tuple(dict.fromkeys(actions)))
@@ -64,30 +64,30 @@ class _Place:
 
 
 class _Labels:
-    """Which images of a sheet go, by their URL as written, and why."""
+    """The images of a sheet to remove, by URL as written, and why."""
 
     def __init__(self, path: str, text: str, view: View, options: Options) -> None:
         self.path, self.view, self.options = path, view, options
         self.base = view.url_of(path)
-        places = [_Place(rule, found) for rule in sheet_images(text).rules if (found := self._file(rule.url))]
+        places = [_Place(rule, file) for rule in sheet_images(text).rules if (file := self._file(rule.url))]
         self.files = {place.rule.url: place.path for place in places}
-        self.going = dict(self._going(places))
+        self.reasons = dict(self._removals(places))
 
     def _file(self, url: str) -> str | None:
-        found = self.view.follow(self.base, url).path
-        return found if found is not None and self.view.media_type(found).startswith("image/") else None
+        path = self.view.follow(self.base, url).path
+        return path if path is not None and self.view.media_type(path).startswith("image/") else None
 
     def subject(self, url: str) -> str:
         return self.files[url]
 
     def verdict(self, url: str) -> RemovableImage | None:
-        return RemovableImage(self.view.evidence(self.files[url])) if url in self.going else None
+        return RemovableImage(self.view.evidence(self.files[url])) if url in self.reasons else None
 
-    def _going(self, places: list[_Place]) -> Iterator[tuple[str, str]]:
-        """Yield URL and reason of each image that goes: in every rule that shows it."""
+    def _removals(self, places: list[_Place]) -> Iterator[tuple[str, str]]:
+        """Yield URL and reason of each image to remove, in every rule that shows it."""
         rules, level = self.view.labelling.rules, self.view.labelling.level
-        if any(one.selector and one.tag.verdict == "keep" for one in rules.overrides):
-            return  # whether that selector fits what these rules style is known page by page
+        if any(override.selector and override.tag.verdict == "keep" for override in rules.overrides):
+            return  # the selector matches elements of some pages, which are unknown here
         evidence = {place.path: self.view.evidence(place.path) for place in places}
         uses = [_use(place, self.view) for place in places]
         for use in label_page(self.path, uses, evidence, Standings(self.view.standing), rules, level):
@@ -101,26 +101,26 @@ class _Labels:
             return None
         if self.options["keep"] == LOGO_STORY:
             return None if use.label is Label.LOGO else "not the logo"
-        said = f"{use.label.value}: {'; '.join(use.reasons[:2])}"
+        reason = f"{use.label.value}: {'; '.join(use.reasons[:2])}"
         if use.label is Label.AD:
-            return said if self.options["ads"] else None
+            return reason if self.options["ads"] else None
         is_asked = use.label is Label.DECORATION and self.options["decorations"]
-        return said if is_asked and all(map(self._is_certain, places)) else None
+        return reason if is_asked and all(map(self._is_certain, places)) else None
 
     def _is_certain(self, place: _Place) -> bool:
-        """Whether a rule by itself says that its image is an ornament, and not the picture of a control."""
-        rules, seen = self.view.labelling.rules, self.view.evidence(place.path)
-        case = Case(_use(place, self.view), seen, Standings(self.view.standing), rules)
+        """Whether a rule alone shows that its image is an ornament, and not the picture of a control."""
+        rules, evidence = self.view.labelling.rules, self.view.evidence(place.path)
+        case = Case(_use(place, self.view), evidence, Standings(self.view.standing), rules)
         if has_tag("drop", case.use, self.view.labelling.level):
             return True
         is_ornament = not _CERTAIN.isdisjoint(name for name, _ in signs(case)) or case.use.body
-        return is_ornament and not _may_be_control(place, rules) and not _is_sprite(place.rule, seen)
+        return is_ornament and not _may_be_control(place, rules) and not _is_sprite(place.rule, evidence)
 
 
-# Signs of which one is enough where no page is looked at
+# Signs of which one is enough without a look at pages
 _CERTAIN = frozenset({"hairline", "small", "flat", "repeats", "ornament_name", "shape_name", "arrow_name"})
 _PATTERN = re.compile(r"repeat(?:-[xy])?\Z")
-# Groups of words, and parts of words, that stand for what can be pressed, opened or chosen, or says something
+# Groups of words, and parts of words, that mean something to press, to open or to choose, or carry meaning
 _SPEAKING = ("icon", "notice", "social", "meaning", "logo", "portrait", "figure")
 _CONTROLS = re.compile(
     r"btn|button|icon|sprite|glyph|check|radio|switch|toggle|slide|handle|sort|search|load|spin|control|play|pause"
@@ -132,28 +132,28 @@ _CONTROLS = re.compile(
 
 def _may_be_control(place: _Place, rules: DecorationRules) -> bool:
     named = f"{place.rule.selector} {place.rule.url.rpartition('/')[2]}"
-    found = frozenset(words(named))
-    speaking = any(found & rules.words[group] for group in _SPEAKING)
+    parts = frozenset(words(named))
+    speaking = any(parts & rules.words[group] for group in _SPEAKING)
     return speaking or bool(_CONTROLS.search(named)) or bool(_CONTROL.search(place.rule.selector))
 
 
-def _is_sprite(rule: ImageRule, seen: ImageEvidence) -> bool:
+def _is_sprite(rule: ImageRule, evidence: ImageEvidence) -> bool:
     """Whether the rule shows a part of its image: the box that it gives is smaller."""
     if rule.size or _PATTERN.match(rule.repeat):
         return False
-    return bool((rule.width and seen.width and rule.width < 0.7 * seen.width)
-                or (rule.height and seen.height and rule.height < 0.7 * seen.height))  # fmt: skip
+    return bool((rule.width and evidence.width and rule.width < 0.7 * evidence.width)
+                or (rule.height and evidence.height and rule.height < 0.7 * evidence.height))  # fmt: skip
 
 
 def _subject(selector: str) -> str:
     """Return the last compound of a selector: what it styles."""
-    found = _LAST_COMPOUND.search(selector.strip())
-    return found[0] if found else selector
+    match = _LAST_COMPOUND.search(selector.strip())
+    return match[0] if match else selector
 
 
 def _use(place: _Place, view: View) -> UseEvidence:
     rule = place.rule
-    tags = tuple(one.tag for one in view.labelling.rules.overrides if one.fits_url(rule.url, place.path))
+    tags = tuple(each.tag for each in view.labelling.rules.overrides if each.fits_url(rule.url, place.path))
     return UseEvidence(
         rule.url,
         "background",

@@ -18,27 +18,27 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     """Make a style sheet smaller and free of ``@import``; the result is UTF-8."""
     if not (declares_encoding(asset.content) or is_utf8(asset.content)):
         return Outcome(None, (Action("styles", KEPT, asset.path, "its encoding is that of the page that links it"),))
-    made = _SheetDraft(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
-    if not is_balanced(made.text):
+    draft = _SheetDraft(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
+    if not is_balanced(draft.text):
         return _malformed(asset.path)
     if options["flatten"]:
-        made = _flattened(asset, made, view)
+        draft = _flatten(asset, draft, view)
     if options["minify"]:
-        made = _minified(asset.path, made)
-    return Outcome(made.encoded() if made.is_changed else None, made.actions, made.diagnostics, made.absorbed)
+        draft = _minify(asset.path, draft)
+    return Outcome(draft.encoded() if draft.is_changed else None, draft.actions, draft.diagnostics, draft.absorbed)
 
 
 def _malformed(path: str) -> Outcome:
-    """Browsers close what is open at the end of a sheet; text that moves or goes there would change what that is."""
-    said = diagnose(
+    """Leave the sheet: browsers close what is open at its end, and moved or removed text would change what that is."""
+    diagnostic = diagnose(
         "css-malformed", Location(path), problem="a bracket does not match, or it ends inside a string or comment"
     )
-    return Outcome(None, (Action("styles", KEPT, path, "it is malformed"),), (said,))
+    return Outcome(None, (Action("styles", KEPT, path, "it is malformed"),), (diagnostic,))
 
 
 @dataclass(frozen=True, slots=True)
 class _SheetDraft:
-    """A sheet in the making. ``is_declared`` says that it names its encoding, ``absorbed`` is that of ``Outcome``."""
+    """A sheet after some steps. ``is_declared`` says that it declares its encoding; ``absorbed`` as in ``Outcome``."""
 
     text: str
     is_declared: bool
@@ -53,27 +53,27 @@ class _SheetDraft:
         return content if content.isascii() or not self.is_declared else b'@charset "utf-8";' + content
 
 
-def _flattened(asset: Asset, made: _SheetDraft, view: View) -> _SheetDraft:
-    if "@import" not in made.text.lower():
-        return made
+def _flatten(asset: Asset, draft: _SheetDraft, view: View) -> _SheetDraft:
+    if "@import" not in draft.text.lower():
+        return draft
     loader = SheetLoader(view, asset)
-    flattened = flatten(asset.path, made.text, loader, Rebase(view))
+    flattened = flatten(asset.path, draft.text, loader, Rebase(view))
     actions = tuple(Action("styles", "flattened", path, "imported by this sheet") for path in flattened.imported)
     if not actions:
-        return replace(made, diagnostics=flattened.diagnostics)
-    is_declared = made.is_declared or loader.declared is True
-    # What something else loads all the same is no request less
+        return replace(draft, diagnostics=flattened.diagnostics)
+    is_declared = draft.is_declared or loader.declared is True
+    # A file that something else loads too saves no request
     absorbed = sum(len(view.read(path)) for path in flattened.imported if view.is_sole_import(path))
     return _SheetDraft(flattened.text, is_declared, True, actions, flattened.diagnostics, absorbed)
 
 
-def _minified(path: str, made: _SheetDraft) -> _SheetDraft:
-    if is_minified(made.text):
-        return replace(made, actions=(*made.actions, Action("styles", KEPT, path, "it is minified already")))
-    shorter = minify_sheet(made.text)
+def _minify(path: str, draft: _SheetDraft) -> _SheetDraft:
+    if is_minified(draft.text):
+        return replace(draft, actions=(*draft.actions, Action("styles", KEPT, path, "it is minified already")))
+    shorter = minify_sheet(draft.text)
     if shorter is None:
-        return made
-    reason = f"{len(made.text)} to {len(shorter)} characters"
+        return draft
+    reason = f"{len(draft.text)} to {len(shorter)} characters"
     return replace(
-        made, text=shorter, is_changed=True, actions=(*made.actions, Action("styles", "minified", path, reason))
+        draft, text=shorter, is_changed=True, actions=(*draft.actions, Action("styles", "minified", path, reason))
     )

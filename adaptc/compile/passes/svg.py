@@ -7,9 +7,9 @@ from adaptc.core.model import Action
 
 
 def clean_svg_file(asset: Asset, view: View, options: Options) -> Outcome:
-    """Remove from an SVG file what cannot be seen or reached by a script."""
+    """Remove from an SVG file what is invisible and out of reach of scripts."""
     from adaptc.formats.svg import clean_svg
 
-    done = clean_svg(asset.content, asset.path)
-    verb = "kept" if done.content is None else "cleaned"
-    return Outcome(done.content, (Action("svg", verb, asset.path, done.reason),), done.diagnostics)
+    result = clean_svg(asset.content, asset.path)
+    verb = "kept" if result.content is None else "cleaned"
+    return Outcome(result.content, (Action("svg", verb, asset.path, result.reason),), result.diagnostics)

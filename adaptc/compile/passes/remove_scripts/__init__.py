@@ -1,4 +1,4 @@
-"""remove-scripts: the page as it can be read and used without a script."""
+"""remove-scripts: a page that can be read and used without scripts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ NAME = "remove-scripts"
 
 
 def remove_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Take all scripts out of a page and settle what waits for them.
+    """Remove all scripts from a page, and adapt what depends on them.
 
-    ``<noscript>`` was opened before (``show_noscript``). Structured data (JSON-LD) stays: nothing on the page runs it.
+    ``show_noscript`` ran before and replaced each ``<noscript>`` by its content. Structured data (JSON-LD) stays: no
+    script of the page runs it.
     """
     report = Report(is_scriptless=True)
     if page.has_scripts:

@@ -1,4 +1,4 @@
-"""What runs scripts, or waits for one: elements, event handlers, ``javascript:`` URLs, hints to fetch scripts."""
+"""Remove what runs scripts or waits for one: elements, event handlers, ``javascript:`` URLs, hints to fetch scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHADOW = ("shadowrootmode", "shadowroot")
 
 
 def remove_code(editor: Editor) -> int:
-    """Take the code out of a page; returns how many elements and attributes went."""
+    """Remove the code from a page; returns the number of removed elements and attributes."""
     _apply_late_sheets(editor)
     return (
         _remove_scripts(editor)
@@ -91,11 +91,11 @@ def _is_late(link: Element) -> bool:
 
 
 def _remove_hints(editor: Editor) -> int:
-    """Drop hints: what they fetch early is a script, or what this level puts into the page or leaves out."""
-    found = [link for link in editor.tree.iter_elements("link") if _is_hint(link) and not _is_late(link)]
-    for link in found:
+    """Drop hints: they fetch scripts early, or files that this level inlines or removes."""
+    hints = [link for link in editor.tree.iter_elements("link") if _is_hint(link) and not _is_late(link)]
+    for link in hints:
         editor.remove_element(link)
-    return len(found)
+    return len(hints)
 
 
 def _is_hint(link: Element) -> bool:
@@ -103,7 +103,7 @@ def _is_hint(link: Element) -> bool:
 
 
 def _remove_templates_and_canvases(editor: Editor) -> int:
-    """Drop templates, which only scripts copy, and show what a canvas holds for who cannot draw on it."""
+    """Drop templates, which only scripts copy, and show what a canvas holds without scripts."""
     templates = [
         each for each in editor.tree.iter_elements("template") if not any(name in each.attrs for name in _SHADOW)
     ]

@@ -21,7 +21,10 @@ _UNSEEN_WORDS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "
 
 
 def disable_controls(editor: Editor) -> int:
-    """Hide buttons without words, make headings of panels plain, disable them and all others; returns how many."""
+    """Disable buttons that only scripts listen to: hide those without text, make those that open a panel plain.
+
+    Returns their number.
+    """
     forms = find_forms(editor.tree)
     opening = {each for each in script_controls(editor.tree) if any(True for _ in pointed_at(each))}
     count = 0
@@ -54,7 +57,7 @@ def _sends(button: Element, is_in_form: bool) -> bool:
 
 
 def _words(button: Element) -> str:
-    """Return what can be read on a button."""
+    """Return the visible text of a button."""
     shown = (text for text in content_texts(button) if not _is_for_readers(text.parent))
     return " ".join("".join(text.data for text in shown).split())
 
@@ -75,7 +78,7 @@ _POINTING = ",".join(f"[{name}]" for name in (*_POINTERS, *_TOGGLES)) + ",[role=
 # Opened and closed by browsers themselves
 _BUILT_IN = ("popovertarget", "commandfor")
 _QUOTED = re.compile(r"['\"]#?([A-Za-z][\w:.-]*)['\"]")
-# What libraries hide until a tab, a panel, a slide or an effect of theirs wants it
+# What libraries hide until a tab, a panel, a slide or an effect shows it
 _LIBRARIES = ",".join((
     "[role=tabpanel]", ".tab-pane", ".collapse", ".panel-collapse", ".accordion-collapse",  # Bootstrap
     ".accordion-content", ".accordion-body", ".accordion-panel", ".ui-tabs-panel", ".tabcontent", ".tab-content",
@@ -102,7 +105,7 @@ def pointed_at(control: Element) -> Iterator[str]:
 
 
 def script_targets(tree: Document) -> list[Element]:
-    """Return what scripts of the page would show at some time, in document order, each once."""
+    """Return what scripts of the page would show, in document order."""
     identities = {name for control in script_controls(tree) for name in pointed_at(control)}
     identities |= set(_named_by_handlers(tree))
     library = set(tree.select(_LIBRARIES))
@@ -110,7 +113,7 @@ def script_targets(tree: Document) -> list[Element]:
 
 
 def _named_by_handlers(tree: Document) -> Iterator[str]:
-    """Yield the ids that stand as strings in event handlers and ``javascript:`` URLs."""
+    """Yield the ids in strings of event handlers and ``javascript:`` URLs."""
     for element in tree.iter_elements():
         for name in element.attrs:
             value = element.attr(name) or ""

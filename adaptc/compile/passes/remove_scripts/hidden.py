@@ -1,8 +1,8 @@
-"""What style sheets hide until a script shows it: shown at once, by rules for just these elements.
+"""Show what style sheets hide until a script shows it, by rules for single elements.
 
-Nothing is shown that was hidden for good. An element is shown if a control of the page or a library points at it, if
-it is there but for its opacity or visibility, or if it holds links that are nowhere else on the page; and if no
-``:hover``, ``:checked`` or the like shows it.
+What is hidden for good stays hidden. An element is shown if a control of the page or a library refers to it, if only
+its opacity or visibility hides it, or if it contains links that are nowhere else on the page; and if no ``:hover``,
+``:checked`` or the like shows it.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ _SHOWING = {
     "transform": "transform:none",
     "left": "left:auto",
 }
-# Of a menu that opens from the side
-_ROOM = "max-height:40vh;overflow:auto"  # it stands before the page, mostly
+# Of a menu that opens from the side, mostly in front of the page
+_MENU_HEIGHT = "max-height:40vh;overflow:auto"
 _BOXES = frozenset({"div", "nav", "aside", "section", "header", "footer", "article", "form", "ul", "ol", "dl"})
 _MENU = ("display", "transform", "left", "visibility", "opacity")
-# A dialogue that stands over the page stands in it then; so do menus.
+# Dialogues and menus over the page move into its flow.
 _OVER = frozenset({"fixed", "absolute"})
-# Colours for what stood over a picture, white on dark, and now stands before it
+# Colours for text that was over a picture, white on dark, and now is in front of it
 _PLAIN = "color:#222!important;background:#fff!important"
 _DROPDOWNS = "[data-toggle=dropdown],[data-bs-toggle=dropdown],[data-mdb-toggle=dropdown]"
 _DROPDOWN_RULE = (
     ":hover>.dropdown-menu,:focus-within>.dropdown-menu{display:block!important;visibility:visible!important;"
     "opacity:1!important;transform:none!important;pointer-events:auto!important}"
 )
-# Slides stand side by side, to be moved by hand.
+# Slides are next to each other, to be scrolled by hand.
 _CAROUSEL_RULE = (
     ".carousel-inner{display:flex!important;overflow-x:auto!important;scroll-snap-type:x mandatory}"
     ".carousel-inner>*{display:block!important;flex:0 0 100%;margin-right:0!important;scroll-snap-align:start;"
@@ -58,34 +58,34 @@ _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, bu
 
 
 def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
-    """Show what only scripts would show; returns how many elements that are."""
+    """Show what only scripts would show; returns the number of elements."""
     cascade = Cascade(editor.tree, tuple(sheets))
     menus = Menus(cascade, _WIDTHS)
     marks = _Marks(editor)
     count = 0
     for element, names in _candidates(cascade, menus):
-        shown = _show_rule(cascade, menus, element, names)
-        if shown is None:
+        rule = _show_rule(cascade, menus, element, names)
+        if rule is None:
             continue
         count += 1
-        marks.add(element, shown.rule())
-        _move_into_flow(marks, element, shown, list(_covering(cascade, element, shown)))
+        marks.add(element, rule.rule())
+        _move_into_flow(marks, element, rule, list(_covering(cascade, element, rule)))
     marks.write(_library_rules(editor))
     return count
 
 
-def _move_into_flow(marks: _Marks, element: Element, shown: _ShowRule, covering: list[Element]) -> None:
-    """Put what holds an element that is shown, and lies over the page, before the page; its text can be read there."""
+def _move_into_flow(marks: _Marks, element: Element, rule: _ShowRule, covering: list[Element]) -> None:
+    """Move the ancestors that cover the page into its flow, and make the text of the element readable there."""
     for ancestor in covering:
-        marks.add(ancestor, replace(shown, declarations="position:static!important").rule())
+        marks.add(ancestor, replace(rule, declarations="position:static!important").rule())
     if covering:
-        plain = replace(shown, declarations=_PLAIN)
+        plain = replace(rule, declarations=_PLAIN)
         marks.add(element, plain.rule())
         marks.add(element, plain.rule("& *"))
 
 
 class _Marks:
-    """Rules for single elements, which get a number each; elements bear the numbers of theirs."""
+    """Rules for single elements, numbered; an attribute of an element lists the numbers of its rules."""
 
     def __init__(self, editor: Editor) -> None:
         self.editor = editor
@@ -93,14 +93,14 @@ class _Marks:
         self.numbers: dict[Element, list[int]] = {}
 
     def add(self, element: Element, rule: str) -> None:
-        """Have a rule, in which ``&`` stands for the element, hold for it."""
+        """Apply a rule to an element, which it calls ``&``."""
         number = self.rules.setdefault(rule, len(self.rules) + 1)
         numbers = self.numbers.setdefault(element, [])
         if number not in numbers:
             numbers.append(number)
 
     def write(self, others: str) -> None:
-        """Write the rules, and ``others``, behind all that the head has."""
+        """Write the rules, and ``others``, at the end of the head."""
         for element, numbers in self.numbers.items():
             self.editor.set_attribute(element, MARK, " ".join(map(str, numbers)))
         own = (rule.replace("&", f'[{MARK}~="{number}"]{_STRONG}') for rule, number in self.rules.items())
@@ -139,13 +139,13 @@ def _has_content(element: Element) -> bool:
 
 
 def _showing_declarations(element: Element, name: str) -> str:
-    """Return the declarations against one that hides; what floats in a box that was closed stays in it."""
+    """Return the declarations against one that hides; a box keeps its floats inside."""
     return "display:flow-root" if name == "display" and element.tag in _BOXES else _SHOWING[name]
 
 
 @dataclass(frozen=True, slots=True)
 class _ShowRule:
-    """How to show an element: declarations, up to a width of the window; 0 stands for any."""
+    """Declarations that show an element, up to a width of the window; 0 means any width."""
 
     declarations: str
     widest: int = 0
@@ -157,23 +157,25 @@ class _ShowRule:
 
 
 def _show_rule(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, ...]) -> _ShowRule | None:
-    """Return how to show an element at the widths at which it is hidden, ``None`` where there is no need."""
+    """Return the rule that shows an element at the widths that hide it, ``None`` if it needs none."""
     needed = [width for width in _WIDTHS if menus.is_needed(element, width)]
     hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in needed}
-    found = tuple(dict.fromkeys(name for names in hidden.values() for name in names))
-    if not found or any(cascade.is_shown_by_state(element, name) for name in found):
+    hiding = tuple(dict.fromkeys(name for names in hidden.values() for name in names))
+    if not hiding or any(cascade.is_shown_by_state(element, name) for name in hiding):
         return None
     widest = max(width for width, names in hidden.items() if names)
-    wanted = [*(_showing_declarations(element, name) for name in found), *_in_place(cascade, element, found)]
+    wanted = [*(_showing_declarations(element, name) for name in hiding), *_in_place(cascade, element, hiding)]
     if names is _MENU and widest < _WIDTHS[-1]:
-        wanted.append(_ROOM)
-    important = ";".join(f"{one}!important" for declarations in wanted for one in declarations.split(";"))
+        wanted.append(_MENU_HEIGHT)
+    important = ";".join(
+        f"{declaration}!important" for declarations in wanted for declaration in declarations.split(";")
+    )
     return _ShowRule(important, 0 if widest == _WIDTHS[-1] else widest)
 
 
-def _in_place(cascade: Cascade, element: Element, found: tuple[str, ...]) -> Iterator[str]:
-    """Yield what puts a box that would cover others into the flow."""
-    if _OPENED.isdisjoint(found) or not _is_over(cascade, element):
+def _in_place(cascade: Cascade, element: Element, hiding: tuple[str, ...]) -> Iterator[str]:
+    """Yield declarations that move a box into the flow that would cover others."""
+    if _OPENED.isdisjoint(hiding) or not _is_over(cascade, element):
         return
     yield "position:static;float:none;width:auto;height:auto"
 
@@ -185,19 +187,19 @@ def _is_over(cascade: Cascade, element: Element) -> bool:
     return cascade.value(element, "position", _WIDTHS[0]) in _OVER
 
 
-def _covering(cascade: Cascade, element: Element, shown: _ShowRule) -> Iterator[Element]:
-    """Yield what holds an element that is shown in narrow windows only, and would cover the page as it grows."""
+def _covering(cascade: Cascade, element: Element, rule: _ShowRule) -> Iterator[Element]:
+    """Yield the ancestors that would cover the page when an element is shown in narrow windows."""
     from turbohtml import Element
 
-    if shown.widest and "display" in shown.declarations:
+    if rule.widest and "display" in rule.declarations:
         around = (each for each in element.ancestors if isinstance(each, Element))
         yield from (each for each in around if _is_over(cascade, each))
 
 
 _FEWEST = 3  # links that make a menu
-_LINKED = 0.8  # share of a menu's characters that stand in links
+_LINKED = 0.8  # share of a menu's characters in links
 _HIDING = ("display", "visibility", "transform", "left")
-# A control that opens a menu says so by its name, mostly: "menu_toggle", "hamburger", "sidebar-trigger"
+# Most controls that open a menu have a name that says so: "menu_toggle", "hamburger", "sidebar-trigger"
 _OPENERS = (
     "button, [role=button], label, a:not([href]), a[href='#'], a[href^='javascript:'], div[onclick], span[onclick]"
 )
@@ -205,7 +207,7 @@ _OPENING = frozenset({"toggle", "toggler", "toggles", "hamburger", "burger", "tr
 
 
 class Menus:
-    """The menus of one page, and which links can be seen at which width of the window."""
+    """The menus of one page, and which links are visible at which width of the window."""
 
     def __init__(self, cascade: Cascade, widths: tuple[int, ...]) -> None:
         hiding = [each for each in cascade.hidden_by(*_HIDING) if not _opens_by_itself(cascade, each)]
@@ -220,14 +222,14 @@ class Menus:
         return {href for link, href in self._links if link not in closed and closed.isdisjoint(link.ancestors)}
 
     def unreachable(self) -> list[Element]:
-        """Return what hides in narrow windows, with links that a visitor finds nowhere else; a control must open it."""
+        """Return what is hidden in narrow windows and has links that are nowhere else; a control must open it."""
         if not self._has_opener:
             return []
         closed = self._closed[self._narrowest]
         return [each for each in closed if len(self._only_in(each, self._narrowest)) >= _FEWEST]
 
     def is_needed(self, element: Element, width: int) -> bool:
-        """Whether an element says what cannot be seen elsewhere at some width: anything but the links of a menu."""
+        """Whether an element shows what is not visible elsewhere at some width: anything except repeated links."""
         return not _is_menu(element) or bool(self._only_in(element, width))
 
     def _only_in(self, element: Element, width: int) -> set[str | None]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turbohtml import Element
 
 
-# In the order of how widespread they are (WordPress plug-ins, lazysizes, lozad, jQuery lazyload, unveil, b-lazy)
+# The most frequent first (WordPress plug-ins, lazysizes, lozad, jQuery lazyload, unveil, b-lazy)
 _SOURCES = (
     "data-src", "data-lazy-src", "data-original", "data-lazy", "data-lazyload", "data-echo", "data-ll-src",
     "data-orig-src", "data-cfsrc", "data-pagespeed-lazy-src", "data-rocket-src", "data-lazysrc", "data-img-src",
@@ -29,13 +29,13 @@ _PLACEHOLDER = re.compile(
 
 
 def load_lazy_images(editor: Editor) -> int:
-    """Give each lazy image its source; one that a ``<noscript>`` repeats goes. Returns how many images that are."""
+    """Give each lazy image its source; one that a ``<noscript>`` repeats is removed. Returns their number."""
     count = 0
     for image in editor.tree.iter_elements(("img", "source")):
-        found = [(name, image.attr(name) or "") for name in _SOURCES if _is_url(image.attr(name))]
+        sources = [(name, image.attr(name) or "") for name in _SOURCES if _is_url(image.attr(name))]
         sets = [(name, image.attr(name) or "") for name in _SOURCE_SETS if parse_srcset(image.attr(name) or "")]
-        if (found or sets) and _shows_nothing(image):
-            _load(editor, image, found[0][1] if found else "", sets[0][1] if sets else "")
+        if (sources or sets) and _shows_nothing(image):
+            _load(editor, image, sources[0][1] if sources else "", sets[0][1] if sets else "")
             count += 1
     return count
 
@@ -66,7 +66,7 @@ def _shows_nothing(image: Element) -> bool:
 
 
 def _has_twin(image: Element, source: str) -> bool:
-    """Whether what a ``<noscript>`` held stands right behind: the same picture for who runs no scripts."""
+    """Whether the next element, from a ``<noscript>``, is the same picture for browsers without scripts."""
     from turbohtml import Element
 
     twin = next((each for each in image.next_siblings if isinstance(each, Element)), None)
@@ -74,19 +74,19 @@ def _has_twin(image: Element, source: str) -> bool:
 
 
 _NAMES = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash", "pageloader", "siteloader"})
-_SMALL = 40  # characters that a cover says at most: "Loading, please wait"
+_SMALL = 40  # characters of text in a cover, at most: "Loading, please wait"
 _CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"
 
 
 def remove_covers(editor: Editor) -> int:
-    """Take covers away, or hide those that have a name or say something ("Loading"); returns how many there were."""
-    found = [each for each in editor.tree.select("body *") if _is_cover(each)]
-    for element in found:
+    """Remove covers, or hide those with an id or a text ("Loading"); returns their number."""
+    covers = [each for each in editor.tree.select("body *") if _is_cover(each)]
+    for element in covers:
         if element.text.strip() or "id" in element.attrs or element.select_one("[id]") is not None:
             editor.set_attribute(element, "style", "display:none!important")
         else:
             editor.remove_element(element)
-    return len(found)
+    return len(covers)
 
 
 def _is_cover(element: Element) -> bool:

@@ -1,7 +1,7 @@
-"""strip: decorations, advertisements and trackers go, and the layout holds.
+"""strip: remove decorations, advertisements and trackers, and keep the layout.
 
-What goes leaves a box of its size that costs no request. An image map, the only content of a link or button, and what
-scripts or style sheets know by its address stay, and so does everything under a Content-Security-Policy, which may
+A removed image leaves a box of its size that costs no request. Image maps stay, the only content of a link or button,
+and what scripts or style sheets find by its address; and so does everything under a Content-Security-Policy, which may
 forbid data URIs or hold hashes of styles.
 """
 
@@ -28,9 +28,9 @@ NAME = "strip"
 
 
 def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Leave out what the options name: ``decorations``, ``ads``, and with ``keep = "logo-story"`` every other image.
+    """Remove what the options name: ``decorations``, ``ads``, and with ``keep = "logo-story"`` every other image.
 
-    With that, words take the place of what is content: its alternative text.
+    In that case the alternative text of content takes its place.
     """
     report = Report()
     if page.has_policy:
@@ -39,10 +39,10 @@ def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Re
     if options["ads"]:
         strip_third_parties(editor, page, view, report)
     labelled = labelled_images(editor.tree, page, view)
-    going = Selection(labelled, options)
-    if going.references:
-        Images(editor, page, view, report, going).run()
-        strip_styles(editor, page, view, {ref: labelled[ref] for ref in going.references}, report)
+    removal = Selection(labelled, options)
+    if removal.references:
+        Images(editor, page, view, report, removal).run()
+        strip_styles(editor, page, view, {ref: labelled[ref] for ref in removal.references}, report)
     if options["ads"]:
         hide_filtered_elements(editor, page, view, report)
     return report
@@ -50,7 +50,7 @@ def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Re
 
 # Tag -> attribute with the address, and what filters call such a load
 _LOADS = {"script": ("src", "script"), "iframe": ("src", "subdocument"), "link": ("href", "other")}
-# Links that open a connection, or load a file for the scripts that go; others are the site's own business
+# Links that open a connection, or load a file for removed scripts; others belong to the site
 _HINTS = frozenset({"preconnect", "dns-prefetch", "preload", "prefetch", "modulepreload"})
 _HIDDEN = "display:none!important"
 
@@ -58,13 +58,14 @@ _HIDDEN = "display:none!important"
 def strip_third_parties(editor: Editor, page: PageContext, view: View, report: Report) -> None:
     """Remove scripts and hints of third parties by rules and filters; frames of theirs stay as empty boxes.
 
-    Scripts stay where one of the page itself would fail without what they define, and so do the site's own.
+    Scripts stay if a script of the page uses what they define; the site's own scripts stay anyway.
     """
     blocking = Blocking(page, view)
-    elements = (one for one in editor.tree.iter_elements(tuple(_LOADS)) if not is_isolated(one, editor.text))
-    found = [(element, reason) for element in elements if (reason := _reason(element, blocking))]
-    needed = _needed(page, blocking.rules.ads) if any(one.tag == "script" for one, _ in found) else frozenset()
-    for element, reason in found:
+    elements = (each for each in editor.tree.iter_elements(tuple(_LOADS)) if not is_isolated(each, editor.text))
+    blocked = [(element, reason) for element in elements if (reason := _reason(element, blocking))]
+    has_scripts = any(element.tag == "script" for element, _ in blocked)
+    needed = _needed(page, blocking.rules.ads) if has_scripts else frozenset()
+    for element, reason in blocked:
         subject = blocking.url(_address(element)).partition("//")[2].partition("/")[0]
         if element.tag == "script" and needed:
             report.actions.append(Action("strip", KEPT, subject, f"a script of the page uses {min(needed)}"))
@@ -90,10 +91,10 @@ def _reason(element: Element, blocking: Blocking) -> str | None:
 
 
 def hide_filtered_elements(editor: Editor, page: PageContext, view: View, report: Report) -> None:
-    """Hide the elements that filter lists name; what they show is not loaded.
+    """Hide the elements that filter lists name; their images and frames are not loaded.
 
-    This comes last: a style attribute that was cleared of its background may be written here again, since browsers do
-    not load the backgrounds of what is not shown.
+    This comes last: it may write a style attribute again that lost its background, since browsers do not load the
+    backgrounds of hidden elements.
     """
     boxes, blocking = Placeholders(editor, page, view), Blocking(page, view)
     for selector in blocking.rules.filters.hidden(blocking.host, editor.text):

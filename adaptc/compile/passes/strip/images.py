@@ -27,38 +27,38 @@ STRIPPED = "stripped"  # the verb of its actions
 
 
 class Selection:
-    """Which references of a page go, and why."""
+    """The references of a page to remove."""
 
     def __init__(self, labelled: dict[str, LabelledImage], options: Options) -> None:
         self.labelled, self.options = labelled, options
         self.is_hard = options["keep"] == LOGO_STORY
         self.kept = logo_and_story(labelled) if self.is_hard else frozenset()
-        self.references = frozenset(ref for ref, one in labelled.items() if self._goes(ref, one))
+        self.references = frozenset(ref for ref, image in labelled.items() if self._removes(ref, image))
 
-    def _goes(self, ref: str, one: LabelledImage) -> bool:
+    def _removes(self, ref: str, image: LabelledImage) -> bool:
         if self.is_hard:
-            return ref not in self.kept and not one.is_wanted
-        return self.options["ads"] if one.is_ad else self.options["decorations"] and one.is_decoration
+            return ref not in self.kept and not image.is_wanted
+        return self.options["ads"] if image.is_ad else self.options["decorations"] and image.is_decoration
 
 
 class Images:
     """The images of one page's markup."""
 
-    def __init__(self, editor: Editor, page: PageContext, view: View, report: Report, going: Selection) -> None:
-        self.editor, self.page, self.view, self.report, self.going = editor, page, view, report, going
+    def __init__(self, editor: Editor, page: PageContext, view: View, report: Report, selection: Selection) -> None:
+        self.editor, self.page, self.view, self.report, self.selection = editor, page, view, report, selection
         self.boxes = Placeholders(editor, page, view)
-        self.gone: set[str] = set()
-        self.left: set[str] = set()
+        self.removed: set[str] = set()
+        self.kept: set[str] = set()
 
     def run(self) -> None:
         """Edit the page."""
-        images = [one for one in self.editor.tree.iter_elements("img") if not is_isolated(one, self.editor.text)]
-        chosen = [(image, found) for image in images if (found := self._labels(image))]
+        images = [image for image in self.editor.tree.iter_elements("img") if not is_isolated(image, self.editor.text)]
+        chosen = [(image, labels) for image in images if (labels := self._labels(image))]
         if chosen and any(map(selects_by_source, self._sheets())):
             self._keep("images", "a style sheet selects images by their addresses")
             return
-        for image, found in chosen:
-            self._consider(image, found)
+        for image, labels in chosen:
+            self._consider(image, labels)
         for link in self.editor.tree.iter_elements("link"):
             self._preload(link)
 
@@ -66,45 +66,45 @@ class Images:
         return page_sheets(self.editor.tree, self.page.base, self.view).texts
 
     def _labels(self, image: Element) -> list[LabelledImage]:
-        """Return what an image and the sources of its picture refer to; nothing where some of it stays."""
+        """Return what an image and the sources of its ``<picture>`` refer to; nothing if some of it stays."""
         parts = (image, *sources_of(image))
         refs = [str(value) for part in parts for name, value in part.attrs.items() if names_image(name)]
-        known = [self.going.labelled[ref] for ref in refs if ref in self.going.labelled]
-        if all(one.use.ref in self.going.references for one in known):
+        known = [self.selection.labelled[ref] for ref in refs if ref in self.selection.labelled]
+        if all(label.use.ref in self.selection.references for label in known):
             return known
-        self.left.update(one.subject for one in known)
+        self.kept.update(label.subject for label in known)
         return []
 
-    def _consider(self, image: Element, found: list[LabelledImage]) -> None:
-        reason = self._reason_to_stay(image, found)
+    def _consider(self, image: Element, labels: list[LabelledImage]) -> None:
+        reason = self._reason_to_stay(image, labels)
         if reason is not None:
-            self.left.update(one.subject for one in found)
-            self._keep(found[0].subject, reason)
+            self.kept.update(label.subject for label in labels)
+            self._keep(labels[0].subject, reason)
             return
-        if self.going.is_hard:
-            self.editor.replace_element(picture_of(image) or image, replacement_markup(image, found[0]))
+        if self.selection.is_hard:
+            self.editor.replace_element(picture_of(image) or image, replacement_markup(image, labels[0]))
         else:
             self.boxes.empty(image)
-        self.gone.update(path for one in found if (path := one.path))
-        self.report.actions.append(Action(NAME, STRIPPED, found[0].subject, found[0].reason))
+        self.removed.update(path for label in labels if (path := label.path))
+        self.report.actions.append(Action(NAME, STRIPPED, labels[0].subject, labels[0].reason))
 
     def _keep(self, subject: str, reason: str) -> None:
         self.report.actions.append(Action(NAME, KEPT, subject, reason))
 
-    def _reason_to_stay(self, image: Element, found: list[LabelledImage]) -> str | None:
-        if self.going.is_hard:
+    def _reason_to_stay(self, image: Element, labels: list[LabelledImage]) -> str | None:
+        if self.selection.is_hard:
             return "it is an image map" if "usemap" in image.attrs or "ismap" in image.attrs else None
-        is_ad = all(one.is_ad for one in found)
-        if not is_ad and any(one.is_all_of_a_link for one in found):
+        is_ad = all(label.is_ad for label in labels)
+        if not is_ad and any(label.is_all_of_a_link for label in labels):
             return "nothing else can be seen of its link or button"
         return self.boxes.reason_to_stay(image, is_ad=is_ad)
 
     def _preload(self, link: Element) -> None:
-        """Drop a preload of what nothing on the page shows any more."""
+        """Drop a preload of a file that the page does not show any more."""
         if "preload" not in (link.attr("rel") or "").lower().split() or is_isolated(link, self.editor.text):
             return
         path = self.view.follow(self.page.base, link.attr("href") or "").path
-        if path in self.gone and path not in self.left and not self._shown_by_sheets(path):
+        if path in self.removed and path not in self.kept and not self._shown_by_sheets(path):
             self.editor.remove_element(link)
             self.report.actions.append(Action(NAME, STRIPPED, path, "its preload: nothing shows it any more"))
 
@@ -114,10 +114,10 @@ class Images:
 
 
 def strip_styles(
-    editor: Editor, page: PageContext, view: View, going: Mapping[str, LabelledImage], report: Report
+    editor: Editor, page: PageContext, view: View, removals: Mapping[str, LabelledImage], report: Report
 ) -> None:
-    """Clear the backgrounds of the references, as written, that are ``going``."""
-    styles = _Styles(editor, page, view, going, report)
+    """Remove the backgrounds in ``removals``, by reference as written."""
+    styles = _Styles(editor, page, view, removals, report)
     for element in editor.tree.iter_elements("style"):
         styles.style_element(element)
     if not any(map(_reads_backgrounds, page.scripts)):  # a script for sliding backgrounds would load "none"
@@ -129,9 +129,9 @@ def strip_styles(
 
 class _Styles:
     def __init__(
-        self, editor: Editor, page: PageContext, view: View, going: Mapping[str, LabelledImage], report: Report
+        self, editor: Editor, page: PageContext, view: View, removals: Mapping[str, LabelledImage], report: Report
     ) -> None:
-        self.editor, self.page, self.view, self.going, self.report = editor, page, view, going, report
+        self.editor, self.page, self.view, self.removals, self.report = editor, page, view, removals, report
 
     def style_element(self, element: Element) -> None:
         if (element.attr("type") or "text/css").lower() != "text/css" or not is_balanced(element.text):
@@ -146,36 +146,36 @@ class _Styles:
             self.editor.set_attribute(element, "style", cleared.text)
 
     def background_attribute(self, element: Element) -> None:
-        """Replace a ``background`` attribute by the colour of its image, which it would have tiled."""
+        """Replace a ``background`` attribute, which tiles its image, by the colour of the image."""
         url = element.attr("background") or ""
-        going = self._going(url)
-        if going is None or is_isolated(element, self.editor.text):
+        image = self._removable(url)
+        if image is None or is_isolated(element, self.editor.text):
             return
-        seen = going.evidence
-        if "bgcolor" not in element.attrs and seen is not None and seen.colour and (seen.opaque or 0) > 0.5:
-            self.editor.set_attribute(element, "bgcolor", f"#{''.join(f'{part:02x}' for part in seen.colour)}")
+        evidence = image.evidence
+        if "bgcolor" not in element.attrs and evidence is not None and evidence.colour and (evidence.opaque or 0) > 0.5:
+            self.editor.set_attribute(element, "bgcolor", f"#{''.join(f'{part:02x}' for part in evidence.colour)}")
         self.editor.remove_attribute(element, "background")
         self._note((url,))
 
     def _cleared(self, element: Element, text: str, *, declarations: bool) -> ClearedCss | None:
         if "(" not in text or is_isolated(element, self.editor.text):
             return None
-        cleared = clear_backgrounds(text, self._going, declarations=declarations)
+        cleared = clear_backgrounds(text, self._removable, declarations=declarations)
         self._note(cleared.urls)
         for url in cleared.unreadable:
-            self.report.actions.append(Action("strip", KEPT, self.going[url].subject, UNREADABLE))
+            self.report.actions.append(Action("strip", KEPT, self.removals[url].subject, UNREADABLE))
         return cleared
 
-    def _going(self, url: str) -> RemovableImage | None:
-        one = self.going.get(url)
-        if one is None:
+    def _removable(self, url: str) -> RemovableImage | None:
+        image = self.removals.get(url)
+        if image is None:
             return None
-        is_bare = one.is_ad or not any(place.holds_text or place.body for place in one.places)
-        return RemovableImage(None if one.path is None else self.view.evidence(one.path), is_bare)
+        is_bare = image.is_ad or not any(place.holds_text or place.body for place in image.places)
+        return RemovableImage(None if image.path is None else self.view.evidence(image.path), is_bare)
 
     def _note(self, urls: tuple[str, ...]) -> None:
-        for one in map(self.going.__getitem__, urls):
-            self.report.actions.append(Action("strip", "stripped", one.subject, one.reason))
+        for image in map(self.removals.__getitem__, urls):
+            self.report.actions.append(Action("strip", "stripped", image.subject, image.reason))
 
 
 _NAMES = ("backgroundImage", "background-image")
@@ -187,24 +187,24 @@ def _reads_backgrounds(script: str | bytes) -> bool:
     return any(name in text for name in _NAMES)
 
 
-# Kept on what takes the place: links and scripts name it, and the language of the words stays known
+# Attributes that the text takes over: links and scripts use its id, and its language stays known
 _KEPT = ("id", "lang", "dir")
 _SEPARATORS = re.compile(r"[-_.+]+|%20")
 
 
-def replacement_markup(image: Element, one: LabelledImage) -> str:
-    """Return markup for the place of an image: a ``<span>`` with its words, or nothing.
+def replacement_markup(image: Element, label: LabelledImage) -> str:
+    """Return markup instead of an image: a ``<span>`` with its text, or nothing.
 
-    Decorations and advertisements have no words. In a link of which nothing else can be seen some are needed: the
-    title of image or link, else the name of the file.
+    Decorations and advertisements have no text, except as the only visible content of a link: the title of image or
+    link, else the name of the file.
     """
-    words = "" if one.is_decoration or one.is_ad else _name(image)
-    if not words and one.is_all_of_a_link:
-        words = _name(image) or _link_name(image) or _file_name(one)
-    kept = [attribute_markup(name, image.attr(name)) for name in _KEPT if image.attr(name)]
-    if not words and not kept:
+    text = "" if label.is_decoration or label.is_ad else _name(image)
+    if not text and label.is_all_of_a_link:
+        text = _name(image) or _link_name(image) or _file_name(label)
+    attributes = [attribute_markup(name, image.attr(name)) for name in _KEPT if image.attr(name)]
+    if not text and not attributes:
         return ""
-    return f"<span{''.join(f' {one}' for one in kept)}>{text_markup(words)}</span>"
+    return f"<span{''.join(f' {attribute}' for attribute in attributes)}>{text_markup(text)}</span>"
 
 
 def _name(image: Element) -> str:
@@ -214,12 +214,12 @@ def _name(image: Element) -> str:
 
 
 def _link_name(image: Element) -> str:
-    link = next((one for one in image.ancestors if getattr(one, "tag", None) in ("a", "button")), None)
+    link = next((ancestor for ancestor in image.ancestors if getattr(ancestor, "tag", None) in ("a", "button")), None)
     attributes = getattr(link, "attrs", {})
     return str(attributes.get("aria-label") or attributes.get("title") or "").strip()
 
 
-def _file_name(one: LabelledImage) -> str:
+def _file_name(label: LabelledImage) -> str:
     """Return ``team photo`` for ``img/team-photo.jpg``."""
-    stem = (one.path or one.use.ref.partition("?")[0]).rpartition("/")[2].rpartition(".")[0]
+    stem = (label.path or label.use.ref.partition("?")[0]).rpartition("/")[2].rpartition(".")[0]
     return _SEPARATORS.sub(" ", stem).strip()
