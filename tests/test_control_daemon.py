@@ -12,7 +12,7 @@ import pytest
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.config.toml import parse_toml
-from adaptc.daemons.control.daemon import ControlDaemon, Environment, Place
+from adaptc.daemons.control.daemon import ControlDaemon, Environment, SiteEndpoint
 from adaptc.daemons.control.ladder import write_buckets
 from adaptc.daemons.control.machine import Load
 from adaptc.daemons.control.meter import LoadUnknown, LogMeter, Meter, StatusMeter
@@ -21,7 +21,7 @@ from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.status_page import ServerStatus
-from adaptc.daemons.status import live
+from adaptc.daemons.status import daemon_statuses
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve.capacity.utilization import Cost
 
@@ -66,7 +66,7 @@ class Bench:
 
     folder: Path
     settings: ControlSettings = field(default_factory=ControlSettings)
-    said: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     now: float = 1000.0
     record: Path | None = None
 
@@ -79,8 +79,8 @@ class Bench:
 
     def use(self, meter: Meter) -> None:
         machine = machine_of(self.settings, {"site": SiteSettings(self.output, (self.log,))}, Cost(0.001604, 0.000063))
-        place = Place(meter, self.run)
-        reporter = Reporter("control", [self.run], self.said.append)
+        place = SiteEndpoint(meter, self.run)
+        reporter = Reporter("control", [self.run], self.lines.append)
         self.daemon = ControlDaemon(
             self.settings, machine, Environment({"site": place}, self.cpu, reporter, record=self.record)
         )
@@ -139,7 +139,7 @@ def test_what_cannot_be_carried_is_rejected(bench: Bench) -> None:
 def test_nobody_is_rejected_where_that_saves_nothing(tmp_path: Path) -> None:
     """Else U stays above the bound at m = 0, and the way back is barred by rejections that cost more than pages."""
     bench = Bench(tmp_path, ControlSettings(rejection_ms=2.0))
-    assert any("a rejection costs no less than level text: nobody is rejected" in line for line in bench.said)
+    assert any("a rejection costs no less than level text: nobody is rejected" in line for line in bench.lines)
     bench.serve(500, 30)
     assert bench.shares() == {"text": 256}
     bench.serve(20, 20)
@@ -219,12 +219,12 @@ def test_a_log_that_is_gone_changes_nothing(bench: Bench) -> None:
     for _ in range(5):
         bench.step()
     assert bench.shares() == before
-    assert [text for text in bench.said if "there is no log" in text] == [
-        text for text in bench.said if "remark" in text
+    assert [text for text in bench.lines if "there is no log" in text] == [
+        text for text in bench.lines if "remark" in text
     ]
     bench.log.write_text("")
     bench.step()
-    assert "the load is known again" in bench.said[-2] + bench.said[-1]
+    assert "the load is known again" in bench.lines[-2] + bench.lines[-1]
 
 
 def test_a_silent_log_and_a_busy_server_change_nothing(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_silent_log_and_a_busy_server_change_nothing(tmp_path: Path) -> None:
     for _ in range(5):
         bench.step()
     assert bench.shares() == before
-    assert sum("the logs are silent; m stays" in text for text in bench.said) == 1
+    assert sum("the logs are silent; m stays" in text for text in bench.lines) == 1
 
 
 def test_a_host_that_is_busy_with_other_work_is_no_reason_to_stay(bench: Bench) -> None:
@@ -261,7 +261,7 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
         assert bench.run.flag.exists() is left
         assert bool(bench.shares()) is left
         assert bool(list((bench.run.path / "m").iterdir())) is left
-        assert not any(one.lives for one in live(bench.run, bench.now))
+        assert not any(one.is_alive for one in daemon_statuses(bench.run, bench.now))
 
 
 def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
@@ -283,7 +283,7 @@ def test_a_log_in_another_format_changes_nothing(bench: Bench) -> None:
     with bench.log.open("a") as file:
         file.write("garbage\n" * 100)
     bench.step()
-    assert any("is in the format that log_format names; m stays" in line for line in bench.said)
+    assert any("is in the format that log_format names; m stays" in line for line in bench.lines)
     assert bench.shares() == before
 
 

@@ -24,7 +24,7 @@ from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import Override, RunDirectory, clear_override, read_override, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.panel import Panel
-from adaptc.daemons.status import live
+from adaptc.daemons.status import daemon_statuses
 from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 from adaptc.daemons.switch.settings import SwitchSettings
 
@@ -51,13 +51,13 @@ class Bench:
 
     output: Path
     settings: SwitchSettings = field(default_factory=SwitchSettings)
-    said: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
     cpu: FakeCpu = field(default_factory=FakeCpu)
     now: float = 1000.0
 
     def __post_init__(self) -> None:
         self.run = RunDirectory.of(self.output)
-        self.reporter = Reporter("switch", [self.run], self.said.append)
+        self.reporter = Reporter("switch", [self.run], self.lines.append)
         self.daemon = SwitchDaemon(self.settings, Environment(Panel(self.cpu), self.reporter, self.run))
 
     def let(self, share: float | None, seconds: float) -> bool:
@@ -90,7 +90,7 @@ def test_every_decision_stands_in_the_audit_with_its_inputs(bench: Bench) -> Non
     assert entry["event"] == "optimized"
     assert entry["rule"] == "strained 2 times in a row"
     assert entry["inputs"] == {"cpu": 0.95}
-    assert any("optimized: strained 2 times in a row (cpu 0.95)" in line for line in bench.said)
+    assert any("optimized: strained 2 times in a row (cpu 0.95)" in line for line in bench.lines)
 
 
 def test_all_samples_in_the_audit_on_demand(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_lost_sensor_keeps_the_flag_and_is_told_once(bench: Bench) -> None:
     bench.let(0.95, 2)
     assert bench.let(None, 300)
     assert [entry["event"] for entry in bench.audit()] == ["optimized", "sensor-lost", "remark"]
-    [status] = live(bench.run, bench.now)
-    assert status.said["lost"] == ["cpu"]
+    [status] = daemon_statuses(bench.run, bench.now)
+    assert status.record["lost"] == ["cpu"]
     bench.let(0.95, 1)
     assert [entry["event"] for entry in bench.audit()][3:] == ["sensor-back", "remark"]
 
@@ -128,18 +128,18 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
         bench.let(0.95, 2)
         bench.daemon.stop(bench.now)
         assert bench.run.flag.exists() is left
-        [status] = live(bench.run, bench.now)
-        assert not status.lives
+        [status] = daemon_statuses(bench.run, bench.now)
+        assert not status.is_alive
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     cpu = FakeCpu(0.95)
-    daemon = SwitchDaemon(SwitchSettings(), Environment(Panel(cpu), Reporter("switch", [], said.append)))
+    daemon = SwitchDaemon(SwitchSettings(), Environment(Panel(cpu), Reporter("switch", [], lines.append)))
     for number in range(10):
         daemon.step(number / 2, number / 2)
     daemon.stop(5)
-    assert any("optimized" in line for line in said)
+    assert any("optimized" in line for line in lines)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -151,7 +151,7 @@ def test_a_full_disk_costs_records_not_control(bench: Bench, monkeypatch: pytest
     monkeypatch.setattr(RunDirectory, "write_json", full)
     assert bench.let(0.95, 2)
     assert bench.reporter.failures > 1
-    assert len([line for line in bench.said if "control goes on" in line]) == 1
+    assert len([line for line in bench.lines if "control goes on" in line]) == 1
 
 
 # ---- overrides
@@ -264,7 +264,7 @@ def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
 
 
 def is_live(output: Path) -> bool:
-    return any(one.lives for one in live(RunDirectory(output / "run"), time.time()))
+    return any(one.is_alive for one in daemon_statuses(RunDirectory(output / "run"), time.time()))
 
 
 def test_a_daemon_that_is_killed_leaves_no_flag(tmp_path: Path, started: Callable[..., subprocess.Popen]) -> None:
@@ -337,16 +337,16 @@ def test_a_trace_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_recorded_trace_replays_to_the_same_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     cpu, trace = FakeCpu(), tmp_path / "trace.jsonl"
-    environment = Environment(Panel(cpu), Reporter("switch", [], said.append), record=trace)
+    environment = Environment(Panel(cpu), Reporter("switch", [], lines.append), record=trace)
     daemon = SwitchDaemon(SwitchSettings(), environment)
     for number in range(200):
         cpu.share = 0.95 if 20 < number < 40 else 0.1
         daemon.step(number / 2, number / 2)
     assert run(["switch", "--replay", str(trace)]) == ExitCode.DONE
     replayed = capsys.readouterr().out.splitlines()
-    assert [line.split(" ", 1)[1] for line in replayed] == [line.split(" ", 1)[1].partition(" (")[0] for line in said]
+    assert [line.split(" ", 1)[1] for line in replayed] == [line.split(" ", 1)[1].partition(" (")[0] for line in lines]
     assert len(replayed) == 2
 
 

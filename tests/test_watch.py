@@ -27,7 +27,7 @@ from adaptc.compile.engine.outdated import aliases_of
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.state import State as EngineState
 from adaptc.daemons.run_directory import RunDirectory
-from adaptc.daemons.status import DaemonStatus, live
+from adaptc.daemons.status import DaemonStatus, daemon_statuses
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.watch import driver
 from adaptc.workflow.watch.driver import Surroundings, Watcher
@@ -291,19 +291,19 @@ def test_status_shows_the_watcher(site: BuiltSite) -> None:
     run = RunDirectory(site.output / "run")
 
     def said() -> DaemonStatus | None:
-        return next((found for found in live(run, time.time()) if found.name == "watch"), None)
+        return next((found for found in daemon_statuses(run, time.time()) if found.name == "watch"), None)
 
     (site.root / "adaptc.toml").write_text("")
     with watched(site) as one:
-        one.wait_until(lambda: (now := said()) and now.said["state"] == "fresh")
+        one.wait_until(lambda: (now := said()) and now.record["state"] == "fresh")
         found = said()
         assert found is not None
-        assert found.lives
-        assert found.said["docroot"] == str(site.docroot)
-        assert found.said["errors"] == 0
+        assert found.is_alive
+        assert found.record["docroot"] == str(site.docroot)
+        assert found.record["errors"] == 0
         (site.root / "adaptc.toml").write_text("[site]\nbase_url = 5\n")
         one.process.send_signal(signal.SIGHUP)
-        one.wait_until(lambda: (now := said()) and now.said["errors"] == 1)
+        one.wait_until(lambda: (now := said()) and now.record["errors"] == 1)
         assert one.stop() == 0
     text = status_text(run, time.time())
     assert re.search(r"^watch +stopped +\d+ s ago$", text, re.MULTILINE)
@@ -350,19 +350,19 @@ class Told:
         builder = engine_of(site.config(), Silent())
         blueprint = builder.blueprint
         self.gate = Gate(builder.trees.publisher, blueprint.state_path)
-        self.said: list[tuple[list[str], bool]] = []
+        self.record: list[tuple[list[str], bool]] = []
         self.notice = Notice(
             str(site.docroot),
             blueprint.selection,
             self.gate,
-            lambda paths, whole: self.said.append((list(paths), whole)),
+            lambda paths, whole: self.record.append((list(paths), whole)),
         )
         with contextlib.closing(EngineState(blueprint.state_path)) as state:
             known = state.resources()
         self.notice.know(known, aliases_of(one for one, _ in known.values()))
 
     def _tell(self, paths: Sequence[str], whole: bool) -> None:
-        self.said.append((list(paths), whole))
+        self.record.append((list(paths), whole))
 
 
 def test_what_was_only_touched_stays(site: BuiltSite) -> None:
@@ -371,7 +371,7 @@ def test_what_was_only_touched_stays(site: BuiltSite) -> None:
     told.notice.file(str(site.docroot / "index.html"))
     told.notice.file(str(site.docroot / ".hidden"))
     told.notice.file(str(site.docroot / "never.html~"))
-    assert told.said == []
+    assert told.record == []
     assert site.read("index.html")
 
 
@@ -380,7 +380,7 @@ def test_a_file_that_changes_back_while_it_is_built_counts(site: BuiltSite) -> N
     told = Told(site)
     told.notice.is_building = True
     told.notice.file(str(site.docroot / "index.html"))
-    assert told.said == [(["index.html"], False)]
+    assert told.record == [(["index.html"], False)]
     assert not _read(site, "index.html")
 
 
@@ -389,7 +389,7 @@ def test_a_doubted_file_is_told_once(site: BuiltSite) -> None:
     for text in ("one", "two"):
         (site.docroot / "index.html").write_text(text)
         told.notice.file(str(site.docroot / "index.html"))
-    assert told.said == [(["index.html"], False)]
+    assert told.record == [(["index.html"], False)]
 
 
 def test_an_error_of_the_system_does_not_make_it_deaf(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
-    from adaptc.daemons.control.daemon import Place
+    from adaptc.daemons.control.daemon import SiteEndpoint
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.meter import Meter
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
@@ -96,26 +96,26 @@ def _run(
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.reporter import Reporter
 
-    places = _places(settings, sites, dry_run)
-    runs = [place.run for place in places.values() if place.run]
+    endpoints = _endpoints(settings, sites, dry_run)
+    runs = [endpoint.run for endpoint in endpoints.values() if endpoint.run]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
         _own(stack, runs)
         serve_metrics(reporter, metrics)
         guard = Guard([run.flag for run in runs], SILENCE) if runs and settings.expire == "normal" else None
-        environment = Environment(places, cpu_source(settings.cgroup), reporter, guard, record)
+        environment = Environment(endpoints, cpu_source(settings.cgroup), reporter, guard, record)
         drive(ControlDaemon(settings, machine, environment), settings.interval)
     return ExitCode.DONE
 
 
-def _places(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, Place]:
-    from adaptc.daemons.control.daemon import Place
+def _endpoints(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, SiteEndpoint]:
+    from adaptc.daemons.control.daemon import SiteEndpoint
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.formats.accesslog.parser import compile_format
 
     parser = compile_format(settings.log_format)
     return {
-        name: Place(_meter(site, parser), None if dry_run else RunDirectory.of(site.output or Path()))
+        name: SiteEndpoint(_meter(site, parser), None if dry_run else RunDirectory.of(site.output or Path()))
         for name, site in sites.items()
     }
 

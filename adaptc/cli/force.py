@@ -55,9 +55,9 @@ def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
 
 def _refuse_silence(run: RunDirectory) -> None:
     """Nobody would obey, and nobody would end it."""
-    from adaptc.daemons.status import is_obeyed, live
+    from adaptc.daemons.status import daemon_statuses, has_mode_daemon
 
-    if not is_obeyed(live(run, time.time())):
+    if not has_mode_daemon(daemon_statuses(run, time.time())):
         raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")
 
 

@@ -46,15 +46,15 @@ def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
 def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
     """Return the status for JSON."""
     from adaptc.daemons.run_directory import read_override
-    from adaptc.daemons.status import live
+    from adaptc.daemons.status import daemon_statuses
 
     override = read_override(run, now)
     return {
         "flag": run.flag.exists(),
         "override": {"level": override.level, "seconds": round(override.until - now)} if override else None,
         "daemons": [
-            {**daemon.said, "daemon": daemon.name, "age": round(daemon.age, 1), "lives": daemon.lives}
-            for daemon in live(run, now)
+            {**daemon.record, "daemon": daemon.name, "age": round(daemon.age, 1), "lives": daemon.is_alive}
+            for daemon in daemon_statuses(run, now)
         ],
     }
 
@@ -62,25 +62,25 @@ def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
 def status_text(run: RunDirectory, now: float) -> str:
     """Return the status for people."""
     from adaptc.daemons.run_directory import read_override
-    from adaptc.daemons.status import is_obeyed, live
+    from adaptc.daemons.status import daemon_statuses, has_mode_daemon
 
     lines = [
         "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")
     ]
-    override, daemons = read_override(run, now), live(run, now)
+    override, daemons = read_override(run, now), daemon_statuses(run, now)
     if override:
-        nobody = "" if is_obeyed(daemons) else ", but no daemon works that would obey"
+        nobody = "" if has_mode_daemon(daemons) else ", but no daemon works that would obey"
         lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{nobody}")
     rows = [row for daemon in daemons for row in _rows(daemon, now)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
 
 
 def _rows(daemon: DaemonStatus, now: float) -> list[list[str]]:
-    state = "works" if daemon.lives else "stopped" if daemon.said.get("stopped") else "dead"
+    state = "works" if daemon.is_alive else "stopped" if daemon.record.get("stopped") else "dead"
     rows = [[daemon.name, state, _ago(daemon.age)]]
-    for key, value in daemon.said.items():
+    for key, value in daemon.record.items():
         if key not in (*_HEAD, "stopped") and not key.endswith(_TIME) and value not in (None, [], {}):
-            since = daemon.said.get(key + _TIME)
+            since = daemon.record.get(key + _TIME)
             rows.append(["", key, _shown(value) + (f", {_ago(now - since)}" if since else "")])
     return rows
 

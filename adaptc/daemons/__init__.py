@@ -1,1 +1,1 @@
-"""The daemons beside the server: pure steps, and the drivers that feed them."""
+"""The daemons that run next to the server: pure steps, and the drivers that feed them."""

@@ -1,7 +1,7 @@
-"""The driver of every daemon: step after step until it is told to stop, and what surrounds that.
+"""The driver of every daemon: steps until it is stopped, with signals and systemd.
 
-A daemon has a ``step`` that reads, decides and acts. The loop keeps the time, catches the signals, tells systemd that
-the daemon lives, and calls ``stop`` at the end, whatever the end is.
+A daemon has a ``step`` that reads, decides and acts. The loop keeps the time, catches the signals, notifies systemd
+that the daemon is alive, and calls ``stop`` at the end, whatever the end is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What a daemon tells the world: lines for people, the audit, its last status, figures for Prometheus.
+"""What a daemon reports: lines for people, the audit of its decisions, its status, metrics for Prometheus.
+
+The audit, ``audit-NAME.jsonl`` in the run directory, holds each decision with its rule and inputs, as lines of JSON. It
+grows to 8 MiB, about 40,000 decisions, then becomes ``.1`` and a new one begins. The metrics have the text format 0.0.4
+and are served on the loopback address only.
 
 None of it may stop the daemon: a full disk costs records, not the control of the server. What could not be written is
 counted, and the count is a figure.
@@ -41,7 +45,7 @@ class Reporter:
         return serve_metrics(port, lambda: render_metrics(self.name, self._figures)).server_address[1]
 
     def decision(self, epoch: float, event: str, rule: str, **inputs: Any) -> None:
-        """Tell a decision: what was decided, by which rule, from what."""
+        """Report a decision: what was decided, by which rule, from which inputs."""
         shown = ", ".join(f"{name} {_short(value)}" for name, value in inputs.items() if value is not None)
         moment = time.strftime("%H:%M:%S", time.localtime(epoch))
         self._say(f"{moment} {event}: {rule}" + (f" ({shown})" if shown else ""))
@@ -71,7 +75,7 @@ class Reporter:
         self.status(epoch, 0.0, {}, stopped=True, **status)
 
     def attempt(self, write: Callable[[], None]) -> None:
-        """Write a record; that it cannot be written is told once and counted."""
+        """Write a record; a failure is reported once and counted."""
         try:
             write()
         except OSError as error:
@@ -163,7 +167,7 @@ def serve_metrics(port: int, text: Callable[[], str]) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing: a scrape every few seconds is no news."""
+            """Print nothing: scrapes come every few seconds."""
 
     server = ThreadingHTTPServer((LOOPBACK, port), Endpoint)
     server.daemon_threads = True

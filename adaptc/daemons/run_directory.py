@@ -1,16 +1,17 @@
-"""``OUT/run``: the files by which the daemons and the server speak to each other.
+"""``OUT/run``: the files that the daemons write for the server, and for each other.
 
 ==================  ===============================================================================
 ``opt.do``          the flag: while it exists the server sends levels, else the original (G10)
 ``m/BB.LEVEL``      markers for nginx: the clients of bucket BB (2 hexadecimal digits) get LEVEL
 ``buckets.txt``     the same for Apache's RewriteMap: ``BB LEVEL`` a line
 ``classes.*``       the classes of clients, see ``classify.tables``
-``override.json``   what a person asked for, see ``override``
-``NAME.json``       what the daemon NAME said last, or ``adaptc watch``: see ``status``
+``override.json``   an operator's override, see ``Override``
+``NAME.json``       the last status of the daemon NAME, or of ``adaptc watch``: see ``status``
 ``NAME.lock``       held while a daemon works; ``mode`` is that of switch and control, which share the flag
 ==================  ===============================================================================
 
-Every file appears by rename. The server must be able to read them, whatever the umask of the daemon.
+Every file appears by rename. The server must be able to read them, whatever the umask of the daemon. The daemons read
+the override at every step: it takes no connection to them, and it ends by itself.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class RunDirectory:
     @classmethod
     def of(cls, output: Path) -> RunDirectory:
         """Return the run directory of an output, made if need be. Raises ``OSError``."""
-        found = cls(output / "run")
-        found.make("")
-        return found
+        run = cls(output / "run")
+        run.make("")
+        return run
 
     def make(self, name: str) -> Path:
         """Make a directory below this one. Raises ``OSError``."""
@@ -68,7 +69,7 @@ class RunDirectory:
     def clear_buckets(self) -> None:
         """Forget the levels of buckets: the server's configuration has a level for those of which nothing is known.
 
-        What a controller said last must not hold for the flag of somebody else. Raises ``OSError``.
+        The levels of a controller that ended must not hold for another daemon's flag. Raises ``OSError``.
         """
         if (self.path / "buckets.txt").exists():  # Apache's configuration wants the file
             self.write("buckets.txt", b"")
@@ -111,12 +112,12 @@ class Override:
 
 
 def write_override(run: RunDirectory, override: Override) -> None:
-    """Ask for a level. Raises ``OSError``."""
+    """Write an override. Raises ``OSError``."""
     run.write_json(FILE, {"level": override.level, "until": override.until})
 
 
 def clear_override(run: RunDirectory) -> bool:
-    """Leave it to the daemons again; return whether there was an override. Raises ``OSError``."""
+    """Remove the override; return whether there was one. Raises ``OSError``."""
     from adaptc.core import fs
 
     return fs.remove(str(run.path / FILE))
@@ -124,10 +125,10 @@ def clear_override(run: RunDirectory) -> bool:
 
 def read_override(run: RunDirectory, now: float) -> Override | None:
     """Return the override that holds at ``now``, in seconds since the epoch."""
-    found = run.read_json(FILE)
-    if not isinstance(found, dict) or not isinstance(found.get("level"), str):
+    record = run.read_json(FILE)
+    if not isinstance(record, dict) or not isinstance(record.get("level"), str):
         return None
-    until = found.get("until")
+    until = record.get("until")
     if not isinstance(until, int | float) or until <= now:
         return None
-    return Override(found["level"], float(until))
+    return Override(record["level"], float(until))

@@ -1,4 +1,4 @@
-"""What the daemons said last, as values: for ``adaptc status`` and for those who ask whether a daemon lives."""
+"""The last status of each daemon, and whether it is alive."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from adaptc.report.manifest import MANIFEST, read_manifest
 
 DAEMONS = ("switch", "control", "classify")
 WATCHER = "watch"
-"""It works on the trees, not beside the server: it has no settings below ``[daemons]``."""
+"""It works on the trees, not on what the server sends, and has no settings below ``[daemons]``."""
 # A status this old, beyond two intervals, is that of a daemon that died.
 _GRACE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonStatus:
-    """The last words of a daemon, their age in seconds, and whether it lives."""
+    """The last status of a daemon: its record, the record's age in seconds, and whether the daemon is alive."""
 
     name: str
     age: float
-    lives: bool
-    said: Mapping[str, Any]
+    is_alive: bool
+    record: Mapping[str, Any]
 
 
-def live(run: RunDirectory, now: float) -> list[DaemonStatus]:
+def daemon_statuses(run: RunDirectory, now: float) -> list[DaemonStatus]:
     """Return the status of each daemon that ever worked here, the watcher among them; ``now`` is seconds since 1970."""
-    found = []
+    statuses = []
     for name in (*DAEMONS, WATCHER):
-        said = run.read_json(f"{name}.json")
-        if isinstance(said, dict) and isinstance(said.get("at"), int | float):
-            age = max(0.0, now - said["at"])
-            lives = not said.get("stopped") and age < 2 * float(said.get("interval", 1)) + _GRACE
-            found.append(DaemonStatus(name, age, lives, said))
-    return found
+        record = run.read_json(f"{name}.json")
+        if isinstance(record, dict) and isinstance(record.get("at"), int | float):
+            age = max(0.0, now - record["at"])
+            is_alive = not record.get("stopped") and age < 2 * float(record.get("interval", 1)) + _GRACE
+            statuses.append(DaemonStatus(name, age, is_alive, record))
+    return statuses
 
 
-def is_obeyed(found: Iterable[DaemonStatus]) -> bool:
-    """Whether a daemon lives that follows a person's word; ``classify`` has no level to set."""
-    return any(one.lives for one in found if one.name in ("switch", "control"))
+def has_mode_daemon(statuses: Iterable[DaemonStatus]) -> bool:
+    """Whether a daemon that obeys an override is alive; ``classify`` sets no level."""
+    return any(status.is_alive for status in statuses if status.name in ("switch", "control"))
 
 
 def built_levels(output: Path) -> list[str]:
-    """Return the names of the levels of a build, cheapest first; none without a manifest.
+    """Return the names of the levels of a build, lowest first; none without a manifest.
 
-    Levels beside the ladder have no number and come last.
+    Levels that are not on the ladder have no number and come last.
     """
     try:
         levels = read_manifest(output / MANIFEST).levels

@@ -84,7 +84,7 @@ class Client:
 
 
 class Verdict(NamedTuple):
-    """A retrieval that was used: who, when it began, and the class that is believed after it."""
+    """A retrieval that counted: the client, when it began, and the class after it."""
 
     client: str
     at: float
@@ -107,17 +107,17 @@ class Reference:
     count: int = 0
     mean: Weights = NOTHING
 
-    def scales(self, found: Weights) -> tuple[float, float] | None:
+    def scales(self, weights: Weights) -> tuple[float, float] | None:
         """Count a retrieval and return the factors for its delays; None when it is too light to tell anything."""
         known = self.count >= _REFERENCE
         self.count += 1
         share = 1 / min(self.count, 10_000)
-        self.mean = Weights(*(before + share * (now - before) for before, now in zip(self.mean, found, strict=True)))
+        self.mean = Weights(*(before + share * (now - before) for before, now in zip(self.mean, weights, strict=True)))
         if not known:
             return 1.0, 1.0
-        if found.whole < _LIGHT * self.mean.whole:
+        if weights.whole < _LIGHT * self.mean.whole:
             return None
-        return _clipped(self.mean.first / found.first), _clipped(self.mean.last / found.last)
+        return _clipped(self.mean.first / weights.first), _clipped(self.mean.last / weights.last)
 
 
 def _clipped(scale: float) -> float:
@@ -139,7 +139,7 @@ class Classifier:
     now: float = 0.0
 
     def feed(self, hits: Iterable[Hit]) -> Iterator[Verdict]:
-        """Take requests in the order of the log, and yield what the retrievals that ended tell."""
+        """Take requests in the order of the log, and yield the verdicts of the retrievals that ended."""
         known, silence, now = self.clients.get, self.limits.silence, self.now
         for name, at, path, status, size, acted, rtt in hits:
             if at > now:
@@ -162,7 +162,7 @@ class Classifier:
                     client.page = Page(at, at, at, size, rtt=rtt)
 
     def sweep(self, now: float | None = None) -> Iterator[Verdict]:
-        """End the retrievals that are silent at ``now``, and forget who was not seen for long; as often as one likes.
+        """End the retrievals that are silent at ``now``, and forget clients that were not seen for long.
 
         ``now`` is the last request's time unless the log is known to be read to its end.
         """
@@ -206,8 +206,8 @@ class Classifier:
         for network in [network for network, (_, seen) in self.clusters.items() if seen < oldest]:
             del self.clusters[network]
         if len(self.clients) > self.limits.clients:  # a tenth more than need be, not to sort at every sweep
-            kept = sorted(self.clients.items(), key=lambda item: item[1].seen)
-            self.clients = dict(kept[len(kept) - self.limits.clients * 9 // 10 :])
+            recent = sorted(self.clients.items(), key=lambda item: item[1].seen)
+            self.clients = dict(recent[len(recent) - self.limits.clients * 9 // 10 :])
         if len(self.clusters) > self.limits.clients:
             known = sorted(self.clusters.items(), key=lambda item: item[1][1])
             self.clusters = dict(known[len(known) - self.limits.clients * 9 // 10 :])

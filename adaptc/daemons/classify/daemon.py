@@ -23,10 +23,10 @@ from adaptc.daemons.run_directory import RunDirectory
 from adaptc.formats.accesslog.parser import compile_format
 
 BATCH = 8 << 20  # bytes of each log that are read at a time, and
-_SLICE = 200_000  # lines of history: a second's work, after which the watchdog hears from us
+_SLICE = 200_000  # lines of history: a second's work, after which the watchdog is notified
 _BATCHES = 30  # in a step: then it is time for a table, even when the log grows faster than it is read
 _BUFFERED = 10.0  # seconds that a server may keep lines to itself
-_TELLING = 100  # lines after which it is told that most are in another format
+_FORMAT_CHECK_LINES = 100  # lines after which a wrong format is reported
 
 
 class ClassifyDaemon:
@@ -38,14 +38,14 @@ class ClassifyDaemon:
         self._parser = compile_format(settings.log_format)
         self._unacted = frozenset(settings.unacted)
         state = run.read_json(FILE) if run else None
-        marks = restore(self._classifier, state)
+        marks = restore_state(self._classifier, state)
         self._is_new = not marks
         self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
         self._skipped, self._lines, self._used = [0], 0, 0
-        self._table: Table | None = None  # as the server has it; what is remembered may not be written yet
+        self._table: Table | None = None  # as the server has it; what was restored may not be written yet
         self._known = table_of(self._classifier)
         self._written = self._saved = float("-inf")
-        self._epoch = self._told = 0.0
+        self._epoch = self._changed_at = 0.0
         self._complained: set[str] = set()
 
     def step(self, clock: float, epoch: float) -> None:
@@ -65,7 +65,7 @@ class ClassifyDaemon:
         self._report(epoch)
 
     def stop(self, epoch: float) -> None:
-        """Write tables and state for the last time. The tables stay: they are as true as they were."""
+        """Write tables and state for the last time. The tables stay: they are still correct."""
         self._write(epoch)
         self._save()
         for follower in self._followers:
@@ -79,8 +79,8 @@ class ClassifyDaemon:
         self._is_new = False
         if self._settings.history:
             skipped = [0]
-            found = read_history(self._settings.history, self._parser, self._unacted, skipped)
-            while part := list(islice(found, _SLICE)):
+            history = read_history(self._settings.history, self._parser, self._unacted, skipped)
+            while part := list(islice(history, _SLICE)):
                 self._used += sum(1 for _ in self._classifier.feed(part))
                 notify("WATCHDOG=1")
             if skipped[0]:
@@ -89,13 +89,15 @@ class ClassifyDaemon:
     def _read_new(self) -> None:
         for _ in range(_BATCHES):
             self._used += sum(1 for _ in self._classifier.feed(self._new_hits()))
-            if not any(one.is_behind for one in self._followers):
+            if not any(follower.is_behind for follower in self._followers):
                 return
             notify("WATCHDOG=1")
 
     def _new_hits(self) -> Iterator[Hit]:
-        new = [hits(self._counted(one), self._parser, self._unacted, self._skipped) for one in self._followers]
-        return new[0] if len(new) == 1 else heapq.merge(*new, key=attrgetter("at"))
+        batches = [
+            hits(self._counted(follower), self._parser, self._unacted, self._skipped) for follower in self._followers
+        ]
+        return batches[0] if len(batches) == 1 else heapq.merge(*batches, key=attrgetter("at"))
 
     def _counted(self, follower: Follower) -> Iterator[str]:
         try:
@@ -109,7 +111,7 @@ class ClassifyDaemon:
             self._complain(str(follower.path), f"there is no log {follower.path}; it is read when it is there")
 
     def _complain_of_format(self) -> None:
-        if self._lines >= _TELLING and 2 * self._skipped[0] > self._lines:
+        if self._lines >= _FORMAT_CHECK_LINES and 2 * self._skipped[0] > self._lines:
             shares = f"{self._skipped[0]:,} of {self._lines:,} log lines"
             self._complain("format", f"{shares} are not in the format that log_format names")
 
@@ -125,26 +127,26 @@ class ClassifyDaemon:
             except (OSError, ToolMissing) as error:
                 self._complain(form, f"table {form} is not written: {error}")
         self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
-        self._table, self._known, self._told = table, table, epoch
+        self._table, self._known, self._changed_at = table, table, epoch
         self._reporter.record(epoch, "table", **_counts(table))
 
     def _save(self) -> None:
         if self._run is None:
             return
-        marks = {str(one.path): mark for one in self._followers if (mark := one.mark)}
+        marks = {str(follower.path): mark for follower in self._followers if (mark := follower.mark)}
         try:
-            self._run.write_json(FILE, remembered(self._classifier, marks))
+            self._run.write_json(FILE, saved_state(self._classifier, marks))
         except OSError as error:
             self._complain("state", f"the state is not saved: {error}")
 
     def _complain(self, about: str, sentence: str) -> None:
-        """Say once what is wrong with something; the others go on."""
+        """Report a fault once; the rest goes on."""
         if about not in self._complained:
             self._complained.add(about)
             self._reporter.decision(self._epoch, "remark", sentence)
 
     def _report(self, epoch: float) -> None:
-        counts = {**_counts(self._table), "table_age": round(epoch - self._told)} if self._table else {}
+        counts = {**_counts(self._table), "table_age": round(epoch - self._changed_at)} if self._table else {}
         clients = float(len(self._classifier.clients))
         figures = {
             "lines_total": (float(self._lines), "Log lines read."),
@@ -176,17 +178,17 @@ def _counts(table: Table) -> dict[str, Any]:
     }
 
 
-def replay(classifier: Classifier, found: Iterable[Hit]) -> dict[str, Counter[str]]:
+def replay(classifier: Classifier, hits: Iterable[Hit]) -> dict[str, Counter[str]]:
     """Feed a complete log; return how often each client was believed to be of each class (Table 3 of the paper)."""
     shares: dict[str, Counter[str]] = {}
-    for client, _, believed in _verdicts(classifier, found):
+    for client, _, believed in _verdicts(classifier, hits):
         if believed:
             shares.setdefault(client, Counter())[believed] += 1
     return shares
 
 
-def _verdicts(classifier: Classifier, found: Iterable[Hit]) -> Iterator[Verdict]:
-    yield from classifier.feed(found)
+def _verdicts(classifier: Classifier, hits: Iterable[Hit]) -> Iterator[Verdict]:
+    yield from classifier.feed(hits)
     yield from classifier.finish()
 
 
@@ -194,8 +196,8 @@ SCHEMA = 2
 FILE = "classify-state.json"
 
 
-def remembered(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, Any]:
-    """Return the state for JSON. Retrievals that go on are not in it: they end with the daemon."""
+def saved_state(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, Any]:
+    """Return the state for JSON. Retrievals under way are not part of it: they end with the daemon."""
     return {
         "schema": SCHEMA,
         "now": classifier.now,
@@ -210,10 +212,10 @@ def remembered(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, A
     }
 
 
-def restore(classifier: Classifier, state: Any) -> dict[str, Mark]:
-    """Give a new classifier what was remembered, and return how far the logs were read.
+def restore_state(classifier: Classifier, state: Any) -> dict[str, Mark]:
+    """Restore a new classifier's estimates, and return how far the logs were read.
 
-    What is no state of this version is left alone. Clients get the cluster that the routes of today say.
+    A state of another version is ignored. Clients get the cluster of the current routes.
     """
     if not isinstance(state, dict) or state.get("schema") != SCHEMA:
         return {}
@@ -229,5 +231,13 @@ def restore(classifier: Classifier, state: Any) -> dict[str, Mark]:
     return {path: Mark(*mark) for path, mark in state["logs"].items()}
 
 
-def _row(one: Estimate) -> list[Any]:
-    return [one.first, one.last, one.rtt, one.pages, one.believed, one.against, one.times]
+def _row(estimate: Estimate) -> list[Any]:
+    return [
+        estimate.first,
+        estimate.last,
+        estimate.rtt,
+        estimate.pages,
+        estimate.believed,
+        estimate.against,
+        estimate.times,
+    ]

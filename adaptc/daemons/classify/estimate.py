@@ -40,9 +40,9 @@ class Rules:
             return RICH
         return NORMAL
 
-    def reason(self, one: Estimate) -> str:
+    def reason(self, estimate: Estimate) -> str:
         """Return the rule that an estimate falls under, in words: what makes it poor, or keeps it from being rich."""
-        smoothed = {"first": one.first, "last": one.last, "rtt": one.rtt or 0.0}
+        smoothed = {"first": estimate.first, "last": estimate.last, "rtt": estimate.rtt or 0.0}
         for believed in (POOR, RICH):
             for name, value in smoothed.items():
                 limit = getattr(self, f"{believed}_{name}")

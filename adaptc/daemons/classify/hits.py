@@ -91,10 +91,10 @@ def container(path: str) -> bool | None:
     """Tell what a path names: True a page, False a page on which an action was taken, None an embedded object."""
     name = path[path.rfind("/") :]
     start = name.find(".")
-    found = _CONTAINER.fullmatch(name if start < 0 else name[start:])
+    match = _CONTAINER.fullmatch(name if start < 0 else name[start:])
     if name == "/":
         return True
-    return None if found is None else not found[1]
+    return None if match is None else not match[1]
 
 
 _GZIP = b"\x1f\x8b"

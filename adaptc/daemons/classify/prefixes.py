@@ -25,16 +25,16 @@ T = TypeVar("T")
 def address_of(text: str) -> Address | None:
     """Return the address that a log names; None for a host name. An IPv4 address in IPv6 is the IPv4 address.
 
-    A zone (``fe80::1%eth0``) may hold any character, and such an address is nobody's that a table could name.
+    A zone (``fe80::1%eth0``) may hold any character, and no table can name such an address.
     """
     if "%" in text:
         return None
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return mapped or found
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
 
 
 class Prefixes(Generic[T]):
@@ -56,9 +56,9 @@ class Prefixes(Generic[T]):
         bits, whole = address.max_prefixlen, int(address)
         for (version, length), networks in self._values.items():
             if version == address.version:
-                found = networks.get(whole >> (bits - length) << (bits - length))
-                if found is not None:
-                    return found
+                entry = networks.get(whole >> (bits - length) << (bits - length))
+                if entry is not None:
+                    return entry
         return None
 
     def __len__(self) -> int:
@@ -66,9 +66,9 @@ class Prefixes(Generic[T]):
 
 
 def read_routes(path: Path) -> Prefixes[None]:
-    """Read a routing table: a prefix a line, whatever stands behind it; ``#`` begins a comment.
+    """Read a routing table: a prefix a line, the rest of the line is ignored; ``#`` begins a comment.
 
-    Raises ``UsageError`` with the line of what is no prefix.
+    Raises ``UsageError`` with the line that has no prefix.
     """
     routes: Prefixes[None] = Prefixes()
     try:
@@ -94,16 +94,16 @@ def _networks(text: str, path: Path) -> Iterator[tuple[int, Network]]:
 
 def cluster_of(address: Address, routes: Prefixes[None]) -> Network:
     """Return the cluster of an address."""
-    found = routes.find(address)
-    if found is not None:
-        return found[0]
+    match = routes.find(address)
+    if match is not None:
+        return match[0]
     length = FIXED[address.version]
     return _network(address.version, int(address) >> (address.max_prefixlen - length))
 
 
 @lru_cache(maxsize=1 << 16)
 def _network(version: int, prefix: int) -> Network:
-    """Neighbours share a network; to make one takes as long as three lines of a log."""
+    """Neighbours share a network; to construct it takes as long as three lines of a log."""
     length = FIXED[version]
     if version == 4:
         return ipaddress.IPv4Network((prefix << (32 - length), length))

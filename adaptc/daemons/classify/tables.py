@@ -1,4 +1,4 @@
-"""The classes as the server reads them; everything is replaced by rename.
+"""The classes as the server reads them, and the keys under which it looks them up; files are replaced by rename.
 
 ===============  =======================================================================================
 ``classes.txt``  ``KEY CLASS`` a line, see ``class_map``: a RewriteMap of type txt, for hundreds of clients
@@ -28,29 +28,29 @@ from adaptc.serve import state_directory
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What is believed: classes by address (as logged) and by network."""
+    """The classes by address (as logged) and by network."""
 
     clients: Mapping[str, str]
     networks: Mapping[Network, str]
 
     def keys(self) -> dict[str, str]:
         """Return the classes by the keys of ``keys``; of two networks with one key, the longer."""
-        found: dict[str, str] = {}
-        for network in sorted(self.networks, key=lambda one: one.prefixlen):
+        classes: dict[str, str] = {}
+        for network in sorted(self.networks, key=lambda network: network.prefixlen):
             for key in network_keys(network):
-                found[key] = self.networks[network]
-        return found | dict(self.clients)
+                classes[key] = self.networks[network]
+        return classes | dict(self.clients)
 
     def prefixes(self) -> Iterator[tuple[Network, str]]:
         """Yield all networks, those of single addresses included, shorter ones first."""
-        found = dict(self.networks)
+        classes = dict(self.networks)
         for text, believed in self.clients.items():
-            found[ipaddress.ip_network(text)] = believed
-        yield from sorted(found.items(), key=lambda item: (item[0].version, item[0].prefixlen, item[0]))
+            classes[ipaddress.ip_network(text)] = believed
+        yield from sorted(classes.items(), key=lambda item: (item[0].version, item[0].prefixlen, item[0]))
 
 
 def table_of(classifier: Classifier) -> Table:
-    """Return what is worth telling: a client whose class is that of its network, or normal in none, says nothing new.
+    """Return the entries that servers need: not clients whose class is that of their network, or normal in none.
 
     Host names and addresses with a zone have no place in a table.
     """
@@ -139,7 +139,7 @@ def network_keys(network: Network) -> tuple[str, ...]:
     longer = [length for length in lengths if length >= network.prefixlen]
     if not longer or 2 ** (longer[0] - network.prefixlen) > _MOST:
         return ()
-    return tuple(key for one in network.subnets(new_prefix=longer[0]) for key in _spellings(one))
+    return tuple(key for subnet in network.subnets(new_prefix=longer[0]) for key in _spellings(subnet))
 
 
 def _spellings(network: Network) -> Iterator[str]:
@@ -151,11 +151,11 @@ def _spellings(network: Network) -> Iterator[str]:
     groups = groups[: network.prefixlen // 16]
     yield "".join(f"{group}:" for group in groups)
     # RFC 5952 writes the longest run of zeros as "::": an address may have it where the network ends
-    kept = list(groups)
-    while kept and kept[-1] == "0":
-        kept.pop()
-    if len(kept) < len(groups):
-        yield "".join(f"{group}:" for group in kept) + ":"
+    shortened = list(groups)
+    while shortened and shortened[-1] == "0":
+        shortened.pop()
+    if len(shortened) < len(groups):
+        yield "".join(f"{group}:" for group in shortened) + ":"
 
 
 def changes(before: Table, after: Table, classifier: Classifier) -> Iterator[dict[str, Any]]:

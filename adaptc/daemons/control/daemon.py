@@ -27,7 +27,7 @@ from adaptc.daemons.trace import append_record
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SiteEndpoint:
     """Where a site's load is read and its levels are written; without ``run`` nothing is (``--dry-run``)."""
 
     meter: Meter
@@ -36,9 +36,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the daemon works with. The places are by name of the site; ``record`` is the trace that samples go to."""
+    """What the daemon works with. The endpoints are by name of the site; ``record`` is the trace that samples go to."""
 
-    places: Mapping[str, Place]
+    endpoints: Mapping[str, SiteEndpoint]
     cpu: CpuSource
     reporter: Reporter
     guard: Guard | None = None
@@ -51,20 +51,20 @@ class ControlDaemon:
     def __init__(self, settings: ControlSettings, machine: Machine, environment: Environment) -> None:
         self._settings, self._machine, self._environment = settings, machine, environment
         self._state = machine.start()
-        self._shown: dict[str, tuple[str, ...]] = {}  # the levels of the buckets that the servers were told, by site
+        self._shown: dict[str, tuple[str, ...]] = {}  # the levels of the buckets as the servers have them, by site
         self._clock: float | None = None
         self._cpu: CpuCount | None = None
         self._complaint = ""
 
     def step(self, clock: float, epoch: float) -> None:
-        """Measure, decide, tell the servers."""
+        """Measure, decide, write for the servers."""
         if self._environment.guard:
             self._environment.guard.beat()
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
         if not self._shown:
-            self._tell_floor(epoch)
+            self._report_floor(epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
             self._record(Loads(clock, loads, cpu))
@@ -78,15 +78,15 @@ class ControlDaemon:
     ) -> MachineState:
         """A site under an override keeps its loop: the load is not the one that its m caused."""
         after = step(self._machine, self._state, loads, cpu)
-        kept = {name: self._state.loops[name] for name, override in forced.items() if override}
-        return replace(after, loops={**after.loops, **kept})
+        unchanged = {name: self._state.loops[name] for name, override in forced.items() if override}
+        return replace(after, loops={**after.loops, **unchanged})
 
     def stop(self, epoch: float) -> None:
-        """Leave the flags as the policy for the end says, and dismiss the guard."""
-        for place in self._environment.places.values():
-            if place.run and self._settings.expire == "normal":
-                place.run.set_flag(False)
-                place.run.clear_buckets()
+        """Leave the flags as the policy for the end says, and end the guard."""
+        for endpoint in self._environment.endpoints.values():
+            if endpoint.run and self._settings.expire == "normal":
+                endpoint.run.set_flag(False)
+                endpoint.run.clear_buckets()
         if self._environment.guard:
             self._environment.guard.close()
         self._environment.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
@@ -106,7 +106,10 @@ class ControlDaemon:
 
     def _loads(self, elapsed: float, cpu: float | None, epoch: float) -> dict[str, Load] | None:
         try:
-            loads = {name: self._load(name, place.meter, elapsed) for name, place in self._environment.places.items()}
+            loads = {
+                name: self._load(name, endpoint.meter, elapsed)
+                for name, endpoint in self._environment.endpoints.items()
+            }
         except LoadUnknown as error:
             self._complain(f"{error}; m stays", epoch)
             return None
@@ -118,7 +121,7 @@ class ControlDaemon:
         return loads
 
     def _load(self, name: str, meter: Meter, elapsed: float) -> Load:
-        """A meter that does not see rejections is told their share by that of the clients."""
+        """A meter that does not see rejections gets their share from that of the clients."""
         load = meter.read(elapsed)
         if meter.sees_rejections:
             return load
@@ -134,20 +137,20 @@ class ControlDaemon:
             self._complaint = sentence
             self._environment.reporter.decision(epoch, "remark", sentence or "the load is known again")
 
-    # ---- telling the servers
+    # ---- writing for the servers
 
     def _override(self, site: Site, epoch: float) -> Override | None:
-        run = self._environment.places[site.name].run
+        run = self._environment.endpoints[site.name].run
         return read_override(run, epoch) if run else None
 
     def _show(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
-        run = self._environment.places[site.name].run
+        run = self._environment.endpoints[site.name].run
         names = self._names(site, forced)
         if names != self._shown.get(site.name):
             if run:
                 write_buckets(run, names)
             self._shown[site.name] = names
-            self._tell(site, forced, loads, epoch)
+            self._report_levels(site, forced, loads, epoch)
         if run:
             is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
             run.set_flag(not is_full)
@@ -155,15 +158,17 @@ class ControlDaemon:
     def _names(self, site: Site, forced: Override | None) -> tuple[str, ...]:
         if forced is not None and forced.level != ORIGINAL:
             return (REJECT if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
-        return tuple(site.ladder.level(one) for one in bucket_levels(self._state.m(site), site.ladder.most))
+        return tuple(site.ladder.level(level) for level in bucket_levels(self._state.m(site), site.ladder.most))
 
-    def _tell_floor(self, epoch: float) -> None:
+    def _report_floor(self, epoch: float) -> None:
         for site in self._machine.sites:
             if site.ladder.least:
                 rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
                 self._environment.reporter.decision(epoch, "remark", rule, site=site.name)
 
-    def _tell(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
+    def _report_levels(
+        self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float
+    ) -> None:
         m, load = self._state.m(site), loads[site.name] if loads else None
         used = (self._state.utilization or {}).get(site.name)
         rule = f"forced to {forced.level}" if forced else f"m = {m:.3f}"

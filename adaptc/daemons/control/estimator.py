@@ -38,7 +38,7 @@ class Estimator:
 
     @property
     def is_telling(self) -> bool:
-        """Whether a and b can be told apart, and make sense as costs."""
+        """Whether a and b can be separated, and make sense as costs."""
         return self.samples >= 10 and self.condition < ILL_CONDITIONED and self.a > 0 and self.b > 0
 
 
@@ -52,6 +52,6 @@ def learn(
     gain_a, gain_b = x / total, y / total
     error = utilization - before.a * requests - before.b * kilobytes
     covariance = ((p11 - gain_a * x) / forgetting, (p12 - gain_a * y) / forgetting, (p22 - gain_b * y) / forgetting)
-    i11, i12, i22 = (forgetting * one for one in before.information)
+    i11, i12, i22 = (forgetting * entry for entry in before.information)
     information = (i11 + requests * requests, i12 + requests * kilobytes, i22 + kilobytes * kilobytes)
     return Estimator(before.a + gain_a * error, before.b + gain_b * error, covariance, information, before.samples + 1)

@@ -20,11 +20,11 @@ _REACH = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Names of the levels, cheapest first, and their costs against the full site; rejection is before the first.
+    """Names of the levels, lowest cost first, and their costs against the full site; rejection is before the first.
 
     ``costs`` has one entry more than ``names``: costs[0] is that of a rejection, costs[M] is 1. Where a rejection saves
-    nothing against the cheapest level (Apache closes the connection after a 503), rejecting would raise the load and
-    turn the loop around: then costs[0] is costs[1], and m stays at 1 or above.
+    nothing against the level of lowest cost (Apache closes the connection after a 503), rejecting would raise the load
+    and turn the loop around: then costs[0] is costs[1], and m stays at 1 or above.
     """
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class Ladder:
         """
         full = utilization / max(self.share(m), _LEAST_STEP)
         lowest, highest = (min(max(int(m + way), 0), self.most - 1) for way in (-_REACH, _REACH))
-        slopes = [self.costs[one + 1] - self.costs[one] for one in range(lowest, highest + 1)]
+        slopes = [self.costs[index + 1] - self.costs[index] for index in range(lowest, highest + 1)]
         return full * max(*slopes, _LEAST_STEP)
 
     def level(self, index: int) -> str:

@@ -1,9 +1,9 @@
 """The pure step of the controller: loads of all sites in, m of each site out (section 5 there).
 
 Every site is a virtual server. One with a guarantee has a loop of its own that keeps it at U* = a R_max + b W_max.
-Those without share what is left, in the order of their priorities: U*_j = U - sum of U_i before - sum of c R_l behind.
-A last loop keeps the machine as a whole at its bound, and what it would allow is allowed to the guaranteed sites: they
-get the higher of their own m and of that one, so that capacity which nobody uses does not lie idle.
+Those without share what is left, in the order of their priorities: U*_j = U - sum of U_i before - sum of c R_l of lower
+ones. A last loop keeps the machine as a whole at its bound, and what it would allow is allowed to the guaranteed sites:
+they get the higher of their own m and of that one, so that capacity which nobody uses does not lie idle.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Load:
 class Tuning:
     """The bound of U, the gain margin G, the sampling period in seconds, and lambda of the estimator.
 
-    ``learns`` lets the estimator's a and b replace the given ones once they can be told apart.
+    ``learns`` lets the estimator's a and b replace the given ones once they can be separated.
     """
 
     bound: float = 0.58
@@ -82,20 +82,20 @@ class Machine:
 
     def targets(self, cost: Cost, loads: Mapping[str, Load]) -> dict[str, float]:
         """Return U* of each site. Guarantees that the costs of today do not allow are cut in proportion."""
-        found = allocations(self._guarantees(), cost, float("inf"))
-        excess = max(1.0, sum(found.values()) / (1.0 if self.tuning.throughput_only else self.tuning.bound))
-        found = {name: target / excess for name, target in found.items()}
+        targets = allocations(self._guarantees(), cost, float("inf"))
+        excess = max(1.0, sum(targets.values()) / (1.0 if self.tuning.throughput_only else self.tuning.bound))
+        targets = {name: target / excess for name, target in targets.items()}
         for site in self.sites:
             if site.guarantee is None:
-                found[site.name] = self._left(site, cost, loads)
-        return found
+                targets[site.name] = self._left(site, cost, loads)
+        return targets
 
     def _left(self, site: Site, cost: Cost, loads: Mapping[str, Load]) -> float:
         """What higher priorities and the other sites of this priority leave, and rejecting the lower ones takes."""
-        before = [one for one in self.sites if one.name != site.name and rank(one) <= rank(site)]
-        behind = [one for one in self.sites if rank(one) > rank(site)]
-        used = [loads[one.name].utilization(cost) for one in before]
-        return priority_target(self.tuning.bound, used, [loads[one.name].requests for one in behind], cost)
+        higher = [other for other in self.sites if other.name != site.name and rank(other) <= rank(site)]
+        lower = [other for other in self.sites if rank(other) > rank(site)]
+        used = [loads[other.name].utilization(cost) for other in higher]
+        return priority_target(self.tuning.bound, used, [loads[other.name].requests for other in lower], cost)
 
 
 def rank(site: Site) -> int:
@@ -150,8 +150,8 @@ def _gain(machine: Machine, state: MachineState, site: Site, used: Mapping[str, 
     """Return the gain of a site's plant. Loops that share one error, those of a priority, share one gain too."""
     if site.guarantee is not None:
         return site.ladder.gain(state.m(site), max(used[site.name], target, _LEAST))
-    equals = [one for one in machine.sites if rank(one) == rank(site)]
-    return sum(one.ladder.gain(state.m(one), max(used[one.name], _LEAST)) for one in equals)
+    equals = [peer for peer in machine.sites if rank(peer) == rank(site)]
+    return sum(peer.ladder.gain(state.m(peer), max(used[peer.name], _LEAST)) for peer in equals)
 
 
 def _learnt(machine: Machine, state: MachineState, loads: Mapping[str, Load], cpu: float | None) -> MachineState:

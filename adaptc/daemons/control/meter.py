@@ -1,4 +1,7 @@
-"""How much a site is asked for: requests, rejections and kB since the last look, from access logs or a status page."""
+"""How much a site is asked for.
+
+Requests, rejections and kB since the last reading, from access logs or a status page.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from adaptc.formats.accesslog.parser import LineParser
 
 BATCH = 64 << 20  # bytes of a log in one sample; a server that writes more has other problems
 _REJECTED = 503
-_TELLING = 10  # lines in another format that are no accident: single ones are requests that were no HTTP
+_FORMAT_CHECK_LINES = 10  # as many lines in another format are no accident: single ones are requests that are not HTTP
 
 
 class LoadUnknown(Exception):
@@ -28,7 +31,7 @@ class Meter(Protocol):
 
     @property
     def sees_rejections(self) -> bool:
-        """Whether rejected requests are told apart; else they are counted as served."""
+        """Whether rejected requests are counted apart; else they count as served."""
 
     def read(self, elapsed: float) -> Load:
         """Return the load of the last ``elapsed`` seconds. Raises ``LoadUnknown``."""
@@ -56,8 +59,8 @@ class LogMeter:
         total = _Sum()
         for follower in self._followers:
             self._add(follower, total)
-        if total.lines >= _TELLING and not total.requests:
-            names = ", ".join(str(one.path) for one in self._followers)
+        if total.lines >= _FORMAT_CHECK_LINES and not total.requests:
+            names = ", ".join(str(follower.path) for follower in self._followers)
             raise LoadUnknown(f"no line of {names} is in the format that log_format names")
         return Load(total.requests / elapsed, total.rejected / elapsed, total.octets / 1000 / elapsed)
 
@@ -92,23 +95,23 @@ class StatusMeter:
         self._page = page
         self._before: ServerStatus | None = None
         with suppress(LoadUnknown):
-            self._before = self._look()
+            self._before = self._read_page()
 
     def read(self, elapsed: float) -> Load:
         """Return the load of the last ``elapsed`` seconds. Raises ``LoadUnknown``."""
         before, self._before = self._before, None
-        now = self._before = self._look()
+        now = self._before = self._read_page()
         requests, kilobytes = now.requests or 0, now.kilobytes or 0
         if before is None or requests < (before.requests or 0):
             raise LoadUnknown(f"{self._page.url} counts from here")
         rate = (requests - (before.requests or 0)) / elapsed
         return Load(rate, 0.0, (kilobytes - (before.kilobytes or 0)) / elapsed)
 
-    def _look(self) -> ServerStatus:
+    def _read_page(self) -> ServerStatus:
         try:
-            found = self._page.read()
+            status = self._page.read()
         except (OSError, ValueError) as error:
             raise LoadUnknown(f"{self._page.url} cannot be read ({error})") from error
-        if found.requests is None or found.kilobytes is None:
+        if status.requests is None or status.kilobytes is None:
             raise LoadUnknown(f"{self._page.url} has no numbers of requests and kB (mod_status with ExtendedStatus)")
-        return found
+        return status

@@ -165,11 +165,11 @@ def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], def
         cost = replace(cost, request=settings.request_ms / 1000)
     if settings.kilobyte_ms is not None:
         cost = replace(cost, kilobyte=settings.kilobyte_ms / 1000)
-    found = tuple(
+    virtual_servers = tuple(
         Site(name, read_ladder(site.output or Path(), cost), site.guarantee, site.priority)
         for name, site in sites.items()
     )
-    machine = Machine(found, cost, settings.tuning())
+    machine = Machine(virtual_servers, cost, settings.tuning())
     try:
         machine.check()
     except CapacityExceeded as error:

@@ -30,19 +30,19 @@ class Loads:
 
 def read_loads(path: Path, names: Collection[str]) -> Iterator[Loads]:
     """Yield the samples of a trace that has these sites. Raises ``UsageError`` with the line of what is no sample."""
-    for place, found in read_records(path):
-        sites, cpu = found.get("sites"), found.get("cpu")
+    for place, record in read_records(path):
+        sites, cpu = record.get("sites"), record.get("cpu")
         if not isinstance(sites, dict) or set(sites) != set(names):
             raise UsageError(f"{place}: the sites of a sample must be {', '.join(names)}")
         if not (cpu is None or _is_number(cpu)):
             raise UsageError(f"{place}: cpu must be a number")
-        yield Loads(found["at"], {name: _load(one, f"{place}: {name}") for name, one in sites.items()}, cpu)
+        yield Loads(record["at"], {name: _load(load, f"{place}: {name}") for name, load in sites.items()}, cpu)
 
 
-def _load(found: Any, place: str) -> Load:
-    if not isinstance(found, dict) or not all(_is_number(found.get(name)) for name in LOAD_FIELDS):
+def _load(record: Any, place: str) -> Load:
+    if not isinstance(record, dict) or not all(_is_number(record.get(name)) for name in LOAD_FIELDS):
         raise UsageError(f"{place}: a load has the numbers {', '.join(LOAD_FIELDS)}")
-    return Load(**{name: float(found[name]) for name in LOAD_FIELDS})
+    return Load(**{name: float(record[name]) for name in LOAD_FIELDS})
 
 
 def _is_number(value: Any) -> bool:

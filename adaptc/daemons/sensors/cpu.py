@@ -1,6 +1,6 @@
 """How busy the CPUs are: /proc/stat of the host, or the control group of the server.
 
-In a container or beside other work the host's counters are not the server's: name its control group. Both are
+In a container, or on a host with other work, the host's counters are not the server's: name its control group. Both are
 counters of busy CPU seconds; the share is their difference over what the server might have used meanwhile.
 """
 

@@ -1,7 +1,7 @@
 """``adaptc switch`` as a daemon: sensors, the policy's step, the flag.
 
-The flag is put as the mode wants it at every step, not only when the mode changes: whatever removed it meanwhile (a
-person, the guard of a daemon that hung) does not leave the server and the daemon of two minds.
+The flag is set as the mode requires at every step, not only when the mode changes: whatever removed it meanwhile (an
+operator, the guard of a daemon that hung) does not leave the server in another mode than the daemon.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ class SwitchDaemon:
         return self._state.mode
 
     def step(self, clock: float, epoch: float) -> None:
-        """Read the sensors and the override, decide, put the flag, tell."""
+        """Read the sensors and the override, decide, set the flag, report."""
         before, self._before = self._before, self._environment.panel.read(clock)
-        self._tell_failures(self._before, epoch)
+        self._report_failures(self._before, epoch)
         sample = difference(before, self._before, self._environment.panel.cpu.cpus)
         events: tuple[Sample | Force, ...] = (self._override(epoch), *((sample,) if before else ()))
         for event in events:
             self._state, decisions = step(self._policy, self._state, event)
             for decision in decisions:
-                self._tell(decision, sample, epoch)
+                self._report_decision(decision, sample, epoch)
         if before and self._environment.record:
             self._environment.reporter.attempt(partial(append_record, self._environment.record, sample.record()))
-        self._put_flag()
+        self._set_flag()
         self._report(sample, epoch)
 
     def stop(self, epoch: float) -> None:
-        """Leave the flag as the policy for the end says, and dismiss the guard."""
+        """Leave the flag as the policy for the end says, and end the guard."""
         if self._environment.run and self._settings.expire == "normal":
             self._environment.run.set_flag(False)
         if self._environment.guard:
@@ -73,26 +73,26 @@ class SwitchDaemon:
         self._environment.reporter.last(epoch)
 
     def _override(self, epoch: float) -> Force:
-        found = read_override(self._environment.run, epoch) if self._environment.run else None
-        if found is None:
+        override = read_override(self._environment.run, epoch) if self._environment.run else None
+        if override is None:
             return Force(None)
-        return Force(Mode.NORMAL if found.level == ORIGINAL else Mode.OPTIMIZED)
+        return Force(Mode.NORMAL if override.level == ORIGINAL else Mode.OPTIMIZED)
 
-    def _put_flag(self) -> None:
+    def _set_flag(self) -> None:
         if self._environment.guard:
             self._environment.guard.beat()
         if self._environment.run:
             self._environment.run.set_flag(self.mode is Mode.OPTIMIZED)
 
-    # ---- telling
+    # ---- reporting
 
-    def _tell(self, decision: Decision, sample: Sample, epoch: float) -> None:
+    def _report_decision(self, decision: Decision, sample: Sample, epoch: float) -> None:
         event = decision.mode.value if isinstance(decision, SetMode) else "remark"
         self._switches += isinstance(decision, SetMode)
         self._environment.reporter.decision(epoch, event, decision.rule, **_inputs(sample))
 
-    def _tell_failures(self, reading: Reading, epoch: float) -> None:
-        """A sensor that fails is told once, until it works again."""
+    def _report_failures(self, reading: Reading, epoch: float) -> None:
+        """A sensor that fails is reported once, until it works again."""
         failing = dict(reading.failures)
         for name in sorted(failing.keys() - self._failing):
             self._environment.reporter.decision(epoch, "sensor-lost", f"{name}: {failing[name]}")

@@ -79,11 +79,11 @@ class Steady:
         """Return the state after a sample, and what was decided."""
         if sample.cpu is None:
             return self._lost(state)
-        found: tuple[Decision, ...] = (Remark("the CPU sensor is back"),) if state.blind else ()
+        remarks: tuple[Decision, ...] = (Remark("the CPU sensor is back"),) if state.blind else ()
         state = self._smoothed(replace(state, blind=False), sample)
         act = self._normal if state.mode is Mode.NORMAL else self._optimized
         state, decisions = act(state, sample)
-        return state, found + decisions
+        return state, remarks + decisions
 
     def _lost(self, state: SteadyState) -> tuple[SteadyState, tuple[Decision, ...]]:
         if state.blind:
