@@ -19,7 +19,7 @@ class Meaning(Enum):
 
     CLIENT = auto()  # one address or host name
     FORWARDED = auto()  # X-Forwarded-For: the client's address, then those of proxies
-    USER = auto()  # of HTTP authentication: may hold spaces
+    USER = auto()  # of HTTP authentication: may contain spaces
     TIME = auto()
     REQUEST = auto()  # the request line: method, target, protocol
     METHOD = auto()

@@ -25,7 +25,7 @@ __all__ = [
     "is_icon_service",
 ]
 
-# Services whose sheets hold nothing but @font-face rules
+# Services whose sheets contain only @font-face rules
 _SERVICES = re.compile(
     r"(?:fonts\.googleapis\.com|fonts\.bunny\.net|fonts\.cdnfonts\.com|use\.typekit\.net|(?:use|kit)\.fontawesome\.com|"
     r"cloud\.typography\.com|fast\.fonts\.(?:net|com)|bootstrapcdn\.com/font-awesome|"
@@ -34,7 +34,7 @@ _SERVICES = re.compile(
 )
 _ICON_SERVICE = re.compile(r"icon|awesome|symbols", re.IGNORECASE)
 
-# Whole words in the names of icon fonts, seen in twelve widespread ones.
+# Whole words in the names of icon fonts, as in twelve widespread ones
 _ICON_NAME = re.compile(
     r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|[a-z]*awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
     r"typicons?|themify|weathericons?|linearicons?|lnr|simple-line-icons?|material-?icons?|webdings|wingdings|slick|"

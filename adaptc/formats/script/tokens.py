@@ -77,7 +77,7 @@ OPERATOR_WORDS = frozenset(
 )
 _STATEMENT_WORDS = frozenset(["do", "else"])
 _CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
-# Characters that begin no longer punctuator
+# Characters that are a punctuator alone, never the start of a longer one
 _SINGLE = frozenset("()[]{},;:~")
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 
