@@ -1,10 +1,10 @@
-"""Diagnostics: what was found wrong with the site, as values.
+"""Diagnostics: problems of the site, as values.
 
-A diagnostic has a stable id, a severity, a place and a sentence. It is stored with the artifact it belongs to and
-replayed when the artifact is reused, so a second run says the same as the first. Only a user's mistake before
-work starts (``UsageError``) and a bug raise.
+A diagnostic has a stable id, a severity, a location and a message. It is stored with its artifact and reported again
+when the artifact is reused, so that a second run reports the same as the first. Only a mistake of the user before work
+starts (``UsageError``) and a bug raise.
 
-``KINDS`` is the one list of ids; ``docs/diagnostics.md`` explains each (a test holds the two together).
+``KINDS`` is the one list of ids; ``docs/diagnostics.md`` explains each (a test compares the two).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 
 class UsageError(Exception):
-    """A mistake of the user that stops the run before work starts: wrong option, path or configuration."""
+    """A mistake of the user that stops the run before work starts: a wrong option, path or configuration."""
 
 
 class Busy(Exception):
-    """Another process works in the same output, mirror or run directory; the text names it."""
+    """Another process is using the output, mirror or run directory that the text names."""
 
 
 class Severity(Enum):
-    """How much a diagnostic matters. An error means that something could not be done at all."""
+    """The severity of a diagnostic. An error means that something could not be done at all."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -49,7 +49,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. ``id`` is a key of ``KINDS`` and stable between versions."""
+    """A problem of the site. ``id`` is a key of ``KINDS`` and does not change between versions."""
 
     id: str
     severity: Severity
@@ -63,7 +63,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of diagnostic: its severity and the sentence it says, with ``{fields}`` to fill in."""
+    """A kind of diagnostic: its severity and its message, with ``{fields}`` to fill in."""
 
     severity: Severity
     message: str
@@ -196,26 +196,26 @@ KINDS: dict[str, Kind] = {
 
 
 def diagnose(kind: str, location: Location | None = None, /, **fields: Any) -> Diagnostic:
-    """Make a diagnostic of a kind of ``KINDS``; ``fields`` fill its sentence in.
+    """Return a diagnostic of a kind of ``KINDS``; ``fields`` are those of its message.
 
     Raises ``KeyError`` for an unknown kind or a missing field: both are bugs of the caller.
     """
-    described = KINDS[kind]
-    shown = {name: printable(str(value)) for name, value in fields.items()}
-    return Diagnostic(kind, described.severity, described.message.format(**shown), location)
+    severity, message = KINDS[kind].severity, KINDS[kind].message
+    texts = {name: printable(str(value)) for name, value in fields.items()}
+    return Diagnostic(kind, severity, message.format(**texts), location)
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` fit for one line of a terminal: control bytes and undecodable ones as ``\n``, ``\xff``."""
+    r"""Return ``text`` as a single line for terminals: control and undecodable bytes become ``\n``, ``\xff``."""
     if text.isprintable():
         return text
-    return "".join(map(_escaped, text))
+    return "".join(map(_escape, text))
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as os.fsdecode keeps it (PEP 383)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as os.fsdecode decodes it (PEP 383)
         return f"\\x{code - 0xDC00:02x}"
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")

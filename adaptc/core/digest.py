@@ -1,4 +1,4 @@
-"""Content digests (SHA-256, FIPS 180-4), the names of artifacts in the cache."""
+"""Content digests (SHA-256, FIPS 180-4), which name artifacts in the cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def digest_bytes(content: bytes) -> str:
 
 
 def digest_chunks(chunks: Iterable[bytes]) -> str:
-    """Return the SHA-256 of the chunks one behind the other."""
+    """Return the SHA-256 of the concatenated chunks as 64 hexadecimal digits."""
     total = hashlib.sha256()
     for chunk in chunks:
         total.update(chunk)
@@ -20,10 +20,10 @@ def digest_chunks(chunks: Iterable[bytes]) -> str:
 
 
 def digest_parts(*parts: str | bytes) -> str:
-    """Return the SHA-256 of a sequence of parts.
+    """Return the SHA-256 of a sequence of parts as 64 hexadecimal digits.
 
-    Each part is preceded by its length, so that ``("ab", "c")`` and ``("a", "bc")`` differ. Text is taken as
-    UTF-8 with lone surrogates kept (file names of any bytes).
+    Each part is preceded by its length, so that ``("ab", "c")`` and ``("a", "bc")`` differ. Text is encoded as UTF-8
+    with lone surrogates, since file names may hold any bytes.
     """
     total = hashlib.sha256()
     for part in parts:

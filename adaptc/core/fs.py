@@ -1,7 +1,7 @@
-"""The one door to files.
+"""Files: reading a docroot, and writing outputs.
 
-Reading: a docroot is a ``Tree`` (on disk, or in memory for tests). Writing: outputs appear by rename, complete or
-not at all, and never through a symbolic link that someone else put there.
+A docroot is a ``Tree``, on disk or, for tests, in memory. Outputs appear by rename, complete or not at all, and never
+through a symbolic link that another program created.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 
 class ChangedWhileRead(Exception):
-    """The file was written to between the first and the last byte that were read."""
+    """The file changed between the first and the last byte that were read."""
 
 
 class Entry(NamedTuple):
-    """A name in a directory: what ``lstat`` says, and where a symbolic link leads as it is written."""
+    """An entry of a directory: the result of ``lstat``, and the target of a symbolic link as written.
+
+    ``kind`` is "file", "directory", "symlink", or that of a special file: "socket", "fifo", "device".
+    """
 
     path: str
-    kind: str  # "file", "directory", "symlink", or the word for a special file: "socket", "fifo", "device"
+    kind: str
     size: int = 0
     mtime_ns: int = 0
     inode: int = 0
@@ -33,22 +36,22 @@ class Entry(NamedTuple):
 
 
 class Tree(Protocol):
-    """A docroot to read from. Paths are relative to it, ``/`` between segments."""
+    """A docroot to read. Paths are relative to it, with ``/`` between segments."""
 
     def list_directory(self, path: str) -> list[Entry]:
-        """Return the entries of a directory by name; "" is the root. Raises ``OSError``."""
+        """Return the entries of a directory, sorted by path; "" is the root. Raises ``OSError``."""
 
     def status(self, path: str) -> Entry:
-        """Return the entry behind a path, symbolic links followed. Raises ``OSError``."""
+        """Return the entry of a path; symbolic links are followed. Raises ``OSError``."""
 
     def real_path(self, path: str) -> str | None:
-        """Return the path that symbolic links lead to, or ``None`` when it leaves the root. Raises ``OSError``."""
+        """Return the path that symbolic links lead to, or ``None`` if it is outside the root. Raises ``OSError``."""
 
     def read(self, path: str) -> bytes:
         """Return a file's content. Raises ``OSError``, or ``ChangedWhileRead``."""
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        """Yield a file's content piece by piece, for what is too large to hold. Raises as ``read`` does."""
+        """Yield a file's content piece by piece, for files too large to hold in memory. Raises as ``read`` does."""
 
     def read_start(self, path: str, size: int) -> bytes:
         """Return the first ``size`` bytes of a file. Raises ``OSError``."""
@@ -64,12 +67,12 @@ def _kind(mode: int) -> str:
         return "directory"
     if stat.S_ISLNK(mode):
         return "symlink"
-    return next((word for is_kind, word in _SPECIAL if is_kind(mode)), "special file")
+    return next((kind for is_kind, kind in _SPECIAL if is_kind(mode)), "special file")
 
 
 @contextlib.contextmanager
-def opened_directory(path: str) -> Iterator[int]:
-    """Give a descriptor of a directory: below one, a look at a file costs half as much. Raises ``OSError``."""
+def open_directory(path: str) -> Iterator[int]:
+    """Yield a descriptor of a directory: calls with ``dir_fd`` take half the time. Raises ``OSError``."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -89,12 +92,12 @@ class DiskTree:
     def list_directory(self, path: str) -> list[Entry]:
         prefix = path + "/" if path else ""
         entries = []
-        with opened_directory(self._full(path)) as descriptor, os.scandir(descriptor) as found:
-            for item in found:
+        with open_directory(self._full(path)) as descriptor, os.scandir(descriptor) as items:
+            for item in items:
                 try:
                     link = os.readlink(item.name, dir_fd=descriptor) if item.is_symlink() else ""
                     entries.append(_entry(prefix + item.name, item.stat(follow_symlinks=False), link))
-                except FileNotFoundError:  # it went while the directory was read
+                except FileNotFoundError:  # removed while the directory was read
                     continue
         entries.sort()
         return entries
@@ -131,7 +134,7 @@ class DiskTree:
             return file.read(size)
 
     def _open(self, path: str) -> BinaryIO:
-        """Open a regular file; what took its place meanwhile may be a pipe, on which others would wait for ever."""
+        """Open a regular file; a pipe that replaced it meanwhile would block an ordinary ``open`` for ever."""
         descriptor = os.open(self._full(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             return os.fdopen(descriptor, "rb")
@@ -147,12 +150,12 @@ def _refuse_change(path: str, before: os.stat_result, after: os.stat_result, siz
         raise ChangedWhileRead(path)
 
 
-def _entry(path: str, found: os.stat_result, link: str = "") -> Entry:
-    return Entry(path, _kind(found.st_mode), found.st_size, found.st_mtime_ns, found.st_ino, link)
+def _entry(path: str, status: os.stat_result, link: str = "") -> Entry:
+    return Entry(path, _kind(status.st_mode), status.st_size, status.st_mtime_ns, status.st_ino, link)
 
 
 class MemoryTree:
-    """A docroot in memory, for tests: path -> content. ``Tick`` it by assigning to ``files``."""
+    """A docroot in memory, for tests: ``files`` maps paths to contents and may be changed."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = dict(files)
@@ -193,14 +196,14 @@ _LOCK_PAUSE = 0.02  # seconds
 def lock_file(
     path: str | os.PathLike[str], busy: Exception, mode: int = 0o644, *, patience: float = 0.0
 ) -> Iterator[None]:
-    """Hold a lock file; the kernel frees it however this process ends.
+    """Hold a lock file; the kernel releases it however this process ends.
 
-    Raises ``busy`` where another one holds it for longer than ``patience``, in seconds.
+    Raises ``busy`` if another process holds it for longer than ``patience``, in seconds.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         until = time.monotonic() + patience
-        while not _is_locked(descriptor):
+        while not _lock(descriptor):
             if time.monotonic() >= until:
                 raise busy
             time.sleep(_LOCK_PAUSE)
@@ -209,8 +212,8 @@ def lock_file(
         os.close(descriptor)
 
 
-def _is_locked(descriptor: int) -> bool:
-    """Lock a file for this process, if no other one has."""
+def _lock(descriptor: int) -> bool:
+    """Lock a file for this process; return False if another one holds the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -218,11 +221,10 @@ def _is_locked(descriptor: int) -> bool:
     return True
 
 
-READ_ONLY = 0o444  # an artifact is shared between trees by hard links: a write in place would change them all
-
-
+# Trees share artifacts by hard links: a write in place would change them all.
+READ_ONLY = 0o444
+# The start of the names of temporary files; a killed build may leave one.
 TEMPORARY = ".adaptc-"
-"""How the names of temporary files begin; a killed build may leave one."""
 
 
 def write_atomic(
@@ -235,9 +237,9 @@ def write_atomic(
 ) -> None:
     """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
 
-    The temporary file stands beside the target, under a short name of its own, and is removed on failure.
-    ``keep_equal`` leaves a file alone, with its time, that has this content already. ``mtime`` is the file's time in
-    seconds, by default now.
+    The temporary file is in the directory of the target, under a short name of its own, and is removed on failure. With
+    ``keep_equal``, a file that already has this content keeps its time. ``mtime`` is the file's time in seconds since
+    the epoch, by default now.
     """
     temporary = f"{os.path.dirname(path)}/{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
     try:
@@ -249,7 +251,7 @@ def write_atomic(
             os.close(descriptor)
         if mtime is not None:
             os.utime(temporary, (time.time(), mtime))
-        if keep_equal and _equal(temporary, path):
+        if keep_equal and _have_same_content(temporary, path):
             os.unlink(temporary)
         else:
             os.replace(temporary, path)
@@ -260,18 +262,18 @@ def write_atomic(
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write all of ``content``, of which a system call takes 2 GiB at the most. Raises ``OSError``.
+    """Write all of ``content``, of which a system call writes at most 2 GiB. Raises ``OSError``.
 
-    A file object would take half as long again for a small file.
+    A file object would take 1.5 times as long for a small file.
     """
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _equal(one: str, other: str) -> bool:
+def _have_same_content(path: str, other_path: str) -> bool:
     try:
-        return filecmp.cmp(one, other, shallow=False)
+        return filecmp.cmp(path, other_path, shallow=False)
     except FileNotFoundError:
         return False
 
@@ -279,25 +281,25 @@ def _equal(one: str, other: str) -> bool:
 def place(source: str, target: str, temporary: str) -> None:
     """Put the complete file ``source`` at ``target`` by a hard link, or a copy where links are not possible.
 
-    ``temporary`` is a name of the caller's own on the target's file system, from which a file that replaces another
-    is renamed. A link of the same file stays. Raises ``OSError``.
+    ``temporary`` is a free name on the target's file system: a file that replaces another gets it first, and is then
+    renamed. A target that is a link of ``source`` already stays. Raises ``OSError``.
     """
     try:
-        if _linked(source, target):
+        if _link(source, target):
             return
     except FileExistsError:
         if os.path.samestat(os.stat(source), os.lstat(target)):
             return
-    if not _linked(source, temporary):
+    if not _link(source, temporary):
         _copy(source, temporary)
     os.replace(temporary, target)
-    # rename() of two links of one file does nothing and leaves both (POSIX)
+    # rename() between two links of one file does nothing and leaves both (POSIX).
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
 
 
-def _linked(source: str, target: str) -> bool:
-    """Make a hard link; return False where the file system has none. Raises ``OSError`` for other reasons."""
+def _link(source: str, target: str) -> bool:
+    """Create a hard link; return False if the file system does not allow it. Raises ``OSError`` for other reasons."""
     try:
         os.link(source, target)
     except OSError as error:
@@ -308,7 +310,7 @@ def _linked(source: str, target: str) -> bool:
 
 
 def place_link(written: str, target: str, temporary: str) -> None:
-    """Put a symbolic link to ``written`` at ``target``. Raises ``OSError``."""
+    """Put a symbolic link with the text ``written`` at ``target``. Raises ``OSError``."""
     os.symlink(written, temporary)
     os.replace(temporary, target)
 
@@ -324,26 +326,26 @@ def _copy(source: str, target: str) -> None:
         os.utime(writer.fileno(), ns=(time.time_ns(), os.fstat(reader.fileno()).st_mtime_ns))
 
 
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR)
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR)
 
 
 def remove(path: str) -> bool:
-    """Remove a file or link; return whether there was one. Raises ``OSError`` for other reasons."""
+    """Remove a file or link; return whether it existed. Raises ``OSError`` for other reasons."""
     try:
         os.unlink(path)
     except OSError as error:
-        if error.errno not in _NOT_THERE:
+        if error.errno not in _MISSING:
             raise
         return False
     return True
 
 
 def remove_empty_directories(path: str, stop: str) -> None:
-    """Remove ``path`` and what it stands in, as long as they are empty, up to ``stop``, which stays."""
+    """Remove ``path`` and the directories above it while they are empty, up to ``stop``, which stays."""
     while path.startswith(stop + "/"):
         try:
             os.rmdir(path)
         except OSError as error:
-            if error.errno not in _NOT_THERE:
+            if error.errno not in _MISSING:
                 return
         path = os.path.dirname(path)

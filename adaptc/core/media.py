@@ -1,4 +1,4 @@
-"""Media types: by extension, then by content, as far as ``adaptc`` needs to tell them apart."""
+"""Media types by extension and by content, for the types that ``adaptc`` handles differently."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HTML, XHTML, CSS, JS, SVG = "text/html", "application/xhtml+xml", "text/css", "t
 JPEG, PNG, GIF, WEBP, AVIF, ICO = "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/x-icon"
 BINARY = "application/octet-stream"
 
-# Our own table first: the system's mime.types differs from machine to machine, and output must not.
+# This table comes first: the system's mime.types differs between machines, and output must not.
 BY_EXTENSION = {
     "html": HTML, "htm": HTML, "shtml": HTML, "xhtml": XHTML, "xht": XHTML,
     "css": CSS, "js": JS, "mjs": JS, "cjs": JS, "svg": SVG,
@@ -25,9 +25,9 @@ BY_EXTENSION = {
     "mp3": "audio/mpeg", "ogg": "audio/ogg", "wav": "audio/wav", "zip": "application/zip", "gz": "application/gzip",
 }  # fmt: skip
 
-# Extensions that name a language, a charset or a revision and stand behind the real one: index.html.de,
+# The type is in one of the last extensions: a language, a charset or a revision may follow it, as in index.html.de and
 # manual.html.ja.utf8 (Apache content negotiation).
-_LOOK_BEHIND = 3
+_LAST_EXTENSIONS = 3
 
 _SNIFF = (
     (b"\x89PNG\r\n\x1a\n", PNG),
@@ -51,9 +51,9 @@ _COMPRESSIBLE = frozenset({
 
 
 def by_name(path: str) -> str | None:
-    """Return the media type that the name says, or ``None``; an extension may be hidden by a language's."""
+    """Return the media type of a file name, or ``None``; the extension of a language may follow that of the type."""
     name = path.rpartition("/")[2]
-    for part in reversed(name.split(".")[1:][-_LOOK_BEHIND:]):
+    for part in reversed(name.split(".")[1:][-_LAST_EXTENSIONS:]):
         known = BY_EXTENSION.get(part.lower())
         if known is not None:
             return known
@@ -78,5 +78,5 @@ def by_content(head: bytes) -> str | None:
 
 
 def is_compressible(media_type: str) -> bool:
-    """Whether content codings can save anything on this type."""
+    """Whether content codings can make files of this type smaller."""
     return media_type.startswith("text/") or media_type in _COMPRESSIBLE or media_type.endswith(("+xml", "+json"))

@@ -1,9 +1,9 @@
-"""The words of the house: resources, references, representations.
+"""The model: resources, references, actions, and the representations in which files are published.
 
 A *resource* is a file of the docroot. A *level* is a step of the ladder (``full``, ``lossless``, ...). A
-*representation* is one version of one resource: a level and a content coding (RFC 9110, section 8.4) or image
-format. Paths are relative to the docroot, with ``/`` between segments, and may hold any byte except NUL: what is
-no UTF-8 is kept as ``os.fsdecode`` does (PEP 383).
+*representation* is a version of a resource: a level and a content coding (RFC 9110, section 8.4) or image format.
+Paths are relative to the docroot, with ``/`` between segments, and may hold any byte except NUL: bytes that are not
+UTF-8 are decoded as ``os.fsdecode`` does (PEP 383).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adaptc.core import media
 
 
 class Role(Enum):
-    """What a reference is for."""
+    """The purpose of a reference."""
 
     STYLESHEET = "stylesheet"
     SCRIPT = "script"
@@ -31,24 +31,24 @@ class Role(Enum):
     MANIFEST = "manifest"
     IMPORT = "import"  # CSS @import
     CSS_URL = "css-url"  # url(), src(), image-set() in CSS
-    LAZY = "lazy"  # data-src and its kin: loaded by a script, later
+    LAZY = "lazy"  # data-src and its kin: loaded later, by a script
     LINK = "link"  # followed by a person: a, area, form, meta refresh, cite
     META = "meta"  # read by other programs: og:image, canonical
 
-    __hash__ = object.__hash__  # members are single; Enum's own, in Python, was a tenth of reading a page's links
+    __hash__ = object.__hash__  # Enum's own is in Python, and took a tenth of the time to read a page's links
 
 
-# What a browser loads by itself from the markup; the unit of the papers' "embedded objects".
+# Roles of what a browser loads by itself from the markup: the "embedded objects" of the papers
 EMBEDDED = frozenset(
     {Role.STYLESHEET, Role.SCRIPT, Role.MODULE, Role.IMAGE, Role.MEDIA, Role.FRAME, Role.OBJECT, Role.ICON, Role.IMPORT}
 )
 
 
 class Reference(NamedTuple):
-    """One URL written in a source.
+    """A URL in a source.
 
     ``url`` is as written, with character references and CSS escapes resolved and nothing else changed;
-    ``where`` names the place in words ("img src", "style @import"); ``line`` and ``column`` count from 1.
+    ``where`` names the place ("img src", "style @import"); ``line`` and ``column`` count from 1.
     """
 
     role: Role
@@ -60,9 +60,9 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A file of the docroot as it was found: size in bytes, mtime in nanoseconds.
+    """A file of the docroot: size in bytes, mtime in nanoseconds.
 
-    ``alias_of`` is the path of the file that a symbolic link inside the docroot leads to.
+    ``alias_of`` is the path of the file that a symbolic link inside the docroot points to.
     """
 
     path: str
@@ -75,24 +75,24 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a pass did, or left alone, on a resource, and why. ``count`` equal ones are one action."""
+    """A change that a pass made to a resource, or decided against, and why. ``count`` equal changes are one action."""
 
     pass_name: str
     verb: str  # "inlined", "flattened", "recompressed", "kept", "dropped", ...
-    subject: str  # what it was done to: mostly a path or a URL
+    subject: str  # the changed part: mostly a path or a URL
     reason: str = ""
     count: int = 1
 
 
-# How hard encoders try: time spent for smaller files
+# The time that encoders spend to make files smaller
 Effort = Literal["fast", "default", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 # The directory of a level's tree for the identity coding: the bytes themselves.
 IDENTITY = "id"
 
-# The directory of a tree for files that the docroot does not have, named by their content: never stale, so that
-# servers may send them in every mode and for ever.
+# The directory of a tree for files that the docroot does not have. They are named by their content and so never stale:
+# servers may send them in every mode, and clients may keep them for ever.
 OWN_DIRECTORY = "_adaptc/"
 
 
@@ -135,7 +135,7 @@ def name_in_tree(coding: str, path: str) -> str:
 
 
 def path_of_name(coding: str, name: str) -> str:
-    """Return the path that a name in the directory of a coding or format stands for."""
+    """Return the path of a name in the directory of a coding or format."""
     return name.removesuffix(f".{coding}") if coding in FORMATS else name
 
 

@@ -1,4 +1,4 @@
-"""Python processes that look for modules where this one does, and not in the working directory."""
+"""Safe module search of child processes: they never import modules from the working directory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _VARIABLE = "PYTHONSAFEPATH"
 
 
 @contextmanager
-def working_directory_hidden() -> Iterator[None]:
-    """Keep processes that are started now from importing modules of the working directory, as ``python -P`` does.
+def hide_working_directory() -> Iterator[None]:
+    """Keep processes that start meanwhile from importing modules of the working directory, as ``python -P`` does.
 
-    It may be a site's, with files of any name. ``multiprocessing`` starts its servers by ``python -c``, which looks
-    there first.
+    It may be a site, with files of any name. ``multiprocessing`` starts its servers with ``python -c``, which searches
+    the working directory first.
     """
     before = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = "1"

@@ -16,8 +16,8 @@ from upa_url import URL
 
 from adaptc.core.diagnostics import UsageError
 
-NOWHERE = "http://site.invalid/"  # the address of a site that has none (RFC 2606)
-# Left alone in a path; quotes and parentheses are escaped so that the URL fits HTML, CSS and srcset without more.
+NOWHERE = "http://site.invalid/"  # the address of a site without one (RFC 2606)
+# Not escaped in a path; quotes and parentheses are, so that the URL fits HTML, CSS and srcset as it is.
 _SAFE = "/~!$&*+;=:@-._"
 _STRIPPED = "".join(map(chr, range(0x21)))  # C0 control or space, which the URL parser strips at both ends
 
@@ -26,7 +26,7 @@ class Reach(Enum):
     """Where a reference leads."""
 
     LOCAL = "local"  # a path of the docroot, whether or not a file is there
-    OUTSIDE = "outside"  # our own host, above or beside the docroot
+    OUTSIDE = "outside"  # the site's host, but not below the docroot
     EXTERNAL = "external"  # another host
     OTHER = "other"  # data:, javascript:, mailto:, the document itself ("#top", "")
     BAD = "bad"  # not a URL
@@ -52,8 +52,8 @@ _OTHER, _BAD, _EXTERNAL, _OUTSIDE = (Target(r) for r in (Reach.OTHER, Reach.BAD,
 class SiteAddress:
     """The URL under which the docroot is published, and the mapping between URLs and paths.
 
-    ``base_url`` may have a path (the deploy prefix); a missing last ``/`` is added. Raises ``UsageError`` when it
-    is not an absolute http or https URL or has a query or fragment.
+    ``base_url`` may have a path (the deploy prefix); a missing last ``/`` is added. Raises ``UsageError`` if it
+    is not an absolute http or https URL, or has a query or fragment.
     """
 
     def __init__(self, base_url: str | None = None) -> None:
@@ -95,7 +95,7 @@ class SiteAddress:
 
 
 def join(base: str, reference: str) -> str | None:
-    """Return the absolute URL of ``reference`` against the absolute URL ``base``, or ``None`` when it is not a URL."""
+    """Return the absolute URL of ``reference`` against the absolute URL ``base``, or ``None`` if it is not a URL."""
     try:
         href: str = URL(reference.strip(_STRIPPED), _parsed(base)).href
     except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
@@ -120,23 +120,23 @@ def quote_path(path: str) -> str:
 
 
 def unquote_path(pathname: str) -> str:
-    """Percent-decode the path of a URL; an encoded slash stays encoded, since servers keep it apart."""
+    """Percent-decode the path of a URL; an encoded slash stays encoded, since servers treat it as another character."""
     if "%" not in pathname:
         return pathname
-    kept = pathname.replace("%2F", "%252F").replace("%2f", "%252f")
-    return os.fsdecode(unquote_to_bytes(kept))
+    with_slashes_escaped = pathname.replace("%2F", "%252F").replace("%2f", "%252f")
+    return os.fsdecode(unquote_to_bytes(with_slashes_escaped))
 
 
 def relative_url(from_path: str, to_path: str) -> str:
     """Return the shortest relative URL from the page or sheet ``from_path`` to ``to_path``, both in the docroot.
 
-    Relative URLs survive a change of the deploy prefix, which absolute ones do not.
+    Relative URLs stay valid when the deploy prefix changes.
     """
-    here, there = from_path.split("/")[:-1], to_path.split("/")
+    source, target = from_path.split("/")[:-1], to_path.split("/")
     shared = 0
-    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
+    while shared < min(len(source), len(target) - 1) and source[shared] == target[shared]:
         shared += 1
-    steps = [".."] * (len(here) - shared) + there[shared:]
+    steps = [".."] * (len(source) - shared) + target[shared:]
     relative = quote_path("/".join(steps))
     first = relative.split("/", 1)[0]
     return "./" + relative if ":" in first or not first else relative

@@ -1,11 +1,10 @@
 """HTTP content codings (RFC 9110 section 8.4): gzip (RFC 1952), br (RFC 7932), zstd (RFC 8878).
 
-A coding has the name of ``model.REPRESENTATIONS``: ``gz``, ``br``, ``zst``. The
-same content, coding and effort give the same bytes on every machine and at any hour: no time stamp, no file
-name, and "unknown" as gzip's operating system.
+A coding has its name in ``model.REPRESENTATIONS``: ``gz``, ``br``, ``zst``. The same content, coding and effort give
+the same bytes on every machine at any time: no time stamp, no file name, and "unknown" as gzip's operating system.
 
-What each effort does, and why (96 HTML and CSS files of eight documentation sites and templates, 2.6 MB in
-all, one x86-64 core; the share is of the size that ``gzip -9`` reaches):
+The settings of each effort, measured on 96 HTML and CSS files of eight documentation sites and templates (2.6 MB in
+all, one x86-64 core; the share is that of the size with ``gzip -9``):
 
 ======  =======  =================  ======  ========
 coding  effort   setting            share   MB/s
@@ -22,10 +21,9 @@ zst     max      zstd 22            91.2 %  2.5
 ======  =======  =================  ======  ========
 
 Not chosen: brotli 9 (8 MB/s for 1 % less than brotli 6), libdeflate 10 (12 MB/s), zopfli with 5 rounds (0.2
-MB/s: no cheaper than 15). All codecs release the GIL, so threads scale.
+MB/s, as slow as 15). All codecs release the GIL, so threads scale.
 
-Large content gets a cheaper setting, so that one file of many megabytes does not hold up a build: see
-``CEILINGS``.
+Large content gets a faster setting, so that a file of many megabytes does not delay a build: see ``CEILINGS``.
 """
 
 from __future__ import annotations
@@ -53,22 +51,22 @@ MIB = 1 << 20
 # RFC 9659: a zstd decoder for the web need not accept a window above 8 MB.
 _ZSTD_WINDOW_LOG = 23
 
-# A representation costs a file, a cache entry and a header line: it must earn them.
+# A representation costs a file, a cache entry and a header line: it must save more than that.
 _LEAST_SAVED_BYTES = 16
 _LEAST_SAVED_PER_CENT = 1
 
-# Bytes given to the zstd decoder at a time. Four bytes can stand for a block of 128 KiB (RFC 8878 section
-# 3.1.1.2.2, RLE_Block), so one sip is 8 MiB at most.
-_ZSTD_SIP = 256
+# Bytes passed to the zstd decoder at a time. Four bytes can expand to a block of 128 KiB (RFC 8878, section 3.1.1.2.2,
+# RLE_Block), so that a piece expands to 8 MiB at most.
+_ZSTD_PIECE = 256
 
 
 class CodingError(ValueError):
-    """The content is not what its coding says: broken, cut off, followed by garbage or beyond the limit."""
+    """The content is not in its coding: broken, cut off, followed by garbage, or larger than the limit when decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One encoder and its level (zopfli: rounds)."""
+    """An encoder and its level (zopfli: rounds)."""
 
     encoder: Literal["libdeflate", "zopfli", "brotli", "zstd"]
     level: int
@@ -86,8 +84,8 @@ SETTINGS: dict[tuple[str, Effort], Setting] = {
     ("zst", "max"): Setting("zstd", 22),
 }
 
-# The largest content, in bytes, that a setting is used for, and what takes its place above. The bounds come
-# to half a minute at the worst speeds seen (pages, table rows, long repetitions, base64, noise): zopfli 0.15
+# The largest content, in bytes, that a setting is used for, and the setting for larger content. At the bounds encoding
+# takes half a minute at the worst speeds measured (pages, table rows, long repetitions, base64, noise): zopfli 0.15
 # MB/s, libdeflate 12 3 MB/s, brotli 11 0.7 and 10 1.7 MB/s, zstd 22 0.5 and 19 1.4 MB/s.
 CEILINGS: dict[Setting, tuple[int, Setting]] = {
     Setting("zopfli", 15): (4 * MIB, Setting("libdeflate", 12)),
@@ -118,7 +116,7 @@ def encode_if_smaller(content: bytes, coding: str, effort: Effort) -> bytes | No
 
 
 def setting_for(coding: str, effort: Effort, size: int) -> Setting:
-    """Return the setting that content of ``size`` bytes gets."""
+    """Return the setting for content of ``size`` bytes."""
     setting = SETTINGS[coding, effort]
     while setting in CEILINGS and size > CEILINGS[setting][0]:
         setting = CEILINGS[setting][1]
@@ -126,23 +124,23 @@ def setting_for(coding: str, effort: Effort, size: int) -> Setting:
 
 
 def decode(content: bytes, coding: str, limit: int | None) -> bytes:
-    """Return what ``content`` stands for in ``coding``.
+    """Return ``content`` without its ``coding``.
 
-    ``limit`` is the largest result accepted, in bytes; little more than that is ever held (8 MiB), so that a
-    bomb does no harm. Raises ``CodingError`` for content that is not one stream of that coding, or several
-    one behind the other where the coding allows it (gzip members, zstd frames), and nothing else.
+    ``limit`` is the largest result accepted, in bytes; memory never holds much more than that (8 MiB), so that a
+    decompression bomb does no harm. Raises ``CodingError`` for content that is not exactly one stream of that coding,
+    or a sequence of streams where the coding allows it (gzip members, zstd frames).
     """
     return _DECODERS[coding](content, limit)
 
 
 def recipe() -> str:
-    """Return what encoded bytes depend on beside the content: ``RECIPE`` and the codecs' versions."""
+    """Return what encoded bytes depend on apart from the content: ``RECIPE`` and the codecs' versions."""
     from importlib.metadata import version
 
     return " ".join([RECIPE, *(f"{name}-{version(name)}" for name in _CODECS)])
 
 
-# The codecs are imported where they are used: a command that encodes nothing must not pay for them.
+# Codecs are imported where they are used: other commands start faster without them.
 
 
 def _libdeflate(content: bytes, level: int) -> bytes:
@@ -171,10 +169,10 @@ def _brotli(content: bytes, level: int) -> bytes:
 def _zstd(content: bytes, level: int) -> bytes:
     import zstandard
 
-    if len(content) <= MIB:  # what a compressor has allocated it keeps; and no window is larger than its content
+    if len(content) <= MIB:  # a compressor keeps its memory; and no window is larger than its content
         return _zstd_compressor(level, threading.get_ident()).compress(content)
-    chosen = zstandard.ZstdCompressionParameters.from_level(level, source_size=len(content))
-    window = min(chosen.window_log, _ZSTD_WINDOW_LOG)
+    usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=len(content))
+    window = min(usual.window_log, _ZSTD_WINDOW_LOG)
     bounded = zstandard.ZstdCompressionParameters.from_level(
         level, source_size=len(content), window_log=window, write_checksum=False
     )
@@ -183,7 +181,7 @@ def _zstd(content: bytes, level: int) -> bytes:
 
 @lru_cache(maxsize=4)
 def _zstd_compressor(level: int, _thread: int) -> zstandard.ZstdCompressor:
-    """Return a thread's compressor for a level: to make one takes a third of the time for a small page."""
+    """Return a thread's compressor for a level: creating one takes a third of the time for a small page."""
     import zstandard
 
     return zstandard.ZstdCompressor(level, write_checksum=False)
@@ -230,8 +228,8 @@ def _unzstd(content: bytes, limit: int | None) -> bytes:
     while rest or not content:
         decoder = zstandard.ZstdDecompressor(max_window_size=1 << _ZSTD_WINDOW_LOG).decompressobj()
         try:
-            for start in range(0, len(rest), _ZSTD_SIP):
-                decoded += decoder.decompress(rest[start : start + _ZSTD_SIP])
+            for start in range(0, len(rest), _ZSTD_PIECE):
+                decoded += decoder.decompress(rest[start : start + _ZSTD_PIECE])
                 _check_limit(len(decoded), limit)
                 if decoder.eof:
                     break
@@ -239,7 +237,7 @@ def _unzstd(content: bytes, limit: int | None) -> bytes:
             raise CodingError(str(error)) from error
         if not decoder.eof:
             raise CodingError("the stream is cut off")
-        rest = decoder.unused_data + rest[start + _ZSTD_SIP :]
+        rest = decoder.unused_data + rest[start + _ZSTD_PIECE :]
     return bytes(decoded)
 
 

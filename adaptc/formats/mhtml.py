@@ -1,6 +1,6 @@
 """A page and its files in one file: MHTML (RFC 2557), ``multipart/related`` with a ``Content-Location`` for each part.
 
-Equal parts give equal bytes: there is no date, and the boundary is made of the parts' digest.
+Equal parts give equal bytes: there is no date, and the boundary is a digest of the parts.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Part:
 
 
 def write_mhtml(parts: Sequence[Part]) -> bytes:
-    """Return the parts as one message; the first is the page, to which the others belong.
+    """Return the parts as one message; the first is the page, the others are its files.
 
-    Text is quoted-printable where that is shorter than base64, which keeps what compresses: both give every byte back.
+    A part is quoted-printable if that is shorter than base64; text then still compresses well. Both restore every byte.
     """
     boundary = _boundary(parts)
     kind = f'Content-Type: {MEDIA_TYPE};\r\n\ttype="{parts[0].media_type}";\r\n\tboundary="{boundary}"\r\n'
@@ -39,20 +39,19 @@ def write_mhtml(parts: Sequence[Part]) -> bytes:
     mark = b"--" + boundary.encode("ascii")
     pieces = [head.encode("ascii") + _LINE]
     for part in parts:
-        pieces += [mark, _LINE, _written(part), _LINE]
+        pieces += [mark, _LINE, _encode_part(part), _LINE]
     return b"".join([*pieces, mark, b"--", _LINE])
 
 
 def _boundary(parts: Sequence[Part]) -> str:
-    digest = digest_parts(*(digest_parts(one.location, digest_bytes(one.content)) for one in parts))
-    # "=_" stands neither in quoted-printable nor in base64 (RFC 2045, section 6.7)
+    digest = digest_parts(*(digest_parts(part.location, digest_bytes(part.content)) for part in parts))
+    # "=_" occurs neither in quoted-printable nor in base64 (RFC 2045, section 6.7).
     return f"----=_{digest[:_DIGITS]}"
 
 
-def _written(part: Part) -> bytes:
-    encoding, body = min(
-        (("quoted-printable", _quoted(part.content)), ("base64", _base64(part.content))), key=lambda one: len(one[1])
-    )
+def _encode_part(part: Part) -> bytes:
+    bodies = {"quoted-printable": _quoted_printable(part.content), "base64": _base64(part.content)}
+    encoding, body = min(bodies.items(), key=lambda item: len(item[1]))
     head = (
         f"Content-Type: {part.media_type}\r\nContent-Transfer-Encoding: {encoding}\r\n"
         f"Content-Location: {part.location}\r\n\r\n"
@@ -60,8 +59,8 @@ def _written(part: Part) -> bytes:
     return head.encode("ascii") + body
 
 
-def _quoted(content: bytes) -> bytes:
-    # newlines of the content are written as =0A, so that those of the result are all soft breaks
+def _quoted_printable(content: bytes) -> bytes:
+    # Newlines of the content become =0A, so that all those of the result are soft breaks.
     return binascii.b2a_qp(content, istext=False).replace(b"\n", _LINE)
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from adaptc.core.safepath import working_directory_hidden
+from adaptc.core.safepath import hide_working_directory
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -94,7 +94,7 @@ def _pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Executor]:
 
     context = _context(modules)
     theirs, ours = context.Pipe(duplex=False)
-    with working_directory_hidden():
+    with hide_working_directory():
         pool = ProcessPoolExecutor(jobs, context, initializer=start_worker, initargs=(theirs, os.fspath(lock)))
     try:
         yield pool
@@ -126,7 +126,7 @@ def prepare_pool(modules: Sequence[str], sizes: Sequence[int]) -> None:
     _context(modules)
     from multiprocessing import forkserver
 
-    with _main_module_hidden(), working_directory_hidden():
+    with _main_module_hidden(), hide_working_directory():
         forkserver.ensure_running()
 
 
@@ -160,7 +160,7 @@ def run_batches(
     remaining = iter(batches)
     while True:
         room = jobs * _AHEAD - len(waiting)
-        with _main_module_hidden(), working_directory_hidden():
+        with _main_module_hidden(), hide_working_directory():
             waiting.update(pool.submit(work, snapshot, batch) for batch in islice(remaining, room))
         if not waiting:
             return

@@ -22,7 +22,7 @@ from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import Blueprint
 from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.store import Store, time_of
-from adaptc.core.fs import opened_directory
+from adaptc.core.fs import open_directory
 from adaptc.core.model import OWN_DIRECTORY, name_in_tree, path_of_name
 
 # The time of a directory that somebody removed just now: no directory has it
@@ -187,7 +187,7 @@ def _entries(output: str, directory: str, known: Container[str], aliases: Contai
     """Return the files of a directory; ``None`` where it is gone, or holds a link or directory that is not known."""
     found: list[Entry] = []
     try:
-        with opened_directory(f"{output}/{directory}") as descriptor, os.scandir(descriptor) as entries:
+        with open_directory(f"{output}/{directory}") as descriptor, os.scandir(descriptor) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     if f"{directory}/{entry.name}" not in known:

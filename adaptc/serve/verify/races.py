@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from adaptc.core.safepath import working_directory_hidden
+from adaptc.core.safepath import hide_working_directory
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.judge import Case
 from adaptc.serve.verify.matrix import BEST, Scene, headers_of
@@ -43,7 +43,7 @@ def race_cases(scene: Scene, targets: Sequence[Target], count: int) -> Iterator[
 def switching(policy: Policy, rate: float) -> Iterator[Callable[[], int]]:
     """Switch through the modes ``rate`` times a second, in a process of its own; give a count of switches."""
     context = multiprocessing.get_context("spawn")
-    with working_directory_hidden():
+    with hide_working_directory():
         stop, count = context.Event(), context.Value("q", 0)
         process = context.Process(target=_switch, args=(policy, rate, stop, count), daemon=True)
         process.start()
