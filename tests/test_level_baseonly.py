@@ -97,7 +97,7 @@ def test_a_page_of_frames_stays_with_a_note():
     done = SmallSite({"index.html": page, **FILES}).rewrite(steps=STEPS, promise="words")
     assert done.content is None
     assert [said.message for said in done.diagnostics] == [
-        "pass base-only leaves this page as it is: its content stands in frames"
+        "pass base-only leaves this page as it is: its content is in frames"
     ]
 
 

@@ -49,7 +49,7 @@ def test_a_page_of_frames_stays_with_a_note():
     page = "<!doctype html><title>T</title><frameset cols=20,*><frame src=a.html><frame src=b.html></frameset>"
     done = made(page, **{"a.html": "<p>a"})
     assert ids(done) == ["page-unchanged"]
-    assert done.diagnostics[0].message == "pass reading leaves this page as it is: its content stands in frames"
+    assert done.diagnostics[0].message == "pass reading leaves this page as it is: its content is in frames"
 
 
 def test_a_page_without_text_is_made_as_at_lossless():

@@ -34,7 +34,7 @@ NAME = "base-only"
 def remove_objects(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the page with nothing to load in it. Raises ``EditRefused``."""
     if parse(text).select_one("frameset frame[src]") is not None:
-        said = diagnose("page-unchanged", Location(page.path), name=NAME, reason="its content stands in frames")
+        said = diagnose("page-unchanged", Location(page.path), name=NAME, reason="its content is in frames")
         return None, Report(diagnostics=[said])
     report = Report()
     made = show_noscript(text)

@@ -7,14 +7,14 @@ from adaptc.compile.view import Options, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
-from adaptc.formats.html.reading import reading_page
+from adaptc.formats.html.text_only.page import make_text_only_page
 
 NAME = "reading"
 
 
 def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the text-only version of a page, or ``None`` where it has none."""
-    made = reading_page(text, url_path=quote_path(page.path))
+    made = make_text_only_page(text, url_path=quote_path(page.path))
     if isinstance(made, str):
         said = diagnose("page-unchanged", Location(page.path), name=NAME, reason=made)
         return None, Report(diagnostics=[said])

@@ -1,0 +1,236 @@
+"""Writers of blocks: headings, lists, quotations, preformatted text, forms (WHATWG HTML, "flow content")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from turbohtml import Element, Node, Text
+
+from adaptc.formats.html.forms import form_attributes
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.text_only.flow import (
+    BLOCK_TAGS,
+    HEADING_TAGS,
+    Blocks,
+    Flow,
+    Writer,
+    bare_anchor,
+    language_attributes,
+)
+from adaptc.formats.html.text_only.phrases import BLOCK_MARKUP
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, image_text, is_followable
+
+__all__ = ["WRITERS"]
+
+_PREFORMATTED = ("pre", "listing", "xmp", "plaintext")
+_PREFORMATTED_EMPHASIS = ("b", "strong", "i", "em", "mark", "sub", "sup", "del", "ins", "u")
+_SCRIPT_NOTICE = re.compile(r"java\s?script|scripting", re.IGNORECASE)
+_LONGEST_NOTICE = 300  # characters
+
+
+# ---- blocks of one line
+
+
+def _add_heading(flow: Flow, element: Element, blocks: Blocks) -> None:
+    _add_line(flow, element.tag, element, blocks)
+
+
+def _add_summary(flow: Flow, element: Element, blocks: Blocks) -> None:
+    has_details = isinstance(element.parent, Element) and element.parent.tag == "details"
+    _add_line(flow, "summary" if has_details else "p", element, blocks)
+
+
+def _add_legend(flow: Flow, element: Element, blocks: Blocks) -> None:
+    _add_line(flow, "legend", element, blocks)
+
+
+def _add_line(flow: Flow, tag: str, element: Element, blocks: Blocks) -> None:
+    """Add an element that may hold phrases only: tags of blocks in it are dropped."""
+    flow.end_run(blocks)
+    identity, before = _line_ids(flow, element)
+    inner = flow.write(element.children, is_item=True)
+    if inner:
+        line = BLOCK_MARKUP.sub(" ", inner).strip()
+        flow.add_block(f"{before}<{tag}{identity}{language_attributes(element)}>{line}</{tag}>", blocks)
+    else:
+        flow.add_block(before + bare_anchor(identity), blocks)
+
+
+def _line_ids(flow: Flow, element: Element) -> tuple[str, str]:
+    """Return the id attribute for a line, and anchors for all other ids in it, to be written before it."""
+    identity = flow.ids.attribute_of(element)
+    for inner in element.select("[id], a[name]"):
+        flow.ids.note(inner)
+    return identity or flow.ids.next_attribute(), flow.ids.write_anchors()
+
+
+def _add_rule(flow: Flow, _element: Element, blocks: Blocks) -> None:
+    flow.end_run(blocks)
+    if blocks.finished and not blocks.finished[-1].endswith("<hr>"):
+        blocks.finished.append("<hr>")
+
+
+# ---- lists
+
+
+def _add_list(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.end_run(blocks)
+    identity = flow.ids.attribute_of(element)
+    before = flow.ids.write_anchors()
+    items = list(_items(flow, element))
+    tag = "ol" if element.tag == "ol" else "ul"
+    if len(items) == 1 and items[0].startswith("<li><ul") and items[0].endswith("</ul>"):
+        flow.add_block(items[0].removeprefix("<li>"), blocks)  # a menu that opened by script
+    elif items:
+        numbering = attributes_markup(element, ("start", "reversed", "type")) if tag == "ol" else ""
+        attributes = f"{identity}{numbering}{language_attributes(element)}"
+        flow.add_block(f"{before}<{tag}{attributes}>{''.join(items)}</{tag}>", blocks)
+    else:
+        flow.add_block(before + bare_anchor(identity), blocks)
+
+
+def _items(flow: Flow, element: Element) -> Iterator[str]:
+    """Yield the items; a list between items belongs to the one before."""
+    has_item = False
+    for child in element.children:
+        if isinstance(child, Element) and flow.skips(child):
+            continue
+        if isinstance(child, Element) and child.tag == "li":
+            item, is_inner_list = _item(flow, child), False
+        else:
+            item = flow.write([child], is_item=True)
+            is_inner_list = has_item and isinstance(child, Element) and child.tag in ("ul", "ol")
+            item = item if is_inner_list or not item else f"<li>{item}"
+        if item:
+            yield item
+            has_item = True
+
+
+def _item(flow: Flow, element: Element) -> str:
+    identity = flow.ids.attribute_of(element)
+    inner = flow.write(element.children, is_item=True)
+    if identity and not inner:
+        inner, identity = bare_anchor(identity), ""
+    return f"<li{identity}{attributes_markup(element, ('value',))}>{inner}" if inner else ""
+
+
+def _add_description_list(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.end_run(blocks)
+    flow.ids.note(element)
+    before = flow.ids.write_anchors()
+    inner = "".join(_terms(flow, element))
+    flow.add_block(f"{before}<dl{language_attributes(element)}>{inner}</dl>" if inner else "", blocks)
+
+
+def _terms(flow: Flow, element: Element) -> Iterator[str]:
+    for child in element.children:
+        if not isinstance(child, Element) or flow.skips(child):
+            text = flow.write([child], is_item=True) if isinstance(child, Text) else ""
+            yield f"<dd>{text}" if text else ""
+        elif child.tag == "div":
+            yield from _terms(flow, child)
+        else:
+            is_term = child.tag in ("dt", "dd")
+            identity = flow.ids.attribute_of(child) if is_term else ""
+            inner = flow.write(child.children if is_term else [child], is_item=True)
+            yield f"<{'dt' if child.tag == 'dt' else 'dd'}{identity}>{inner}" if inner or identity else ""
+
+
+# ---- blocks that hold blocks
+
+
+def _add_details(flow: Flow, element: Element, blocks: Blocks) -> None:
+    _add_enclosed(flow, element, blocks, attributes_markup(element, ("open", "name")))
+
+
+def _add_fieldset(flow: Flow, element: Element, blocks: Blocks) -> None:
+    _add_enclosed(flow, element, blocks, attributes_markup(element, ("disabled", "name")))
+
+
+def _add_enclosed(flow: Flow, element: Element, blocks: Blocks, attributes: str = "") -> None:
+    flow.end_run(blocks)
+    identity = flow.ids.attribute_of(element)
+    before = flow.ids.write_anchors()
+    inner = flow.write(element.children)
+    start_tag = f"<{element.tag}{identity}{attributes}{language_attributes(element)}>"
+    flow.add_block(before + (f"{start_tag}{inner}</{element.tag}>" if inner else bare_anchor(identity)), blocks)
+
+
+def _add_form(flow: Flow, element: Element, blocks: Blocks) -> None:
+    if element not in flow.forms.working:
+        flow.add_container(element, blocks)
+        return
+    flow.end_run(blocks)
+    name = flow.forms.ids.get(element)
+    identity = f" {attribute_markup('id', name)}" if name else flow.ids.attribute_of(element)
+    inner = flow.write(element.children)
+    flow.add_block(f"<form{identity}{form_attributes(element)}>{inner}</form>", blocks)
+
+
+def _add_noscript(flow: Flow, element: Element, blocks: Blocks) -> None:
+    text = fold_space(element.text)
+    is_notice = len(text) <= _LONGEST_NOTICE and _SCRIPT_NOTICE.search(text)
+    if not (is_notice or (not text and _repeats_image(element))):
+        flow.add_container(element, blocks)
+
+
+def _repeats_image(noscript: Element) -> bool:
+    """Whether it only holds the image before it again, as where a script loads that one later."""
+    before = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
+    texts = [image_text(image) for image in noscript.iter_elements("img")]
+    return before is not None and before.tag == "img" and texts == [image_text(before)]
+
+
+# ---- preformatted text
+
+
+def _add_preformatted(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.end_run(blocks)
+    identity = flow.ids.attribute_of(element)
+    before = flow.ids.write_anchors()
+    inner = "".join(_preformatted_pieces(flow, element.children)).strip("\n").rstrip()
+    markup = f"<pre{identity}{language_attributes(element)}>{inner}</pre>"
+    flow.add_block(before + (markup if inner.strip() else bare_anchor(identity)), blocks)
+
+
+def _preformatted_pieces(flow: Flow, nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield the pieces of preformatted text; links and plain emphasis stay, colours of syntax go."""
+    for node in nodes:
+        if isinstance(node, Text):
+            yield text_markup(node.data)
+        elif isinstance(node, Element) and not flow.skips(node):
+            yield from _preformatted_element(flow, node)
+
+
+def _preformatted_element(flow: Flow, element: Element) -> Iterator[str]:
+    inner = "".join(_preformatted_pieces(flow, element.children))
+    if element.tag == "br":
+        yield "\n"
+    elif element.tag == "img":
+        yield text_markup(image_text(element))
+    elif element.tag == "a" and is_followable(element.attr("href")):
+        href = attribute_markup("href", element.attr("href") or "")
+        yield f"<a{flow.ids.attribute_of(element)} {href}>{inner}</a>"
+    elif element.tag in _PREFORMATTED_EMPHASIS and inner.strip():
+        yield f"<{element.tag}>{inner}</{element.tag}>"
+    elif element.tag not in UNSEEN:
+        flow.ids.note(element)
+        yield f"{flow.ids.write_anchors()}{inner}"
+        yield "\n" if element.tag in BLOCK_TAGS and not inner.endswith("\n") else ""
+
+
+WRITERS: dict[str, Writer] = {
+    **dict.fromkeys(HEADING_TAGS, _add_heading),
+    "summary": _add_summary,
+    "legend": _add_legend,
+    "hr": _add_rule,
+    **dict.fromkeys(("ul", "ol", "menu", "dir"), _add_list),
+    "dl": _add_description_list,
+    **dict.fromkeys(("blockquote", "figure"), _add_enclosed),
+    "details": _add_details,
+    "fieldset": _add_fieldset,
+    "form": _add_form,
+    "noscript": _add_noscript,
+    **dict.fromkeys(_PREFORMATTED, _add_preformatted),
+}

@@ -1,0 +1,284 @@
+"""The walk through a page's content that writes it as plain markup: blocks of text, lists, tables and forms in order.
+
+``Flow`` walks the tree once and is the context of all writers: each element's writer gets it with the element and
+``Blocks``, to which it adds. The writers are in ``phrases``, ``blocks`` and ``tables``. What only lays out (``div``,
+``span``, ``font``, layout tables) is unwrapped: its runs of text become paragraphs. Nothing readable is left out except
+elements that ``visible_text.is_hidden`` names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from turbohtml import Element, Namespace, Node, Text
+
+from adaptc.formats.html.forms import Forms
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.visible_text import UNSEEN, is_hidden
+
+__all__ = [
+    "BLOCK_TAGS",
+    "HEADING_TAGS",
+    "LINE_BREAK",
+    "Blocks",
+    "Flow",
+    "IdQueue",
+    "Writer",
+    "anchors",
+    "bare_anchor",
+    "holds_block",
+    "language_attributes",
+]  # fmt: skip
+
+# Elements that are a block of their own or force their content into blocks
+BLOCK_TAGS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
+    "legend", "li", "listing", "main", "menu", "nav", "ol", "p", "plaintext", "pre", "search", "section", "summary",
+    "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "xmp", "caption", "noscript", "map", "iframe", "video",
+    "audio", "object", "marquee",
+})  # fmt: skip
+HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+LINE_BREAK = "<br>"
+_KEEPS_ID = frozenset({
+    "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "li", "a", "p", "pre", "table", "tr", "td", "th", "section",
+    "article", "figure", "dl", "ol", "ul", "span", "blockquote", "details", "code", "caption", "fieldset", "nav",
+})  # fmt: skip
+_FOREIGN_TAGS = {"svg": "svg-drawing", "math": "math"}
+_SPACE = re.compile(r"[ \t\n\r\f]+")
+_EDGES = re.compile(r"^(?:\s|<br>)+|(?:\s|<br>)+$")
+
+
+class Blocks:
+    """Blocks that are being written: the ``finished`` ones, and the ``run`` of text that will be the next paragraph.
+
+    In an item (``li``, ``td``) the first run of text needs no paragraph around it.
+    """
+
+    def __init__(self, *, is_item: bool = False) -> None:
+        self.finished: list[str] = []
+        self.run: list[str] = []
+        self.is_item = is_item
+        self.has_content = False
+
+    def add_inline(self, markup: str, *, is_content: bool = True) -> None:
+        """Add to the run of text; a space separates adjacent links."""
+        if not markup:
+            return
+        if markup.startswith("<a ") and self.run and self.run[-1].endswith("</a>"):
+            self.run.append(" ")
+        self.run.append(markup)
+        self.has_content = self.has_content or is_content
+
+    def end_run(self, id_attribute: Callable[[], str]) -> None:
+        """Finish the run of text; ``id_attribute`` returns the id attribute for each of its paragraphs, or ``""``."""
+        if self.has_content:
+            for part in map(_trimmed, _paragraphs(self.run)):
+                if part:
+                    identity = id_attribute()
+                    is_bare = self.is_item and not self.finished and not identity
+                    self.finished.append(part if is_bare else f"<p{identity}>{part}</p>")
+            self.run, self.has_content = [], False
+        elif not any("<a id" in piece for piece in self.run):
+            self.run = []
+
+    def markup(self) -> str:
+        """Return everything that was written."""
+        return "".join([*self.finished, *self.run])
+
+
+def _paragraphs(run: list[str]) -> Iterator[list[str]]:
+    """Split a run at two or more line breaks: old pages separate their paragraphs so."""
+    part: list[str] = []
+    breaks = 0
+    for piece in run:
+        if piece == LINE_BREAK:
+            breaks += 1
+        elif piece.strip():
+            if breaks > 1:
+                yield part
+                part = []
+            breaks = 0
+        part.append(piece)
+    yield part
+
+
+def _trimmed(pieces: list[str]) -> str:
+    return _EDGES.sub("", "".join(pieces))
+
+
+class IdQueue:
+    """The ids that have to stay, each written once and in order; ``pending`` are those that wait for the next tag.
+
+    ``linked`` are ids that the page's own links lead to. Others stay on elements that other pages usually link to.
+    """
+
+    def __init__(self, linked: frozenset[str]) -> None:
+        self.linked = linked
+        self.pending: list[str] = []
+        self._used: set[str] = set()
+
+    def note(self, element: Element) -> None:
+        """Add the ids of an element."""
+        for name in (element.attr("id"), element.attr("name") if element.tag == "a" else None):
+            if name and (name in self.linked or _keeps_id(element)) and self.claim(name):
+                self.pending.append(name)
+
+    def note_linked(self, element: Element) -> None:
+        """Add the ids of a skipped element: those that links lead to, and a permanent link's, which names itself."""
+        if element.tag == "a":
+            self.note(element)
+        for target in [element, *element.select("[id], a[name]")] if self.linked else ():
+            if not self.linked.isdisjoint((target.attr("id"), target.attr("name"))):
+                self.note(target)
+
+    def claim(self, name: str) -> bool:
+        """Whether an id has not been written yet; from now on it counts as written."""
+        is_new = name not in self._used
+        self._used.add(name)
+        return is_new
+
+    def next_attribute(self) -> str:
+        """Return the id attribute for a tag: the last pending id; the others become anchors before it."""
+        return f" {attribute_markup('id', self.pending.pop())}" if self.pending else ""
+
+    def attribute_of(self, element: Element) -> str:
+        """Add the ids of an element, and return the id attribute for its tag."""
+        self.note(element)
+        return self.next_attribute()
+
+    def write_anchors(self) -> str:
+        """Return anchors for all pending ids."""
+        pending, self.pending = self.pending, []
+        return anchors(pending)
+
+
+def _keeps_id(element: Element) -> bool:
+    """Whether other pages may link to an element's id: not to that of an element that only lays the page out."""
+    if element.tag in _KEEPS_ID:
+        return True
+    first = next((child for child in element.children if isinstance(child, Element)), None)
+    return first is not None and (first.tag in HEADING_TAGS or first.select_one("h1, h2, h3, h4, h5, h6") is not None)
+
+
+def anchors(names: list[str]) -> str:
+    """Write empty anchors with these ids."""
+    return "".join(f"<a {attribute_markup('id', name)}></a>" for name in names)
+
+
+def bare_anchor(id_attribute: str) -> str:
+    """Write the anchor for an element without content, if it has an id attribute."""
+    return f"<a{id_attribute}></a>" if id_attribute else ""
+
+
+class Flow:
+    """Writes parts of one page. ``left_out`` are elements that are written elsewhere, or not at all.
+
+    ``writers`` gives the writer of each tag; elements without one are containers of blocks, or transparent.
+    """
+
+    def __init__(self, forms: Forms, ids: IdQueue, left_out: Iterable[Element], writers: Mapping[str, Writer]) -> None:
+        self.forms, self.ids, self.left_out = forms, ids, set(left_out)
+        self.last_href = ""  # of the last link; an image without text that links there again is left out
+        self._writers = writers
+
+    def write(self, nodes: Iterable[Node], *, is_item: bool = False) -> str:
+        """Return nodes as blocks; with ``is_item`` the first run of text is not a paragraph."""
+        blocks = Blocks(is_item=is_item)
+        self.walk(nodes, blocks)
+        self.end_run(blocks)
+        return blocks.markup()
+
+    def write_inline(self, element: Element) -> tuple[str, bool]:
+        """Return the content of an element as a part of a run of text, and whether it shows anything."""
+        outer, self.ids.pending = self.ids.pending, []
+        blocks = Blocks(is_item=True)
+        self.walk(element.children, blocks)
+        self.ids.pending = outer + self.ids.pending
+        return blocks.markup(), blocks.has_content or bool(blocks.finished)
+
+    def walk(self, nodes: Iterable[Node], blocks: Blocks) -> None:
+        """Add nodes to blocks."""
+        for node in nodes:
+            if isinstance(node, Text):
+                text = text_markup(_SPACE.sub(" ", node.data))
+                blocks.add_inline(text, is_content=bool(node.data.strip(" \t\n\r\f")))
+            elif isinstance(node, Element) and not self.skips(node):
+                self._add_element(node, blocks)
+
+    def _add_element(self, element: Element, blocks: Blocks) -> None:
+        tag = element.tag if element.namespace is Namespace.HTML else _FOREIGN_TAGS.get(element.tag, "")
+        writer = self._writers.get(tag)
+        if writer is not None:
+            writer(self, element, blocks)
+        elif tag in BLOCK_TAGS:
+            self.add_container(element, blocks)
+        elif tag not in UNSEEN:
+            self.add_transparent(element, blocks)
+
+    def skips(self, element: Element) -> bool:
+        """Whether an element is left out; ids in it to which links lead are kept."""
+        if element not in self.left_out and not is_hidden(element):
+            return False
+        self.ids.note_linked(element)
+        return True
+
+    def end_run(self, blocks: Blocks) -> None:
+        """Finish the run of text."""
+        blocks.end_run(self.ids.next_attribute)
+
+    def add_block(self, markup: str, blocks: Blocks) -> None:
+        """Add a finished block, if it is not empty."""
+        self.end_run(blocks)
+        if markup:
+            blocks.finished += (*blocks.run, markup)
+            blocks.run = []
+
+    def add_container(self, element: Element, blocks: Blocks) -> None:
+        """Add the content of an element as blocks, without a tag for it unless it has a language."""
+        self.end_run(blocks)
+        self.ids.note(element)
+        language = language_attributes(element)
+        if language:
+            inner = self.write(element.children)
+            self.add_block(f"<div{language}>{inner}</div>" if inner else "", blocks)
+        else:
+            self.walk(element.children, blocks)
+            self.end_run(blocks)
+
+    def add_transparent(self, element: Element, blocks: Blocks) -> None:
+        """Add the content of an element to the run of text, without a tag for it unless it has a language."""
+        before = len(self.ids.pending)
+        self.ids.note(element)
+        language = language_attributes(element)
+        if holds_block(element):
+            self.walk(element.children, blocks)
+        elif language:
+            self.add_wrapped("span", language, element, blocks)
+        else:
+            if blocks.has_content:
+                noted, self.ids.pending = self.ids.pending[before:], self.ids.pending[:before]
+                blocks.add_inline(anchors(noted), is_content=False)
+            self.walk(element.children, blocks)
+
+    def add_wrapped(self, tag: str, attributes: str, element: Element, blocks: Blocks) -> None:
+        """Add the content of an element to the run of text in an element ``tag`` with these attributes."""
+        inner, has_content = self.write_inline(element)
+        if has_content:
+            blocks.add_inline(f"<{tag}{self.ids.next_attribute()}{attributes}>{inner}</{tag}>")
+        else:
+            blocks.add_inline(" " if inner.startswith(" ") else "", is_content=False)
+
+
+Writer = Callable[[Flow, Element, Blocks], None]
+
+
+def holds_block(element: Element) -> bool:
+    """Whether an element contains a block."""
+    return any(each.tag in BLOCK_TAGS and each != element for each in element.iter_elements())
+
+
+def language_attributes(element: Element) -> str:
+    """Write an element's language and direction."""
+    return attributes_markup(element, ("lang", "dir"))

@@ -1,0 +1,159 @@
+"""Writers of text within paragraphs: emphasis, links, images, formulas, controls (WHATWG HTML, "phrasing content")."""
+
+from __future__ import annotations
+
+import re
+
+from turbohtml import Element
+
+from adaptc.formats.html.forms import control_markup, option_markup, works_without_script
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.text_only.flow import LINE_BREAK, Blocks, Flow, Writer, holds_block, language_attributes
+from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, math_text, media_target
+
+__all__ = ["BLOCK_MARKUP", "WRITERS"]
+
+# Element -> the element that is written for it
+_EMPHASIS = {name: name for name in (
+    "em", "strong", "b", "i", "s", "del", "ins", "code", "kbd", "samp", "var", "sub", "sup", "q", "cite", "dfn", "abbr",
+    "mark", "small", "u", "bdi", "bdo", "ruby", "rt", "rp", "rb", "rtc",
+)} | {"tt": "code", "strike": "s", "acronym": "abbr"}  # fmt: skip
+# A tag of a block in written markup
+BLOCK_MARKUP = re.compile(r"</?(?:p|ul|li|div|h[1-6]|table|tr|td)\b[^>]*>")
+_TEX = "math/tex"
+
+
+def _add_emphasis(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.ids.note(element)
+    if holds_block(element):
+        flow.walk(element.children, blocks)
+        return
+    tag = _EMPHASIS[element.tag]
+    title = attributes_markup(element, ("title",)) if tag in ("abbr", "dfn") else ""
+    flow.add_wrapped(tag, language_attributes(element) + title, element, blocks)
+
+
+def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.ids.note(element)
+    href = element.attr("href") or ""
+    if not is_followable(element.attr("href")):
+        flow.add_transparent(element, blocks)
+        return
+    attributes = f" {attribute_markup('href', href)}{_link_attributes(element)}>"
+    if holds_block(element):
+        _add_block_link(flow, element, attributes, blocks)
+        return
+    inner, has_content = flow.write_inline(element)
+    if not has_content:
+        inner = text_markup(link_label(element) if element.tag == "a" else image_text(element) or "\u2192")
+        has_content = bool(inner) and href != flow.last_href
+    flow.last_href = href
+    if has_content:
+        space = " " if inner.startswith(" ") else ""
+        blocks.add_inline(f"{space}<a{flow.ids.next_attribute()}{attributes}{inner.strip(' ')}</a>")
+        blocks.add_inline(" " if inner.endswith(" ") else "", is_content=False)
+
+
+def _add_block_link(flow: Flow, element: Element, attributes: str, blocks: Blocks) -> None:
+    """Add a link around blocks: one block gives a link inside of it, several a link around them."""
+    inner = flow.write(element.children, is_item=True) or text_markup(link_label(element))
+    if inner and not BLOCK_MARKUP.search(inner):
+        blocks.add_inline(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>")
+    elif inner:
+        flow.add_block(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>", blocks)
+
+
+def _link_attributes(element: Element) -> str:
+    return attributes_markup(element, ("hreflang", "download", "lang", "dir"))
+
+
+def _add_line_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
+    blocks.add_inline(LINE_BREAK, is_content=False)
+
+
+def _add_word_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
+    blocks.add_inline("<wbr>", is_content=False)
+
+
+# ---- text alternatives
+
+
+def _add_image(_flow: Flow, element: Element, blocks: Blocks) -> None:
+    text = text_markup(image_text(element))
+    if text:
+        is_linked = any(isinstance(each, Element) and each.tag in ("a", "button") for each in element.ancestors)
+        blocks.add_inline(text if is_linked else f"<i>[{text}]</i>")
+
+
+def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:
+    label = element.attr("aria-label") if element.attr("role") == "img" else None
+    if label:
+        blocks.add_inline(f"<i>[{text_markup(fold_space(label))}]</i>")
+
+
+def _add_math(_flow: Flow, element: Element, blocks: Blocks) -> None:
+    blocks.add_inline(text_markup(math_text(element)))
+
+
+def _add_script(_flow: Flow, element: Element, blocks: Blocks) -> None:
+    if (element.attr("type") or "").lower().startswith(_TEX):
+        blocks.add_inline(f"<code>{text_markup(fold_space(element.text))}</code>")
+
+
+def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.end_run(blocks)
+    target = media_target(element)
+    if target is not None:
+        url, label = target
+        blocks.add_inline(f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
+    flow.end_run(blocks)
+
+
+def _add_object(flow: Flow, element: Element, blocks: Blocks) -> None:
+    flow.walk(element.children, blocks)
+
+
+# ---- controls
+
+
+def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
+    if not flow.forms.is_working(element) or not works_without_script(element):
+        return
+    name = element.attr("id")
+    identity = f" {attribute_markup('id', name)}" if name and flow.ids.claim(name) else ""
+    markup = control_markup(element, identity, flow.forms.reference(element))
+    if (element.attr("type") or "").lower() == "hidden":
+        blocks.finished.append(markup)
+    else:
+        blocks.add_inline(markup)
+        blocks.add_inline(" ", is_content=False)
+
+
+def _add_datalist(flow: Flow, element: Element, blocks: Blocks) -> None:
+    if "id" in element.attrs:
+        options = option_markup(element)
+        blocks.add_inline(f"<datalist{flow.ids.attribute_of(element)}>{options}</datalist>", is_content=False)
+
+
+def _add_label(flow: Flow, element: Element, blocks: Blocks) -> None:
+    if holds_block(element):
+        flow.add_container(element, blocks)
+    else:
+        flow.add_wrapped("label", attributes_markup(element, ("for",)), element, blocks)
+
+
+WRITERS: dict[str, Writer] = {
+    **dict.fromkeys(_EMPHASIS, _add_emphasis),
+    **dict.fromkeys(("a", "area"), _add_link),
+    "br": _add_line_break,
+    "wbr": _add_word_break,
+    "img": _add_image,
+    "svg-drawing": _add_drawing,
+    "math": _add_math,
+    "script": _add_script,
+    **dict.fromkeys(("iframe", "video", "audio", "embed"), _add_media),
+    "object": _add_object,
+    **dict.fromkeys(("input", "select", "textarea", "button"), _add_control),
+    "datalist": _add_datalist,
+    "label": _add_label,
+}
