@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.analyse.decorations.labels import ImageUse, classify_site
+from adaptc.compile.analyse.decorations.labels import ImageLabel, classify_site
 from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.config.toml import read_toml
 from adaptc.core.fs import DiskTree
@@ -63,13 +63,13 @@ def judged(labels: Iterable[dict[str, str]], folder: Path, rules_file: Path | No
             yield judge(one, uses.get((one["page"], one["ref"])))
 
 
-def judge(one: dict[str, str], use: ImageUse | None) -> Judged:
+def judge(one: dict[str, str], use: ImageLabel | None) -> Judged:
     right = frozenset(filter(None, (one["label"], one.get("alt_label"))))
     said, score, reasons = (use.label.value, use.score, use.reasons) if use else ("missing", -99.0, ())
     return Judged(one["site"], one["page"], one["ref"], one["label"], right, said, score, reasons)
 
 
-def classified(docroot: Path, pages: set[str], rules_file: Path | None) -> Iterator[ImageUse]:
+def classified(docroot: Path, pages: set[str], rules_file: Path | None) -> Iterator[ImageLabel]:
     rules = load_decoration_rules(read_toml(rules_file) if rules_file else None)
     tree = DiskTree(docroot)
     resources = load_directory(tree).resources

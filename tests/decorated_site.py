@@ -10,7 +10,7 @@ from PIL import Image
 
 from adaptc.compile.analyse.decorations.evidence import UseEvidence
 from adaptc.compile.analyse.decorations.image_rules import sheet_images
-from adaptc.compile.analyse.decorations.labels import ImageUse, classify_site
+from adaptc.compile.analyse.decorations.labels import ImageLabel, classify_site
 from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.config.toml import parse_toml
@@ -46,7 +46,7 @@ def site_of(files: Mapping[str, bytes]) -> Site:
 
 def classified(
     files: Mapping[str, bytes | str], rules: str = "", level: str | None = None, pages: list[str] | None = None
-) -> list[ImageUse]:
+) -> list[ImageLabel]:
     """Classify the images of a site; ``rules`` is TOML over the rules that ship."""
     content = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
     own = load_decoration_rules(parse_toml(rules, "own.toml"))
@@ -58,7 +58,7 @@ def labels(files: Mapping[str, bytes | str], rules: str = "", level: str | None 
     return {use.ref: use.label.value for use in classified(files, rules, level)}
 
 
-class Places:
+class UrlResolver:
     """Where URLs lead in a site."""
 
     def __init__(self, site: Site) -> None:
@@ -77,4 +77,4 @@ def uses(html: str, path: str = "index.html", **files: str) -> list[UseEvidence]
     images = ("a.png", "b.png", "c.png", "d/a.png", "v.svg")
     site = site_of(dict.fromkeys(("index.html", "other.html", path, *images, *sheets), b""))
     rules = load_decoration_rules()
-    return page_uses(parse(html), path, Places(site), lambda sheet: sheet_images(sheets[sheet]), rules)
+    return page_uses(parse(html), path, UrlResolver(site), lambda sheet: sheet_images(sheets[sheet]), rules)

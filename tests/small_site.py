@@ -9,7 +9,7 @@ from functools import cache
 
 from adaptc.compile.analyse.decisions import Decisions, Placement
 from adaptc.compile.analyse.facts import gather
-from adaptc.compile.engine.derived import derived_file
+from adaptc.compile.engine.derived import describe_copy
 from adaptc.compile.engine.recording_view import RecordingView
 from adaptc.compile.pipeline import KNOWN_PASSES, AssetPass, Plan, Step, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
@@ -73,7 +73,7 @@ class SmallSite:
         done = COPIERS[kind](read(), **options)
         if not isinstance(done, ImageCopy):
             return done.reason
-        file = derived_file(done)
+        file = describe_copy(done)
         self.made[file.path] = done.content
         return file
 

@@ -10,7 +10,7 @@ from PIL import Image
 from small_site import SmallSite
 
 from adaptc.compile.analyse.decisions import Decisions
-from adaptc.compile.analyse.decorations.evidence import Standing, image_evidence
+from adaptc.compile.analyse.decorations.evidence import SiteUsage, image_evidence
 from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.page.context import page_context
@@ -49,13 +49,13 @@ class StrippedSite(SmallSite):
 
     rules: str = ""
     level: str = "moderate"
-    standing: Standing = Standing.NONE
+    usage: SiteUsage = SiteUsage.NONE
 
     def __post_init__(self) -> None:
         self.files = {**IMAGES, **self.files}
         super().__post_init__()
-        standings = dict.fromkeys(self.contents, self.standing)
-        self.decisions = Decisions(self.decisions.placements, self.decisions.pinned, standings)
+        usages = dict.fromkeys(self.contents, self.usage)
+        self.decisions = Decisions(self.decisions.placements, self.decisions.pinned, usages)
 
     def view(self) -> RecordingView:
         view = super().view()

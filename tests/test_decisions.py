@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adaptc.compile.analyse.decisions import DeliveryCost, changed_decisions, decide, decision_rows
-from adaptc.compile.analyse.decorations.evidence import Standing
+from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.facts import Facts
 from adaptc.core import media
 from adaptc.site.site import Source
@@ -79,26 +79,26 @@ def test_only_another_choice_is_a_change() -> None:
 # ---- how images are used
 
 
-def standings(facts: dict[str, Facts], known: dict[str, Source]) -> dict[str, Standing]:
+def usages(facts: dict[str, Facts], known: dict[str, Source]) -> dict[str, SiteUsage]:
     limits = {"pages": 4, "shared": 2, "first_share": 0.01}
-    return dict(decide(facts.items(), known, COST, 4096, limits).standings)
+    return dict(decide(facts.items(), known, COST, 4096, limits).usages)
 
 
 def shows(*images: str, sheets: tuple[str, ...] = (), first: str | None = None) -> Facts:
     return Facts("", tuple(("stylesheet", one) for one in sheets), images=images, first_image=first)
 
 
-def test_standings_of_images() -> None:
+def test_usages_of_images() -> None:
     names = ["a.html", "b.html", "c.html", "d.html", "e.html"]
     known = sources(*names, "all.png", "some.png", "one.png", "first.png")
     facts = {name: shows("all.png", first="first.png" if name < "d" else None) for name in names}
     facts["a.html"] = shows("all.png", "some.png", "one.png", "first.png", first="first.png")
     facts["b.html"] = shows("all.png", "some.png", first="first.png")
-    assert standings(facts, known) == {
-        "all.png": Standing.EVERYWHERE,
-        "some.png": Standing.SHARED,
-        "one.png": Standing.UNIQUE,
-        "first.png": Standing.UNIQUE | Standing.FIRST,
+    assert usages(facts, known) == {
+        "all.png": SiteUsage.EVERYWHERE,
+        "some.png": SiteUsage.SHARED,
+        "one.png": SiteUsage.UNIQUE,
+        "first.png": SiteUsage.UNIQUE | SiteUsage.FIRST,
     }
 
 
@@ -107,15 +107,15 @@ def test_what_a_sheet_shows_counts_for_the_pages_that_link_it_once() -> None:
     known = sources(*names, "s.css", "t.css", "i.png")
     facts = {name: shows(sheets=("s.css",)) for name in names[:3]} | {"d.html": shows("i.png", sheets=("s.css",))}
     facts |= {"s.css": sheet(10, "t.css"), "t.css": Facts("", images=("i.png",))}
-    assert standings(facts, known) == {"i.png": Standing.EVERYWHERE}
+    assert usages(facts, known) == {"i.png": SiteUsage.EVERYWHERE}
 
 
-def test_without_limits_there_are_no_standings_and_a_standing_that_turns_is_seen() -> None:
+def test_without_limits_there_are_no_usages_and_a_usage_that_changes_is_noticed() -> None:
     known = sources("a.html", "b.html", "c.html", "d.html", "i.png")
     facts = {name: shows("i.png" if name == "a.html" else "x.png") for name in known if name.endswith("html")}
     before = decide(facts.items(), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
-    assert before.standings["i.png"] is Standing.UNIQUE
-    assert decide(facts.items(), known, COST, 4096).standings == {}
+    assert before.usages["i.png"] is SiteUsage.UNIQUE
+    assert decide(facts.items(), known, COST, 4096).usages == {}
     facts["b.html"] = shows("i.png")
     after = decide(facts.items(), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
-    assert changed_decisions(decision_rows(before), decision_rows(after)) == {"/standing/i.png"}
+    assert changed_decisions(decision_rows(before), decision_rows(after)) == {"/usage/i.png"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decorated_site import classified, flat, labels, photo
 
-from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, Label, kept_at_extreme, sample
+from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, Label, best_logo_and_story, sample
 
 ARTICLE = "<h1>Title</h1><p>" + "Some words of an article. " * 20
 
@@ -168,11 +168,11 @@ def test_the_extreme_level_keeps_one_logo_and_one_story() -> None:
         f"{ARTICLE}<img src=one.png alt='A view of the town'><figure><img src=two.png alt='The whole town'></figure>"
     )
     files: dict[str, str | bytes] = {"one.png": photo(300, 200), "two.png": photo(600, 400), "logo.png": flat(90, 40)}
-    logo, story = kept_at_extreme(classified({**pages(""), "index.html": html, **files}))
+    logo, story = best_logo_and_story(classified({**pages(""), "index.html": html, **files}))
     assert logo is not None
     assert story is not None
     assert (logo.ref, story.ref) == ("logo.png", "two.png")
-    assert kept_at_extreme([]) == (None, None)
+    assert best_logo_and_story([]) == (None, None)
 
 
 def test_a_page_in_a_damaged_encoding_is_read_all_the_same() -> None:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from adaptc.compile.analyse.decisions import DeliveryCost, Placement, Use, place_assets
+from adaptc.compile.analyse.decisions import AssetUse, DeliveryCost, Placement, place_assets
 
 # a = 0.83 ms a request, b = 0.033 ms a kB, three pages a visit, 30 % of the visits warm
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
@@ -38,24 +38,24 @@ def test_inline() -> None:
     ],
 )
 def test_the_size_at_which_it_turns(size: int, pages: int, inline: bool) -> None:
-    assert place_assets({"a.css": Use(size, pages)}, 100, COST)["a.css"].inline == inline
+    assert place_assets({"a.css": AssetUse(size, pages)}, 100, COST)["a.css"].inline == inline
 
 
 def test_equal_costs_go_to_the_file() -> None:
-    assert not place_assets({"a": Use(1000, 1)}, 1, DeliveryCost(0, 1, 1, 0))["a"].inline
+    assert not place_assets({"a": AssetUse(1000, 1)}, 1, DeliveryCost(0, 1, 1, 0))["a"].inline
 
 
 def test_every_visit_is_warm() -> None:
-    assert not place_assets({"a": Use(1, 1)}, 1, DeliveryCost(0.83, 0.033, 3, 1.0))["a"].inline
+    assert not place_assets({"a": AssetUse(1, 1)}, 1, DeliveryCost(0.83, 0.033, 3, 1.0))["a"].inline
 
 
 def test_requests_cost_nothing() -> None:
-    assert not place_assets({"a": Use(100, 1)}, 1, DeliveryCost(0, 0.033, 3, 0))["a"].inline
+    assert not place_assets({"a": AssetUse(100, 1)}, 1, DeliveryCost(0, 0.033, 3, 0))["a"].inline
 
 
 def test_the_figures_are_told() -> None:
     # 1 + 2 * 3/4 pages: 2.5 * 0.033 * 2; 0.7 * (0.83 + 0.066)
-    assert place_assets({"a": Use(2000, 3)}, 4, COST) == {
+    assert place_assets({"a": AssetUse(2000, 3)}, 4, COST) == {
         "a": Placement(True, "2000 bytes used by 3 of 4 pages: 0.17 ms a visit inline, 0.63 ms shared")
     }
 

@@ -7,13 +7,13 @@ from access_log import line
 
 from adaptc.compile.analyse.popularity import (
     count_paths,
-    joined,
-    measured,
+    join_aliases,
     name_finder,
     page_hits,
     popular_set,
-    ranked,
+    rank_pages,
     site_finder,
+    site_traffic,
 )
 from adaptc.core import media
 from adaptc.core.urls import SiteAddress
@@ -107,7 +107,7 @@ def test_views_of_one_page_by_several_paths_add_up() -> None:
 
 
 def test_ranks() -> None:
-    ranks = list(ranked({"b": 1, "a": 1, "c": 6}))
+    ranks = list(rank_pages({"b": 1, "a": 1, "c": 6}))
     assert [(one.path, one.hits, one.share, one.cumulative) for one in ranks] == [
         ("c", 6, 0.75, 0.75),
         ("a", 1, 0.125, 0.875),
@@ -131,12 +131,12 @@ def test_shares_that_binary_fractions_miss() -> None:
 
 def test_nothing_was_viewed() -> None:
     assert popular_set({}, 0.7) == []
-    traffic = measured({}, 0.7, {})
+    traffic = site_traffic({}, 0.7, {})
     assert (traffic.views, traffic.popular) == (0, frozenset())
 
 
 def test_a_page_and_links_to_it_are_popular_together() -> None:
     aliases = {"en.html": "a.html", "old.html": "z.html"}
     hits = {"a.html": 1, "en.html": 5, "b.html": 3, "z.html": 1}
-    assert joined(hits, aliases) == {"a.html": 6, "b.html": 3, "z.html": 1}
-    assert measured(hits, 0.6, aliases).popular == {"a.html", "en.html"}
+    assert join_aliases(hits, aliases) == {"a.html": 6, "b.html": 3, "z.html": 1}
+    assert site_traffic(hits, 0.6, aliases).popular == {"a.html", "en.html"}

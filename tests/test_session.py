@@ -1,4 +1,4 @@
-"""A warm session and the gate: steps leave what a clean build leaves, and nothing of a doubted file is published."""
+"""A warm session and the gate: updates leave what a clean build leaves, and nothing of an invalid file is published."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from built_site import BuiltSite, files_below
 
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.gate import Admission, Gate, Owed
+from adaptc.compile.engine.gate import Gate, GatedPublisher, Pending
 from adaptc.compile.engine.reporting import Silent
-from adaptc.compile.engine.session import Session, Unusual
+from adaptc.compile.engine.session import NeedsFullBuild, Session
 from adaptc.compile.engine.state import State
 from adaptc.workflow.api import bring_up_to_date, engine_of
 
@@ -38,17 +38,17 @@ class Warm:
         self.site = site
         self.builder: Builder = engine_of(site.config(), Silent())
         self.lock = self.builder.lock()
-        self.state = State(self.builder.blueprint.state_path)
-        self.gate = Gate(self.builder.trees.publisher, self.builder.blueprint.state_path)
+        self.state = State(self.builder.spec.state_path)
+        self.gate = Gate(self.builder.trees.publisher, self.builder.spec.state_path)
         self.builder.gate = self.gate
         self.session = Session(self.builder, self.state, bring_up_to_date(self.builder, self.state)[0])
 
-    def doubt(self, *paths: str) -> int:
-        return self.gate.doubt(paths)
+    def invalidate(self, *paths: str) -> int:
+        return self.gate.invalidate(paths)
 
-    def step(self) -> set[str]:
+    def update(self) -> set[str]:
         """Take a step; return what was built."""
-        return {"/".join(unit) for unit in self.session.step(self.gate.take()).reasons}
+        return {"/".join(unit) for unit in self.session.update(self.gate.drain()).reasons}
 
     def trees(self) -> dict[str, bytes]:
         """Return the trees alone: manifest and report are written when the watcher is idle."""
@@ -75,16 +75,16 @@ def clean_trees(site: BuiltSite) -> dict[str, bytes]:
 
 def test_one_page(warm: Warm) -> None:
     warm.site.write({"a.html": PAGE.format("changed", "")})
-    assert warm.doubt("a.html") == 2
+    assert warm.invalidate("a.html") == 2
     assert not (warm.site.output / "lossless/id/a.html").exists()
-    assert warm.step() == {"full/a.html", "lossless/a.html"}
+    assert warm.update() == {"full/a.html", "lossless/a.html"}
     assert b"changed" in warm.site.read("a.html")
     assert warm.trees() == clean_trees(warm.site)
 
 
 def test_an_asset_takes_its_pages_along(warm: Warm) -> None:
     warm.site.write({"two.css": ".c  { color : red }\n"})
-    warm.doubt("two.css")
+    warm.invalidate("two.css")
     gone = {
         path
         for path in ("index.html", "a.html", "deep/b.html")
@@ -92,18 +92,18 @@ def test_an_asset_takes_its_pages_along(warm: Warm) -> None:
     }
     assert gone == {"index.html", "a.html", "deep/b.html"}
     assert (warm.site.output / "full/id/index.html").exists()
-    warm.step()
+    warm.update()
     assert warm.trees() == clean_trees(warm.site)
 
 
 def test_files_come_and_go(warm: Warm) -> None:
     warm.site.write({"new.html": PAGE.format("new", "")})
-    warm.doubt("new.html")
-    assert warm.step() >= {"full/new.html", "lossless/new.html"}
+    warm.invalidate("new.html")
+    assert warm.update() >= {"full/new.html", "lossless/new.html"}
     warm.site.remove("new.html")
     warm.site.remove("note.txt")
-    warm.doubt("new.html", "note.txt")
-    warm.step()
+    warm.invalidate("new.html", "note.txt")
+    warm.update()
     assert warm.trees() == clean_trees(warm.site)
 
 
@@ -118,8 +118,8 @@ def test_random_changes_leave_what_a_clean_build_leaves(warm: Warm) -> None:
                 warm.site.write(
                     {path: str(FILES.get(path, PAGE.format("new", "../" if "/" in path else ""))) + f"/*{number}*/"}
                 )
-        warm.doubt(*paths)
-        warm.step()
+        warm.invalidate(*paths)
+        warm.update()
     assert warm.trees() == clean_trees(warm.site)
     assert not warm.builder.run(warm.state).reasons  # and the state says so: there is nothing to do
 
@@ -127,29 +127,29 @@ def test_random_changes_leave_what_a_clean_build_leaves(warm: Warm) -> None:
 def test_a_file_that_was_only_touched_is_built_again_from_the_cache(warm: Warm) -> None:
     before = warm.trees()
     warm.site.write({"a.html": FILES["a.html"]})
-    warm.doubt("a.html")
-    assert warm.step() == {"full/a.html", "lossless/a.html"}
+    warm.invalidate("a.html")
+    assert warm.update() == {"full/a.html", "lossless/a.html"}
     assert warm.trees() == before
 
 
 def test_links_come_with_the_file_that_they_lead_to(warm: Warm) -> None:
     (warm.site.docroot / "link.html").symlink_to("a.html")
-    warm.doubt("link.html")
-    with pytest.raises(Unusual, match=r"link.html is no plain file"):
-        warm.step()
+    warm.invalidate("link.html")
+    with pytest.raises(NeedsFullBuild, match=r"link.html is no plain file"):
+        warm.update()
     warm.session = Session(warm.builder, warm.state, warm.builder.run(warm.state))
     warm.site.write({"a.html": PAGE.format("behind a link", "")})
-    warm.doubt("a.html", "link.html")
-    assert warm.step() >= {"lossless/link.html", "full/link.html"}
+    warm.invalidate("a.html", "link.html")
+    assert warm.update() >= {"lossless/link.html", "full/link.html"}
     assert warm.trees() == clean_trees(warm.site)
 
 
 def test_too_much_for_a_step(warm: Warm) -> None:
     files: dict[str, str | bytes] = {f"many/{number}.txt": "text" for number in range(30)}
     warm.site.write(files)
-    warm.doubt(*files)
-    with pytest.raises(Unusual, match="files are to be built"):
-        warm.step()
+    warm.invalidate(*files)
+    with pytest.raises(NeedsFullBuild, match="files are to be built"):
+        warm.update()
     assert not list(files_below(warm.site.output / "full/id/many"))
 
 
@@ -158,35 +158,35 @@ def test_too_much_for_a_step(warm: Warm) -> None:
 
 def test_what_changes_while_it_is_built_is_not_published(warm: Warm) -> None:
     warm.site.write({"one.css": ".d { color: blue }"})
-    warm.doubt("one.css")
-    owed = warm.gate.take()
-    warm.doubt("a.html")  # somebody saves it while the step runs
-    done = warm.session.step(owed)
+    warm.invalidate("one.css")
+    pending = warm.gate.drain()
+    warm.invalidate("a.html")  # somebody saves it while the step runs
+    done = warm.session.update(pending)
     assert done.refused
     for level in ("full", "lossless"):
         assert not (warm.site.output / level / "id/a.html").exists()
-    assert warm.step() >= {"lossless/a.html"}
+    assert warm.update() >= {"lossless/a.html"}
     assert warm.trees() == clean_trees(warm.site)
 
 
-def test_what_is_published_and_not_committed_is_withdrawn_too(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Owed(frozenset({"a.html"}))
+def test_what_is_published_and_not_committed_is_removed_too(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Pending(frozenset({"a.html"}))
     warm.site.write({"a.html": PAGE.format("changed", "")})
-    commit = Admission.commit
+    commit = GatedPublisher.commit
 
-    def doubt_before(admission: Admission, state: State) -> None:
-        warm.doubt("two.css")
-        commit(admission, state)
+    def invalidate_before(gated_publisher: GatedPublisher, state: State) -> None:
+        warm.invalidate("two.css")
+        commit(gated_publisher, state)
 
-    monkeypatch.setattr(Admission, "commit", doubt_before)
-    warm.session.step(made)
+    monkeypatch.setattr(GatedPublisher, "commit", invalidate_before)
+    warm.session.update(made)
     assert not (warm.site.output / "lossless/id/a.html").exists()
     assert (warm.site.output / "full/id/a.html").exists()
 
 
 def test_a_gate_gives_back_what_could_not_be_done(warm: Warm) -> None:
-    owed = Owed(frozenset({"x"}), frozenset({("full", "y")}))
-    warm.gate.owe(owed)
-    assert warm.gate.is_shut
-    assert warm.gate.take() == owed
-    assert not warm.gate.is_shut
+    pending = Pending(frozenset({"x"}), frozenset({("full", "y")}))
+    warm.gate.requeue(pending)
+    assert warm.gate.has_invalid_files
+    assert warm.gate.drain() == pending
+    assert not warm.gate.has_invalid_files

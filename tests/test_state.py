@@ -23,7 +23,7 @@ from adaptc.compile.engine.outdated import (
     Reason,
     RecipeChanged,
     compare_files,
-    stale_units,
+    outdated_units,
 )
 from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.compile.engine.state import State, as_sources, is_damage, system_error
@@ -121,9 +121,9 @@ def test_small_values(state: State) -> None:
     state.set_decisions({"/placement/a": (True, "why"), "/pin/b": (False, "")})
     state.set_decisions({"/placement/a": (False, "why")})
     assert state.decisions() == {"/placement/a": (False, "why")}
-    state.set_directories([(f"full/id/{STRANGE}", 5, "seal")])
+    state.set_directories([(f"full/id/{STRANGE}", 5, "fingerprint")])
     assert state.directories() == {f"full/id/{STRANGE}": 5}
-    assert state.seals() == {f"full/id/{STRANGE}": "seal"}
+    assert state.fingerprints() == {f"full/id/{STRANGE}": "fingerprint"}
 
 
 def test_what_is_not_committed_is_not_there(tmp_path: Path) -> None:
@@ -233,7 +233,8 @@ def stale(
         key: frozenset(value) for key, value in changes.items()
     }
     return {
-        path: reason for (_, path), reason in stale_units(state, Changes(**fields), {"full": recipe}, resources).items()
+        path: reason
+        for (_, path), reason in outdated_units(state, Changes(**fields), {"full": recipe}, resources).items()
     }
 
 

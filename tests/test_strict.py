@@ -185,13 +185,13 @@ def test_what_is_emitted_first_notes_all_times(site: BuiltSite) -> None:
 def test_a_watcher_notes_times_as_it_goes(site: BuiltSite) -> None:
     builder = engine_of(site.config(serve__freshness="strict"), Silent())
     with builder.lock():
-        state = State(builder.blueprint.state_path)
-        builder.gate = Gate(builder.trees.publisher, builder.blueprint.state_path)
+        state = State(builder.spec.state_path)
+        builder.gate = Gate(builder.trees.publisher, builder.spec.state_path)
         session = Session(builder, state, bring_up_to_date(builder, state)[0])
         site.write({"index.html": "<p>new", "other.html": "<p>new"})
         site.remove("news/index.html")
-        builder.gate.doubt(["index.html", "other.html", "news/index.html"])
-        session.step(builder.gate.take())
+        builder.gate.invalidate(["index.html", "other.html", "news/index.html"])
+        session.update(builder.gate.drain())
         builder.gate.close()
         state.close()
     assert noted(site) == sources(site)
@@ -200,9 +200,9 @@ def test_a_watcher_notes_times_as_it_goes(site: BuiltSite) -> None:
 def test_a_source_that_may_change_unseen_has_no_time(tmp_path: Path) -> None:
     times = SourceTimes(tmp_path)
     one = Resource("a/b.html", 1, 1_600_000_000_123_456_789, 1, "text/html")
-    times.note([one])
+    times.record([one])
     assert os.stat(tmp_path / "times/a/b.html").st_mtime_ns == one.mtime_ns
-    times.note([dataclasses.replace(one, mtime_ns=-1)])
+    times.record([dataclasses.replace(one, mtime_ns=-1)])
     assert not (tmp_path / "times/a").exists()
 
 
@@ -210,8 +210,8 @@ def test_a_source_that_may_change_unseen_has_no_time(tmp_path: Path) -> None:
 def test_a_name_that_cannot_be_has_no_time(tmp_path: Path, path: str) -> None:
     times = SourceTimes(tmp_path)
     resource = Resource("a", 1, 1, 1, "text/html")
-    times.note([resource, dataclasses.replace(resource, path="c/d")])
-    times.note([dataclasses.replace(resource, path=path, mtime_ns=2 * 10**9)])
+    times.record([resource, dataclasses.replace(resource, path="c/d")])
+    times.record([dataclasses.replace(resource, path=path, mtime_ns=2 * 10**9)])
     assert list(files_below(tmp_path / "times")) == ["a", "c/d"]
 
 

@@ -348,16 +348,16 @@ class Told:
     def __init__(self, site: BuiltSite) -> None:
         site.build()
         builder = engine_of(site.config(), Silent())
-        blueprint = builder.blueprint
-        self.gate = Gate(builder.trees.publisher, blueprint.state_path)
+        spec = builder.spec
+        self.gate = Gate(builder.trees.publisher, spec.state_path)
         self.record: list[tuple[list[str], bool]] = []
         self.notice = Notice(
             str(site.docroot),
-            blueprint.selection,
+            spec.selection,
             self.gate,
             lambda paths, whole: self.record.append((list(paths), whole)),
         )
-        with contextlib.closing(EngineState(blueprint.state_path)) as state:
+        with contextlib.closing(EngineState(spec.state_path)) as state:
             known = state.resources()
         self.notice.know(known, aliases_of(one for one, _ in known.values()))
 

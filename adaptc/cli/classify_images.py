@@ -16,7 +16,7 @@ from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations.labels import ImageUse
+    from adaptc.compile.analyse.decorations.labels import ImageLabel
     from adaptc.compile.analyse.decorations.rules import DecorationRules
     from adaptc.config.config import Config
     from adaptc.core.fs import Tree
@@ -63,7 +63,7 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
 
 def _image_uses(
     tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], level: str | None
-) -> Iterator[ImageUse]:
+) -> Iterator[ImageLabel]:
     from adaptc.compile.analyse.decorations.labels import classify_site, site_pages
 
     if not globs:
@@ -79,7 +79,7 @@ def site_name(config: Config) -> str:
     return config.docroot.resolve().name if config.docroot else ""
 
 
-def record(site: str, use: ImageUse) -> dict[str, Any]:
+def record(site: str, use: ImageLabel) -> dict[str, Any]:
     """Return a labelled image for JSON; ``path`` is null for an image outside the site and a missing one."""
     return {
         "site": site,
@@ -93,7 +93,7 @@ def record(site: str, use: ImageUse) -> dict[str, Any]:
     }
 
 
-def _print_pages(images: Iterable[ImageUse], invocation: Invocation) -> None:
+def _print_pages(images: Iterable[ImageLabel], invocation: Invocation) -> None:
     for page, uses in groupby(images, key=lambda use: use.page):
         rows = [[use.label.value, f"{use.score:+g}", use.ref.strip(), "; ".join(use.reasons)] for use in uses]
         lines = table(rows, right=(1,)).splitlines()

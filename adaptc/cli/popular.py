@@ -61,14 +61,14 @@ def popular(
 
 def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:
     """Return the views of each page, a page and links to it as one."""
-    from adaptc.compile.analyse.popularity import count_paths, joined, page_hits
+    from adaptc.compile.analyse.popularity import count_paths, join_aliases, page_hits
     from adaptc.formats.accesslog.parser import compile_format
     from adaptc.formats.accesslog.reader import LogTally, log_files, read_log
 
     find, aliases = _finder(config)
     parser, tally = compile_format(config.select.format), LogTally()
     counts = count_paths(entry for name in log_files(names) for entry in read_log(name, parser, tally))
-    return joined(page_hits(counts, find), aliases), tally
+    return join_aliases(page_hits(counts, find), aliases), tally
 
 
 def _finder(config: Config) -> tuple[PageFinder, dict[str, str]]:

@@ -15,7 +15,7 @@ from adaptc.core.model import Action, Effort
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Placement
-    from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standing
+    from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage
     from adaptc.compile.analyse.decorations.rules import DecorationRules
     from adaptc.site.site import SiteTarget
 
@@ -153,7 +153,7 @@ class View(Protocol):
     def evidence(self, path: str) -> ImageEvidence:
         """Return what the image file at ``path`` looks like; only for passes with ``needs_labels``."""
 
-    def standing(self, path: str) -> Standing:
+    def usage(self, path: str) -> SiteUsage:
         """Return how the site uses the image file at ``path``; only for passes with ``needs_labels``."""
 
 

@@ -30,8 +30,8 @@ REPORT = "report.html"
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.popularity import Traffic
-    from adaptc.compile.engine.reporting import Progress, Report
-    from adaptc.compile.engine.spec import Blueprint
+    from adaptc.compile.engine.reporting import BuildReport, Progress
+    from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state import State
     from adaptc.report.collector import Collector
 
@@ -40,41 +40,41 @@ if TYPE_CHECKING:
 class DocumentWriter:
     """Writes the documents of the build that ``report`` describes, with screenshots of ``screenshots`` pages."""
 
-    blueprint: Blueprint
+    spec: BuildSpec
     state: State
-    report: Report
+    report: BuildReport
     progress: Progress
     screenshots: int = 0
 
     def write(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         """Write the documents that would differ; return the figures, without pages, and all diagnostics."""
         figures, stored = self._last_figures() or self._write()
-        self.state.set_meta("docroot", os.path.abspath(self.blueprint.docroot))
+        self.state.set_meta("docroot", os.path.abspath(self.spec.docroot))
         diagnostics = self._diagnostics(stored)
         return _without_pages(figures, diagnostics), diagnostics
 
     def _last_figures(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]] | None:
         """Return figures and diagnostics of the last build, ``None`` where its documents must be replaced."""
-        if self.report.worked or self.report.unread or self.screenshots:
+        if self.report.has_work or self.report.failures or self.screenshots:
             return None
-        last, output = self.state.meta("build"), self.blueprint.output
+        last, output = self.state.meta("build"), self.spec.output
         has_documents = (output / MANIFEST).exists() and (output / REPORT).exists()
         return unpack_build(last) if has_documents and last and last["key"] == self._key() else None
 
     def _key(self) -> str:
         """Return a digest of everything in the documents that is not in the state."""
-        config, traffic = self.blueprint.config, self.report.traffic
+        config, traffic = self.spec.config, self.report.traffic
         return digest_parts(
             VERSION,
             recipe_text(config),
             repr(config.diagnostics),
-            repr(self.report.loading),
-            self.blueprint.docroot.name,
+            repr(self.report.load_diagnostics),
+            self.spec.docroot.name,
             repr(traffic and (traffic.share, traffic.hits)),
         )
 
     def _diagnostics(self, stored: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-        return tuple(with_severities([*self.report.loading, *self.report.unread, *stored], self.blueprint.config))
+        return tuple(with_severities([*self.report.load_diagnostics, *self.report.failures, *stored], self.spec.config))
 
     # ---- writing
 
@@ -82,9 +82,9 @@ class DocumentWriter:
         """Write manifest and report; return the figures and the diagnostics of sources and units."""
         from adaptc.report.collector import Collector
 
-        report, blueprint = self.report, self.blueprint
+        report, spec = self.report, self.spec
         hits = report.traffic.hits if report.traffic else {}
-        collector = Collector(self.state, report.resources, blueprint.levels, hits)
+        collector = Collector(self.state, report.resources, spec.levels, hits)
         stored = tuple(collector.diagnostics)
         figures = self._figures(collector, stored)
         self._write_manifest(collector, figures)
@@ -99,23 +99,21 @@ class DocumentWriter:
     def _write_manifest(self, collector: Collector, figures: SiteFigures) -> None:
         from adaptc.report.manifest_writer import manifest_chunks
 
-        blueprint, base_url = self.blueprint, self.blueprint.config.site.base_url
+        spec, base_url = self.spec, self.spec.config.site.base_url
         resources = self.report.resources
-        chunks = manifest_chunks(
-            self.state, resources, blueprint.levels, blueprint.recipes, base_url, collector, figures
-        )
-        write_atomic(os.fspath(blueprint.output / MANIFEST), chunks, keep_equal=True)
+        chunks = manifest_chunks(self.state, resources, spec.levels, spec.recipes, base_url, collector, figures)
+        write_atomic(os.fspath(spec.output / MANIFEST), chunks, keep_equal=True)
 
     def _write_report(self, figures: SiteFigures) -> None:
         from adaptc.report.html_report import stream_report
 
-        write_atomic(os.fspath(self.blueprint.output / REPORT), _encoded(stream_report(figures)), keep_equal=True)
+        write_atomic(os.fspath(self.spec.output / REPORT), _encoded(stream_report(figures)), keep_equal=True)
 
     def _figures(self, collector: Collector, stored: tuple[Diagnostic, ...]) -> SiteFigures:
-        config, report = self.blueprint.config, self.report
+        config, report = self.spec.config, self.report
         cost, resources = config.cost, report.resources.values()
         return SiteFigures(
-            config.site.base_url or self.blueprint.docroot.name,
+            config.site.base_url or self.spec.docroot.name,
             len(report.resources),
             sum(resource.media_type == HTML for resource in resources),
             sum(resource.size for resource in resources),
@@ -134,14 +132,12 @@ class DocumentWriter:
         from adaptc.report.screenshots import Trees, sample_pages, take_screenshots
         from adaptc.site.docroot import site_of
 
-        blueprint, config = self.blueprint, self.blueprint.config
-        levels = tuple(level.name for level in blueprint.levels)
-        trees = Trees(
-            blueprint.output, blueprint.docroot, levels, site_of(config, self.report.resources), config.site.csp
-        )
+        spec, config = self.spec, self.spec.config
+        levels = tuple(level.name for level in spec.levels)
+        trees = Trees(spec.output, spec.docroot, levels, site_of(config, self.report.resources), config.site.csp)
         pages = sample_pages(collector.pages(), levels[0], self.screenshots)
         shots, diagnostics = take_screenshots(trees, pages, self.progress)
-        self.report.loading.extend(diagnostics)
+        self.report.load_diagnostics.extend(diagnostics)
         return shots
 
 

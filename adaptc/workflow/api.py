@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.engine.builder import Builder
 from adaptc.compile.engine.outdated import Reason
 from adaptc.compile.engine.reporting import Progress, Silent
-from adaptc.compile.engine.spec import Blueprint
+from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, discard, is_damage, system_error
 from adaptc.compile.engine.store import Store
 from adaptc.config.config import MIRRORS, Config, with_severities
@@ -20,7 +20,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.workflow.configuration import configured_levels
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.reporting import Report
+    from adaptc.compile.engine.reporting import BuildReport
     from adaptc.report.figures import SiteFigures
 
 __all__ = ["BuildResult", "Plan", "build", "plan", "refuse_strangers"]
@@ -74,45 +74,48 @@ def build(config: Config, progress: Progress | None = None, screenshots: int = 0
             return _built(engine, screenshots)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
-                raise system_error(error, engine.blueprint.state_path) from None
-        discard(engine.blueprint.state_path)
+                raise system_error(error, engine.spec.state_path) from None
+        discard(engine.spec.state_path)
         return _built(engine, screenshots)
 
 
 def _built(engine: Builder, screenshots: int) -> BuildResult:
-    with contextlib.closing(State(engine.blueprint.state_path)) as state:
+    with contextlib.closing(State(engine.spec.state_path)) as state:
         return bring_up_to_date(engine, state, screenshots)[1]
 
 
-def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tuple[Report, BuildResult]:
-    """Build under a lock that the caller holds, with a state that is open; raises as ``build``, and ``GivenUp``."""
+def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tuple[BuildReport, BuildResult]:
+    """Build under a lock that the caller holds, with a state that is open.
+
+    Raises ``BuildCancelled``, and what ``build`` raises.
+    """
     from adaptc.report.documents import DocumentWriter
 
-    blueprint, report = engine.blueprint, engine.run(state)
-    figures, said = DocumentWriter(blueprint, state, report, engine.progress, screenshots).write()
-    if blueprint.config.serve.emit:
+    spec, report = engine.spec, engine.run(state)
+    figures, said = DocumentWriter(spec, state, report, engine.progress, screenshots).write()
+    if spec.config.serve.emit:
         from adaptc.serve.emitter import emit_from
 
-        emit_from(state, blueprint.config, blueprint.config.serve.emit)
-    if report.worked:
-        Store(blueprint.cache).collect(blueprint.config.build.cache_size)
-    return report, BuildResult(blueprint.output, figures, report.reasons, report.removed, said)
+        emit_from(state, spec.config, spec.config.serve.emit)
+    if report.has_work:
+        Store(spec.cache).collect(spec.config.build.cache_size)
+    return report, BuildResult(spec.output, figures, report.reasons, report.removed, said)
 
 
 def plan(config: Config) -> Plan:
     """Return what ``build`` would do, without writing anything. Raises ``UsageError``."""
     engine = engine_of(config, Silent())
-    with contextlib.closing(State(engine.blueprint.state_path, read_only=True)) as state:
+    with contextlib.closing(State(engine.spec.state_path, read_only=True)) as state:
         report = engine.plan(state)
-        return Plan(report.reasons, report.removed, tuple(with_severities(report.loading, config)))
+        return Plan(report.reasons, report.removed, tuple(with_severities(report.load_diagnostics, config)))
 
 
 def engine_of(config: Config, progress: Progress) -> Builder:
     """Return the engine of a build. Raises ``UsageError`` for paths that cannot be."""
-    return Builder(blueprint_of(config), progress)
+    return Builder(build_spec(config), progress)
 
 
-def blueprint_of(config: Config) -> Blueprint:
+def build_spec(config: Config) -> BuildSpec:
     """Return what a build is to make. Raises ``UsageError`` for paths that cannot be."""
     levels = configured_levels(config)
     if config.docroot is None:
@@ -128,7 +131,7 @@ def blueprint_of(config: Config) -> Blueprint:
         raise UsageError(f"output {config.output} is not a directory")
     _refuse_cache_in_docroot(config, docroot)
     refuse_strangers(config, output)
-    return Blueprint(config, docroot, levels)
+    return BuildSpec(config, docroot, levels)
 
 
 def _refuse_cache_in_docroot(config: Config, docroot: Path) -> None:

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.compile.analyse.decorations.evidence import SiteCounts, Standing
+from adaptc.compile.analyse.decorations.evidence import SiteCounts, SiteUsage
 from adaptc.compile.analyse.facts import Facts
 from adaptc.core import media
 from adaptc.core.model import Role
@@ -61,7 +61,7 @@ class DeliveryCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class AssetUse:
     """How an asset is used: transferred bytes, number of pages that embed it."""
 
     size: int
@@ -76,12 +76,12 @@ class Placement:
     reason: str
 
 
-def place_assets(uses: Mapping[str, Use], pages: int, cost: DeliveryCost) -> dict[str, Placement]:
+def place_assets(uses: Mapping[str, AssetUse], pages: int, cost: DeliveryCost) -> dict[str, Placement]:
     """Decide for every asset by path; ``pages`` is the number of pages of the site."""
     return {path: _place(use, pages, cost) for path, use in uses.items()}
 
 
-def _place(use: Use, pages: int, cost: DeliveryCost) -> Placement:
+def _place(use: AssetUse, pages: int, cost: DeliveryCost) -> Placement:
     share = use.pages / max(pages, 1)
     own, inline = cost.own_file(use.size), cost.inline(use.size, share)
     figures = (
@@ -160,7 +160,7 @@ def decide(
 ) -> Decisions:
     """Decide where each shared asset lives and which are pinned. Images above ``largest_image`` bytes stay files.
 
-    With the ``limits`` of the classifier, the standings of images are decided, too.
+    With the ``limits`` of the classifier, the usages of images are decided, too.
     """
     sums = _Sums()
     for path, found in facts:
@@ -171,9 +171,9 @@ def decide(
             continue
         size = _size(path, sums, sources[path])
         if size is not None and (path in sums.transfer or size <= largest_image):
-            uses[path] = Use(size, pages)
-    standings = {} if limits is None else _standings(sums, limits)
-    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), standings, _sole(sums))
+            uses[path] = AssetUse(size, pages)
+    usages = {} if limits is None else _usages(sums, limits)
+    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), usages, _sole(sums))
 
 
 def _sole(sums: _Sums) -> frozenset[str]:
@@ -182,9 +182,9 @@ def _sole(sums: _Sums) -> frozenset[str]:
     return frozenset(path for path, count in importers.items() if count == 1) - sums.loaded
 
 
-def _standings(sums: _Sums, limits: Mapping[str, float]) -> dict[str, Standing]:
+def _usages(sums: _Sums, limits: Mapping[str, float]) -> dict[str, SiteUsage]:
     counts = sums.images.counts(lambda sheet: _closure(sheet, sums))
-    found = ((path, counts.standing(path, limits)) for path in counts.uses)
+    found = ((path, counts.usage(path, limits)) for path in counts.uses)
     return {path: one for path, one in found if one}
 
 
@@ -212,10 +212,10 @@ Row = tuple[int, str]
 def decision_rows(decisions: Decisions) -> dict[str, Row]:
     """Return decisions by dependency key: (the decision, the figures behind it)."""
     placements = {PLACEMENT + path: (int(one.inline), one.reason) for path, one in decisions.placements.items()}
-    standings = {STANDING + path: (one.value, "") for path, one in decisions.standings.items()}
+    usages = {USAGE + path: (one.value, "") for path, one in decisions.usages.items()}
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
-    return placements | standings | pins | soles
+    return placements | usages | pins | soles
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:
@@ -229,7 +229,7 @@ def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[
 # The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
 # PRESENCE is on whether there is such a file, and of which media type.
 # SOLE is on whether one sheet alone loads a sheet, by an import.
-PLACEMENT, PIN, PRESENCE, STANDING, SOLE = "/placement/", "/pin/", "/presence/", "/standing/", "/sole/"
+PLACEMENT, PIN, PRESENCE, USAGE, SOLE = "/placement/", "/pin/", "/presence/", "/usage/", "/sole/"
 
 
 NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
@@ -245,9 +245,9 @@ class Decisions:
 
     placements: Mapping[str, Placement]
     pinned: frozenset[str]
-    standings: Mapping[str, Standing] = field(default_factory=dict)
+    usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
 
 
-EVERYTHING = Decisions({}, frozenset())
+NO_DECISIONS = Decisions({}, frozenset())
 """No decisions yet: for those who only read."""

@@ -113,7 +113,7 @@ def page_hits(counts: Mapping[str, int], find: PageFinder) -> dict[str, int]:
     return dict(sorted(hits.items()))
 
 
-def ranked(hits: Mapping[str, int]) -> Iterator[Rank]:
+def rank_pages(hits: Mapping[str, int]) -> Iterator[Rank]:
     """Yield the pages, the most viewed first; those with equal views by path."""
     views, reached = sum(hits.values()), 0
     for path, count in sorted(hits.items(), key=lambda item: (-item[1], item[0])):
@@ -124,14 +124,14 @@ def ranked(hits: Mapping[str, int]) -> Iterator[Rank]:
 def popular_set(hits: Mapping[str, int], share: float) -> list[Rank]:
     """Return the fewest pages that make up ``share`` of the views, the most viewed first."""
     chosen = []
-    for rank in ranked(hits):
+    for rank in rank_pages(hits):
         chosen.append(rank)
         if rank.cumulative >= share - 1e-9:  # 0.1 + 0.2 of the views are 0.3 of them
             break
     return chosen
 
 
-def joined(hits: Mapping[str, int], aliases: Mapping[str, str]) -> dict[str, int]:
+def join_aliases(hits: Mapping[str, int], aliases: Mapping[str, str]) -> dict[str, int]:
     """Return hits in which those of ``aliases`` (path by link) count for what they lead to."""
     together: Counter[str] = Counter()
     for path, count in hits.items():
@@ -139,9 +139,9 @@ def joined(hits: Mapping[str, int], aliases: Mapping[str, str]) -> dict[str, int
     return dict(together)
 
 
-def measured(hits: Mapping[str, int], share: float, aliases: Mapping[str, str]) -> Traffic:
+def site_traffic(hits: Mapping[str, int], share: float, aliases: Mapping[str, str]) -> Traffic:
     """Return the traffic of a site; a page and its ``aliases`` (path by link) are popular together or not at all."""
-    popular = {rank.path for rank in popular_set(joined(hits, aliases), share)}
+    popular = {rank.path for rank in popular_set(join_aliases(hits, aliases), share)}
     links = {link for link, path in aliases.items() if path in popular}
     return Traffic(hits, frozenset(popular | links), share)
 
@@ -153,11 +153,11 @@ class Restriction:
     levels: frozenset[str] = frozenset()
     pages: frozenset[str] = frozenset()
 
-    def forbids(self, unit: tuple[str, str]) -> bool:
+    def excludes(self, unit: tuple[str, str]) -> bool:
         """Whether a unit (level, path) is left out."""
         return unit[0] in self.levels and unit[1] in self.pages
 
-    def mark(self) -> str:
+    def digest(self) -> str:
         """Return a digest."""
         return digest_parts(*sorted(self.levels), "", *sorted(self.pages))
 
@@ -165,7 +165,9 @@ class Restriction:
 UNRESTRICTED = Restriction()
 
 
-def restriction(traffic: Traffic | None, resources: Mapping[str, Resource], levels: Iterable[Level]) -> Restriction:
+def restrict_to_popular(
+    traffic: Traffic | None, resources: Mapping[str, Resource], levels: Iterable[Level]
+) -> Restriction:
     """Return what traffic leaves out; nothing when no view of a page was seen."""
     if traffic is None or not traffic.hits:
         return UNRESTRICTED

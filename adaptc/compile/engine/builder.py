@@ -18,10 +18,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adaptc.compile.engine.outdated import FileChanges, compare_files, ordered, racily_clean, stale_units, what_changed
+from adaptc.compile.engine.outdated import (
+    FileChanges,
+    compare_files,
+    find_changes,
+    in_build_order,
+    outdated_units,
+    racily_clean,
+)
 from adaptc.compile.engine.output import SourceTimes, output_lock, wait_for_workers
-from adaptc.compile.engine.reporting import Progress, Report
-from adaptc.compile.engine.spec import Blueprint
+from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.trees import Trees
 from adaptc.compile.pipeline import modules_of
@@ -31,82 +38,83 @@ from adaptc.core.model import Resource
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.engine.executor import Workers
-    from adaptc.compile.engine.gate import Admission, Gate
-    from adaptc.compile.engine.stages import Reading
+    from adaptc.compile.engine.gate import Gate, GatedPublisher
+    from adaptc.compile.engine.stages import ReadStage
 
 
 class Builder:
-    """Builds what ``blueprint`` asks for.
+    """Builds what ``spec`` asks for.
 
-    With a ``gate``, results are published through it, by this process. ``others`` are recipes by which units may have
-    been built as well. ``yields`` says that the build is given up when the gate shuts.
+    With a ``gate`` this process publishes the results, through the gate. Units that were built by one of the
+    ``accepted_recipes`` are up to date, too. With ``cancels_on_change`` the build is cancelled when a file changes.
     """
 
     gate: Gate | None = None
-    others: frozenset[str] = frozenset()
-    yields: bool = False
+    accepted_recipes: frozenset[str] = frozenset()
+    cancels_on_change: bool = False
 
-    def __init__(self, blueprint: Blueprint, progress: Progress) -> None:
-        self.blueprint, self.progress = blueprint, progress
-        self.trees = Trees(blueprint)
-        is_strict = blueprint.config.serve.freshness == "strict"
-        self.times = SourceTimes(blueprint.output) if is_strict else None
+    def __init__(self, spec: BuildSpec, progress: Progress) -> None:
+        self.spec, self.progress = spec, progress
+        self.trees = Trees(spec)
+        is_strict = spec.config.serve.freshness == "strict"
+        self.times = SourceTimes(spec.output) if is_strict else None
 
     def lock(self) -> ExitStack:
         """Make the private directory, take the lock, and sweep away what a killed build left."""
-        private = self.blueprint.private
+        private = self.spec.private
         private.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             stack.enter_context(output_lock(private / "lock"))
             wait_for_workers(self._worker_lock())
             shutil.rmtree(private / "tmp", ignore_errors=True)
             (private / "tmp").mkdir(exist_ok=True)
-            for leftover in self.blueprint.output.glob(TEMPORARY + "*"):
+            for leftover in self.spec.output.glob(TEMPORARY + "*"):
                 leftover.unlink()
             return stack.pop_all()
 
     def _worker_lock(self) -> Path:
-        return self.blueprint.private / "workers"
+        return self.spec.private / "workers"
 
-    def plan(self, state: State) -> Report:
+    def plan(self, state: State) -> BuildReport:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        report = self.blueprint.begin_report(state, self.progress, remember=False)
+        report = self.spec.begin_report(state, self.progress, remember=False)
         before = state.resources()
         touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
-        changes = what_changed(report.resources, contents, before)
-        reasons = stale_units(state, changes, self.blueprint.recipes, report.resources, report.restriction)
-        if self.trees.differ(state):
+        changes = find_changes(report.resources, contents, before)
+        reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
+        if self.trees.are_changed(state):
             reasons.update(self.trees.missing_outputs(state, reasons, report))
-        report.reasons = ordered(reasons, self.blueprint.levels)
+        report.reasons = in_build_order(reasons, self.spec.levels)
         report.removed = len(self.trees.unwanted(state, report))
         return report
 
-    def run(self, state: State) -> Report:
+    def run(self, state: State) -> BuildReport:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        report = self.blueprint.begin_report(state, self.progress, remember=True)
+        report = self.spec.begin_report(state, self.progress, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
-        unknown = self.trees.differ(state)
-        if not touched and not unknown and state.meta("complete") == self.blueprint.mark(report, self.others):
+        unknown = self.trees.are_changed(state)
+        mark = self.spec.completion_mark(report, self.accepted_recipes)
+        if not touched and not unknown and state.meta("complete") == mark:
             return report
         from adaptc.compile.engine.executor import available_cpus, prepare_pool, worker_pool
 
-        jobs, modules = self.blueprint.config.build.jobs or available_cpus(), modules_of(self.blueprint.levels)
+        jobs, modules = self.spec.config.build.jobs or available_cpus(), modules_of(self.spec.levels)
         if jobs > 1:
             prepare_pool(modules, [report.resources[path].size for path in touched.touched if path in report.resources])
-        from adaptc.compile.engine.stages import Reading
+        from adaptc.compile.engine.stages import ReadStage
 
-        reading = Reading(self.blueprint, state, report, before, started)
+        reading = ReadStage(self.spec, state, report, before, started)
         with worker_pool(jobs, self._worker_lock(), modules) as workers:
             self._build(reading, touched, unknown, workers)
-        report.unread.sort(key=lambda said: (str(said.location), said.id, said.message))
+        report.failures.sort(key=lambda said: (str(said.location), said.id, said.message))
         return report
 
-    def _build(self, reading: Reading, touched: FileChanges, unknown: bool, workers: Workers) -> None:
+    def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> None:
         """Read what was ``touched``, and build what is stale; ``unknown`` says that the trees may hold anything."""
-        from adaptc.compile.engine.stages import Building, written
+        from adaptc.compile.engine.stages import BuildStage, write_snapshot
 
         state, report, before = reading.state, reading.report, reading.before
         state.begin()
@@ -114,60 +122,60 @@ class Builder:
         sources = as_sources((one, read.get(path) or before[path][1]) for path, one in report.resources.items())
         for path in before.keys() - sources.keys():
             state.forget_source(path)
-        decisions = self.blueprint.decide(state.facts(), sources)
+        decisions = self.spec.decide(state.facts(), sources)
         extras = self._withdraw(reading, read, decisions, unknown)
         looked_at = (racily_clean(report.resources[path], reading.started) for path in read)
-        self.note_times(before.keys() - sources.keys(), looked_at)
+        self.record_times(before.keys() - sources.keys(), looked_at)
         state.commit()
-        snapshot = written(self.blueprint, "build", self.blueprint.snapshot(sources, decisions))
-        building = Building(self.blueprint, state, report, sources, self.admission)
+        snapshot = write_snapshot(self.spec, "build", self.spec.snapshot(sources, decisions))
+        building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
         done = building.run(snapshot, workers, self.progress)
-        self.trees.withdraw_extras(state, extras)
+        self.trees.remove_unused_extras(state, extras)
         self._note_complete(state, report, done)
 
     def _withdraw(
-        self, reading: Reading, read: Mapping[str, str], decisions: Decisions, unknown: bool
+        self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool
     ) -> dict[Unit, None]:
         """Find the stale units, and take out of the trees what is untrue; return the extra files of that."""
-        from adaptc.compile.engine.outdated import note_decisions
+        from adaptc.compile.engine.outdated import record_decisions
 
         state, report = reading.state, reading.report
-        changes = what_changed(report.resources, read, reading.before)
-        changes = dataclasses.replace(changes, decisions=note_decisions(state, decisions))
-        recipes = self.blueprint.recipes
-        reasons = stale_units(state, changes, recipes, report.resources, report.restriction, self.others)
+        changes = find_changes(report.resources, read, reading.before)
+        changes = dataclasses.replace(changes, decisions=record_decisions(state, decisions))
+        recipes = self.spec.recipes
+        reasons = outdated_units(state, changes, recipes, report.resources, report.restriction, self.accepted_recipes)
         if unknown:
-            self.trees.withdraw_strangers(state)
+            self.trees.remove_foreign_files(state)
             reasons.update(self.trees.missing_outputs(state, reasons, report))
-        report.reasons = ordered(reasons, self.blueprint.levels)
+        report.reasons = in_build_order(reasons, self.spec.levels)
         gone = self.trees.unwanted(state, report)
         report.removed = len(gone)
-        note_begun(state, bool(report.worked or changes.contents or changes.presence))
-        return self.trees.withdraw(state, gone, report.reasons)
+        mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
+        return self.trees.remove_outdated(state, gone, report.reasons)
 
-    def note_times(self, went: Iterable[str], looked_at: Iterable[Resource]) -> None:
+    def record_times(self, went: Iterable[str], looked_at: Iterable[Resource]) -> None:
         """Note the times of sources for strict servers, after what they make stale was withdrawn."""
         if self.times is not None:
             self.times.forget(went)
-            self.times.note(looked_at)
+            self.times.record(looked_at)
 
     @property
-    def admission(self) -> Admission:
+    def gated_publisher(self) -> GatedPublisher:
         """How results get into the trees."""
-        from adaptc.compile.engine.gate import Admission
+        from adaptc.compile.engine.gate import GatedPublisher
 
-        return Admission(self.trees.publisher, self.gate, self.yields)
+        return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
-    def _note_complete(self, state: State, report: Report, done: bool) -> None:
+    def _note_complete(self, state: State, report: BuildReport, done: bool) -> None:
         """Note how the trees were left, and that there is nothing more to do, if that is so."""
         state.begin()
-        self.trees.note(state)
+        self.trees.record_directories(state)
         if done:
-            state.set_meta("complete", self.blueprint.mark(report, self.others))
+            state.set_meta("complete", self.spec.completion_mark(report, self.accepted_recipes))
         state.commit()
 
 
-def note_begun(state: State, worked: bool) -> None:
+def mark_incomplete(state: State, worked: bool) -> None:
     """Note that the trees are not complete, and that what was emitted of them is not true any more."""
     state.set_directories(())
     state.set_meta("complete", None)

@@ -75,14 +75,14 @@ def _stands_for(encoded: bytes, content: bytes, coding: str) -> bool:
 _DIGITS = 16
 
 
-class Deriver:
+class ImageCopier:
     """Makes copies, or finds them in the store: content, kind and options say all about one."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
         self._known: dict[str, DerivedFile | str] = {}
 
-    def derived(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
+    def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
         """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
         chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
         key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
@@ -111,13 +111,13 @@ class Deriver:
         if not isinstance(made, ImageCopy):
             self.store.put_record(key, made.reason)
             return made.reason
-        file = derived_file(made)
+        file = describe_copy(made)
         self.store.put(made.content, file.digest)
         self.store.put_record(key, asdict(file))
         return file
 
 
-def derived_file(made: ImageCopy) -> DerivedFile:
+def describe_copy(made: ImageCopy) -> DerivedFile:
     """Return what passes see of a copy."""
     digest = digest_bytes(made.content)
     return DerivedFile(

@@ -18,12 +18,12 @@ from adaptc.compile.engine.outdated import (
     FileChanges,
     Reason,
     compare_files,
-    ordered,
-    stale_units,
-    what_changed,
+    find_changes,
+    in_build_order,
+    outdated_units,
 )
-from adaptc.compile.engine.reporting import Report, Silent
-from adaptc.compile.engine.spec import Blueprint
+from adaptc.compile.engine.reporting import BuildReport, Silent
+from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.trees import Trees
 from adaptc.core.digest import digest_chunks
@@ -34,7 +34,7 @@ _Before = Mapping[str, tuple[Resource, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class DryRun:
     """What a build would do.
 
     ``reasons`` tells why it would build each unit, but for files of the trees, which were not looked at. ``unwanted``
@@ -42,45 +42,45 @@ class Survey:
     size and time: a build would not notice them.
     """
 
-    report: Report
+    report: BuildReport
     reasons: dict[Unit, Reason]
     unwanted: tuple[Unit, ...]
     undetected: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Scan:
     """The docroot at a first look: what is there, what was ``before``, and which files look changed."""
 
-    report: Report
+    report: BuildReport
     before: _Before
     changes: FileChanges
 
 
-def look(blueprint: Blueprint, state: State) -> Look:
+def scan_docroot(spec: BuildSpec, state: State) -> Scan:
     """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report``."""
-    report, before = blueprint.begin_report(state, Silent(), remember=False), state.resources()
-    return Look(report, before, compare_files(report.resources, before))
+    report, before = spec.begin_report(state, Silent(), remember=False), state.resources()
+    return Scan(report, before, compare_files(report.resources, before))
 
 
-def survey(trees: Trees, state: State, found: Look, *, every_source: bool) -> Survey:
+def dry_run(trees: Trees, state: State, found: Scan, *, every_source: bool) -> DryRun:
     """Compare the docroot with ``state``: the files that look changed, or every one of them by its content."""
-    blueprint, report, before, touched = trees.blueprint, found.report, found.before, found.changes.touched
-    digests = _read(blueprint, report, report.resources if every_source else touched)
+    spec, report, before, touched = trees.spec, found.report, found.before, found.changes.touched
+    digests = _read(spec, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
-    changes = what_changed(report.resources, read, before)
+    changes = find_changes(report.resources, read, before)
     if before and (changes.contents or changes.presence):
-        with contextlib.closing(state.copied()) as copy:
-            changes = dataclasses.replace(changes, decisions=_decisions(blueprint, copy, report, before, read, changes))
-    reasons = stale_units(state, changes, blueprint.recipes, report.resources, report.restriction)
+        with contextlib.closing(state.copy_to_memory()) as copy:
+            changes = dataclasses.replace(changes, decisions=_decisions(spec, copy, report, before, read, changes))
+    reasons = outdated_units(state, changes, spec.recipes, report.resources, report.restriction)
     undetected = tuple(sorted(read.keys() - set(touched)))
     unwanted = tuple(trees.unwanted(state, report))
-    return Survey(report, ordered(reasons, blueprint.levels), unwanted, undetected)
+    return DryRun(report, in_build_order(reasons, spec.levels), unwanted, undetected)
 
 
-def _read(blueprint: Blueprint, report: Report, paths: Iterable[str]) -> dict[str, str]:
+def _read(spec: BuildSpec, report: BuildReport, paths: Iterable[str]) -> dict[str, str]:
     """Return the digests of sources; what cannot be read is taken out of the report's resources, as in a build."""
-    found = digests_of(DiskTree(blueprint.docroot), list(paths))
+    found = digests_of(DiskTree(spec.docroot), list(paths))
     for path, digest in found.items():
         if digest is None:
             del report.resources[path]
@@ -103,22 +103,22 @@ def _digest(tree: Tree, path: str) -> str | None:
 
 
 def _decisions(
-    blueprint: Blueprint, copy: State, report: Report, before: _Before, read: Mapping[str, str], changes: Changes
+    spec: BuildSpec, copy: State, report: BuildReport, before: _Before, read: Mapping[str, str], changes: Changes
 ) -> frozenset[str]:
     """Return the decisions that would turn; ``copy`` is a state that may be written."""
-    from adaptc.compile.analyse.decisions import EVERYTHING
-    from adaptc.compile.engine.outdated import note_decisions
-    from adaptc.compile.engine.unit_builder import Workshop, gathered
+    from adaptc.compile.analyse.decisions import NO_DECISIONS
+    from adaptc.compile.engine.outdated import record_decisions
+    from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
 
     known = {**{path: digest for path, (_, digest) in before.items()}, **read}
     sources = as_sources((one, known[path]) for path, one in report.resources.items())
-    affected = affected_targets(changes.presence, blueprint.config.site.index)
+    affected = affected_targets(changes.presence, spec.config.site.index)
     pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
-    workshop = Workshop(blueprint.snapshot(sources, EVERYTHING))
+    unit_builder = UnitBuilder(spec.snapshot(sources, NO_DECISIONS))
     for path in dict.fromkeys((*(path for path in changes.contents if path in sources), *pages)):
-        facts = gathered(workshop, path)
+        facts = read_facts(unit_builder, path)
         if not isinstance(facts, str):
             copy.set_facts(path, facts)
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
-    return note_decisions(copy, blueprint.decide(copy.facts(), sources))
+    return record_decisions(copy, spec.decide(copy.facts(), sources))

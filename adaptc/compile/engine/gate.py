@@ -23,12 +23,12 @@ from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import OWN_DIRECTORY
 
 
-class GivenUp(Exception):
+class BuildCancelled(Exception):
     """A build was given up since files changed; what it did so far is complete and true."""
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class Pending:
     """What the next build has to look at: files that were doubted, and units that were withdrawn or refused."""
 
     paths: frozenset[str] = frozenset()
@@ -38,63 +38,63 @@ class Owed:
 class Gate:
     """The gate of one output directory. ``state`` is its state file, which is only read here.
 
-    ``is_closing`` asks every build to be given up.
+    ``is_stopping`` asks every build to be given up.
     """
 
     def __init__(self, publisher: Publisher, state: Path) -> None:
         self._publisher, self._state = publisher, state
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._doubted: set[str] = set()
-        self._owed: set[Unit] = set()
+        self._invalid: set[str] = set()
+        self._pending_units: set[Unit] = set()
         # Dependencies of units that are published and not committed: the state does not tell them yet
-        self._recent: dict[Unit, frozenset[str]] = {}
-        self.is_closing = False
+        self._uncommitted: dict[Unit, frozenset[str]] = {}
+        self.is_stopping = False
 
     # ---- noticing
 
-    def doubt(self, paths: Iterable[str]) -> int:
+    def invalidate(self, paths: Iterable[str]) -> int:
         """Doubt files, and withdraw what was made of them; return how many units that were."""
         with self._lock:
             found: set[Unit] = set()
             for path in paths:
-                self._doubted.add(path)
+                self._invalid.add(path)
                 found.update(self._units_of(path))
             for unit in found:
                 self._withdraw(unit)
-            self._owed |= found
+            self._pending_units |= found
             return len(found)
 
-    def doubts(self, path: str) -> bool:
+    def is_invalid(self, path: str) -> bool:
         """Whether a file is doubted already."""
-        return path in self._doubted
+        return path in self._invalid
 
     @property
-    def is_shut(self) -> bool:
+    def has_invalid_files(self) -> bool:
         """Whether some file is doubted."""
-        return bool(self._doubted)
+        return bool(self._invalid)
 
     @property
-    def owes(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether there is something that the next build has to look at."""
-        return bool(self._doubted or self._owed)
+        return bool(self._invalid or self._pending_units)
 
     def _units_of(self, path: str) -> set[Unit]:
         keys = {path, PRESENCE + path}
-        found = {unit for unit, dependencies in self._recent.items() if not keys.isdisjoint(dependencies)}
+        found = {unit for unit, dependencies in self._uncommitted.items() if not keys.isdisjoint(dependencies)}
         for key in keys:
             rows = self._query("SELECT level, path FROM dependencies WHERE key = ?", os.fsencode(key))
             found.update((level, os.fsdecode(name)) for level, name in rows)
         return found
 
     def _withdraw(self, unit: Unit) -> None:
-        self._publisher.withdraw_path(*unit)
+        self._publisher.remove_unit(*unit)
         for (name,) in self._query(
             "SELECT path FROM extras WHERE level = ? AND owner = ?", unit[0], os.fsencode(unit[1])
         ):
             extra = os.fsdecode(name)
             if not extra.startswith(OWN_DIRECTORY):  # those are named by their content
-                self._publisher.withdraw_path(unit[0], extra)
+                self._publisher.remove_unit(unit[0], extra)
 
     def _query(self, query: str, *values: str | bytes) -> list[Any]:
         if self._db is None:
@@ -104,45 +104,45 @@ class Gate:
 
     # ---- building
 
-    def take(self) -> Owed:
+    def drain(self) -> Pending:
         """Return what the next build has to look at. It must begin to read after this, and doubts begin anew."""
         with self._lock:
-            owed = Owed(frozenset(self._doubted), frozenset(self._owed))
-            self._doubted.clear()
-            self._owed.clear()
-            return owed
+            pending = Pending(frozenset(self._invalid), frozenset(self._pending_units))
+            self._invalid.clear()
+            self._pending_units.clear()
+            return pending
 
-    def owe(self, owed: Owed) -> None:
+    def requeue(self, pending: Pending) -> None:
         """Give back what a build could not do."""
         with self._lock:
-            self._doubted |= owed.paths
-            self._owed |= owed.units
+            self._invalid |= pending.paths
+            self._pending_units |= pending.units
 
     def publish(self, result: UnitResult, publish: Callable[[], UnitResult]) -> UnitResult:
         """Publish a result, or refuse it: one of a doubted file, or one whose artifact is gone from the cache."""
         unit = (result.level, result.path)
         with self._lock:
-            if result.published and not self._is_doubtful(result):
+            if result.published and not self._has_invalid_dependency(result):
                 try:
                     done = publish()
                 except ObjectGone:
                     pass
                 else:
-                    self._recent[unit] = frozenset(result.dependencies)
+                    self._uncommitted[unit] = frozenset(result.dependencies)
                     return done
-            self._owed.add(unit)
+            self._pending_units.add(unit)
         said = result.diagnostics if not result.published else (diagnose("changed-while-read", Location(result.path)),)
         return dataclasses.replace(result, published=False, diagnostics=said)
 
-    def _is_doubtful(self, result: UnitResult) -> bool:
-        if not self._doubted:
+    def _has_invalid_dependency(self, result: UnitResult) -> bool:
+        if not self._invalid:
             return False
-        return any(key.removeprefix(PRESENCE) in self._doubted for key in result.dependencies)
+        return any(key.removeprefix(PRESENCE) in self._invalid for key in result.dependencies)
 
-    def committed(self) -> None:
+    def note_commit(self) -> None:
         """Take note that the state tells of all that was published."""
         with self._lock:
-            self._recent.clear()
+            self._uncommitted.clear()
 
     def close(self) -> None:
         """Close the state."""
@@ -153,29 +153,31 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class GatedPublisher:
     """How results get into the trees: by the workers themselves, or through a ``gate`` by this process.
 
-    ``yields`` says that the build is given up when the gate shuts.
+    ``cancels_on_change`` says that the build is given up when the gate shuts.
     """
 
     publisher: Publisher
     gate: Gate | None = None
-    yields: bool = False
+    cancels_on_change: bool = False
 
-    def admitted(self, made: UnitResult, alias_of: str | None) -> UnitResult:
+    def publish(self, made: UnitResult, alias_of: str | None) -> UnitResult:
         """Publish a result through the gate; without one its worker did."""
         if self.gate is None:
             return made
-        return self.gate.publish(made, lambda: self.publisher.published(made, alias_of))
+        return self.gate.publish(made, lambda: self.publisher.publish(made, alias_of))
 
     def commit(self, state: State) -> None:
         """Commit results."""
         state.commit()
         if self.gate:
-            self.gate.committed()
+            self.gate.note_commit()
 
     @property
-    def gives_up(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Whether the build is to be given up."""
-        return self.gate is not None and (self.gate.is_closing or (self.yields and self.gate.is_shut))
+        return self.gate is not None and (
+            self.gate.is_stopping or (self.cancels_on_change and self.gate.has_invalid_files)
+        )

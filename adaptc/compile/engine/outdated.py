@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from adaptc.compile.analyse.decisions import PIN, PLACEMENT, SOLE, STANDING, Decisions, changed_decisions, decision_rows
+from adaptc.compile.analyse.decisions import PIN, PLACEMENT, SOLE, USAGE, Decisions, changed_decisions, decision_rows
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.engine.state import State, Unit
@@ -75,7 +75,7 @@ class OutputMissing:
 
 
 Reason = NeverBuilt | InputChanged | DependencyChanged | DecisionChanged | RecipeChanged | OutputMissing
-STALE = (InputChanged, DependencyChanged)
+REMOVED_FIRST = (InputChanged, DependencyChanged)
 """Reasons for which what stands in the tree is wrong now: it is removed before work starts."""
 
 
@@ -103,7 +103,7 @@ def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resour
     return FileChanges(touched, came, went)
 
 
-def of_another_kind(one: Resource, other: Resource) -> bool:
+def is_other_kind(one: Resource, other: Resource) -> bool:
     """Whether a file is another resource though its content may be the same: a link now, or of another type."""
     return (one.media_type, one.alias_of) != (other.media_type, other.alias_of)
 
@@ -125,12 +125,12 @@ class Changes:
         return self.contents | self.decisions | {PRESENCE + path for path in self.presence}
 
 
-def what_changed(
+def find_changes(
     resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
 ) -> Changes:
     """Return what is not as it was; ``read`` are the digests of files that were read."""
     came_or_went = resources.keys() ^ before.keys()
-    other = {path for path in read.keys() & before.keys() if of_another_kind(resources[path], before[path][0])}
+    other = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
     contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
     return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
 
@@ -146,30 +146,30 @@ def racily_clean(resource: Resource, started: int) -> Resource:
     return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
 
 
-def stale_units(
+def outdated_units(
     state: State,
     changes: Changes,
     recipes: Mapping[str, str],
     resources: Mapping[str, Resource],
     restriction: Restriction = UNRESTRICTED,
-    others: frozenset[str] = frozenset(),
+    accepted_recipes: frozenset[str] = frozenset(),
 ) -> dict[Unit, Reason]:
     """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
 
-    ``others`` are recipes that will do as well.
+    ``accepted_recipes`` are recipes that will do as well.
 
     Where there are several reasons, the one that makes the tree untrue is told, and a change of the source itself
     before that of another file.
     """
     built = state.recipes()
-    reasons = _unbuilt(built, recipes, resources, others)
-    found = units_of_changes(state, changes, recipes)
+    reasons = _unbuilt(built, recipes, resources, accepted_recipes)
+    found = affected_units(state, changes, recipes)
     reasons.update({unit: reason for unit, reason in found.items() if unit in built})
     stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
-    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.forbids(unit)}
+    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.excludes(unit)}
 
 
-def units_of_changes(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
+def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
     """Return the units of ``levels`` that changes make stale, built or not, aliases left out."""
     found: dict[Unit, Reason] = {}
     for key in sorted(changes.decisions):
@@ -182,7 +182,10 @@ def units_of_changes(state: State, changes: Changes, levels: Iterable[str]) -> d
 
 
 def _unbuilt(
-    built: Mapping[Unit, str], recipes: Mapping[str, str], resources: Mapping[str, Resource], others: frozenset[str]
+    built: Mapping[Unit, str],
+    recipes: Mapping[str, str],
+    resources: Mapping[str, Resource],
+    accepted_recipes: frozenset[str],
 ) -> dict[Unit, Reason]:
     reasons: dict[Unit, Reason] = {}
     for level, recipe in recipes.items():
@@ -190,7 +193,7 @@ def _unbuilt(
             known = built.get((level, path))
             if known is None:
                 reasons[level, path] = NeverBuilt()
-            elif known != recipe and known not in others:
+            elif known != recipe and known not in accepted_recipes:
                 reasons[level, path] = RecipeChanged()
     return reasons
 
@@ -221,12 +224,12 @@ def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
 
 
 def _subject(key: str) -> str:
-    for prefix in (PLACEMENT, PIN, STANDING, SOLE):
+    for prefix in (PLACEMENT, PIN, USAGE, SOLE):
         key = key.removeprefix(prefix)
     return key
 
 
-def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
+def record_decisions(state: State, decisions: Decisions) -> frozenset[str]:
     """Note decisions in the state; return the keys of those that turned."""
     rows = decision_rows(decisions)
     turned = changed_decisions(state.decisions(), rows)
@@ -234,7 +237,7 @@ def note_decisions(state: State, decisions: Decisions) -> frozenset[str]:
     return frozenset(turned)
 
 
-def ordered(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
+def in_build_order(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
     """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
     rank = {level.name: number for number, level in enumerate(levels)}
     return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}

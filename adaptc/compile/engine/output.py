@@ -55,7 +55,7 @@ class SourceTimes:
     def __init__(self, output: Path) -> None:
         self.root = os.path.join(os.path.abspath(output), TIMES)
 
-    def note(self, resources: Iterable[Resource]) -> None:
+    def record(self, resources: Iterable[Resource]) -> None:
         """Note the times of sources; one that may change again without another time has none (``racily_clean``)."""
         for resource in resources:
             if resource.mtime_ns < 0:
@@ -72,7 +72,7 @@ class SourceTimes:
         """Note the times of these sources and of no others."""
         known = {one.path: one for one in resources}
         self.forget([path for path in self._paths() if path not in known])
-        self.note(known.values())
+        self.record(known.values())
 
     def _paths(self) -> Iterable[str]:
         for directory, _, names in os.walk(self.root):

@@ -16,13 +16,13 @@ from adaptc.config.rulebook import Level
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class PageWeight:
     """What a page costs: requests, and bytes in the best encodings."""
 
     requests: int
     size: int
 
-    def excess(self, other: Weight) -> str | None:
+    def excess(self, other: PageWeight) -> str | None:
         """Return in words by what this one is dearer, ``None`` when it is not."""
         if self.requests > other.requests:
             return f"{self.requests} requests instead of {other.requests}"
@@ -52,17 +52,17 @@ def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
     }
 
 
-class Scales:
+class PageWeigher:
     """Weighs pages. ``weigh(level, path)`` weighs an asset; that is done once."""
 
     def __init__(self, weigh: Callable[[str, str], AssetWeight]) -> None:
         self.weigh = weigh
         self._known: dict[tuple[str, str], AssetWeight] = {}
 
-    def page(self, result: UnitResult, size: int, embeds: Iterable[str]) -> tuple[Weight, dict[str, None]]:
+    def page(self, result: UnitResult, size: int, embeds: Iterable[str]) -> tuple[PageWeight, dict[str, None]]:
         """Return the weight of a page that loads ``embeds``, and what was looked at; ``size`` is that of its source."""
         extras = {extra.path: min(output.size for output in extra.outputs) for extra in result.extras}
-        total, pending, seen, looked_at = smallest(result, size), list(embeds), {result.path}, dict[str, None]()
+        total, pending, seen, looked_at = smallest_size(result, size), list(embeds), {result.path}, dict[str, None]()
         while pending:
             path = pending.pop()
             if path in seen:
@@ -75,7 +75,7 @@ class Scales:
             total += asset.size
             pending += asset.imports
             looked_at.update(dict.fromkeys(asset.dependencies))
-        return Weight(len(seen), total), looked_at
+        return PageWeight(len(seen), total), looked_at
 
     def _asset(self, level: str, path: str) -> AssetWeight:
         known = self._known.get((level, path))
@@ -84,6 +84,6 @@ class Scales:
         return known
 
 
-def smallest(result: UnitResult, size: int) -> int:
+def smallest_size(result: UnitResult, size: int) -> int:
     """Return the bytes of a unit in its best encoding; a file that is not in the tree is the source."""
     return min((output.size for output in result.outputs), default=size)

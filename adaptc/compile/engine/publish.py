@@ -45,7 +45,7 @@ class Publisher:
         """Return the name of a representation on disk."""
         return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
 
-    def publish(self, result: UnitResult, alias_of: str | None) -> None:
+    def _write(self, result: UnitResult, alias_of: str | None) -> None:
         """Make the tree hold exactly the outputs of ``result`` for its path, and what it refers to before that."""
         for extra in result.extras:
             for output in extra.outputs:
@@ -54,18 +54,18 @@ class Publisher:
         for coding in ALL_CODINGS:
             target = self.file(result.level, coding, result.path)
             if coding not in keys:
-                self.withdraw(target)
+                self.remove_file(target)
             elif not self._links(result, coding, keys[coding], alias_of, target):
                 self._place(self.store.object_path(keys[coding]), target)
 
-    def published(self, result: UnitResult, alias_of: str | None) -> UnitResult:
+    def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
         """Publish; where the file system refuses the name, withdraw the unit, and say so in what is returned."""
         try:
-            self.publish(result, alias_of)
+            self._write(result, alias_of)
         except OSError as error:
             if error.errno not in _NAME_REFUSED:
                 raise
-            self.withdraw_path(result.level, result.path)
+            self.remove_unit(result.level, result.path)
             said = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
             return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, said))
         return result
@@ -104,7 +104,7 @@ class Publisher:
                 self._made.discard(directory)
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
 
-    def holds(self, level: str, path: str, output: Output, alias_of: str | None) -> bool:
+    def has_output(self, level: str, path: str, output: Output, alias_of: str | None) -> bool:
         """Whether the tree holds an output as it was built."""
         file = self.file(level, output.coding, path)
         if _size(file) != output.size or (alias_of is None and os.path.islink(file)):
@@ -114,24 +114,24 @@ class Publisher:
     def _temporary(self) -> str:
         return f"{self.output}/{PRIVATE}/tmp/{os.getpid()}-{next(self._numbers)}"
 
-    def withdraw(self, target: str) -> None:
+    def remove_file(self, target: str) -> None:
         """Remove a file of a tree, and the directories that it leaves empty."""
         if remove(target):
-            self.prune(os.path.dirname(target))
+            self.remove_if_empty(os.path.dirname(target))
 
-    def prune(self, directory: str) -> None:
+    def remove_if_empty(self, directory: str) -> None:
         """Remove a directory of a tree, and those that it stands in, as long as they are empty."""
         remove_empty_directories(directory, self.output)
         self._made.clear()
 
-    def withdraw_path(self, level: str, path: str) -> None:
+    def remove_unit(self, level: str, path: str) -> None:
         """Remove every representation of a path at a level, and directories that were made for one in vain."""
         for coding in ALL_CODINGS:
             target = self.file(level, coding, path)
             remove(target)
-            self.prune(os.path.dirname(target))
+            self.remove_if_empty(os.path.dirname(target))
 
-    def names(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
+    def list_files(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
         """Return the names of all files in the trees of ``levels``, and of the directories, outer ones first.
 
         A symbolic link is a file, even one to a directory: nothing is written or looked for behind it.

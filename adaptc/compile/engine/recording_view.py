@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.decisions import NOT_SHARED, PIN, PLACEMENT, SOLE, STANDING, Decisions, Placement
+from adaptc.compile.analyse.decisions import NOT_SHARED, PIN, PLACEMENT, SOLE, USAGE, Decisions, Placement
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
@@ -15,7 +15,7 @@ from adaptc.core.urls import Reach
 from adaptc.site.site import Site, SiteTarget, Source
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standing
+    from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage
     from adaptc.compile.analyse.decorations.rules import DecorationRules
 
 
@@ -143,8 +143,8 @@ class RecordingView:
         self.dependencies[path] = None
         return self.labelling.evidence(self.site.sources[path], lambda: self.read(path))
 
-    def standing(self, path: str) -> Standing:
-        from adaptc.compile.analyse.decorations.evidence import Standing
+    def usage(self, path: str) -> SiteUsage:
+        from adaptc.compile.analyse.decorations.evidence import SiteUsage
 
-        self.dependencies[STANDING + path] = None
-        return self.decisions.standings.get(path, Standing.NONE)
+        self.dependencies[USAGE + path] = None
+        return self.decisions.usages.get(path, SiteUsage.NONE)

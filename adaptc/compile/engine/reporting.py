@@ -42,7 +42,7 @@ class Silent:
 
 
 @dataclass(slots=True)
-class Report:
+class BuildReport:
     """What a build did. ``reasons`` tells why each unit was built, in the order of paths.
 
     ``traffic`` is None without access logs; ``restriction`` is what it leaves out.
@@ -51,16 +51,16 @@ class Report:
     resources: dict[str, Resource]
     reasons: dict[Unit, Reason] = field(default_factory=dict)
     removed: int = 0
-    loading: list[Diagnostic] = field(default_factory=list)
-    unread: list[Diagnostic] = field(default_factory=list)
+    load_diagnostics: list[Diagnostic] = field(default_factory=list)
+    failures: list[Diagnostic] = field(default_factory=list)
     traffic: Traffic | None = None
     restriction: Restriction = UNRESTRICTED
 
     @property
-    def worked(self) -> bool:
+    def has_work(self) -> bool:
         """Whether anything was built or removed."""
         return bool(self.reasons or self.removed)
 
     def wants(self, unit: Unit) -> bool:
         """Whether a unit of a level that is built should be there: its source is, and its page is not left out."""
-        return unit[1] in self.resources and not self.restriction.forbids(unit)
+        return unit[1] in self.resources and not self.restriction.excludes(unit)

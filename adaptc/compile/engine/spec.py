@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from adaptc.compile.analyse.decisions import DeliveryCost
-from adaptc.compile.analyse.popularity import restriction
+from adaptc.compile.analyse.popularity import restrict_to_popular
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.page_weight import levels_above
-from adaptc.compile.engine.reporting import Progress, Report
+from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.state import State, state_path
 from adaptc.compile.engine.traffic import measure_traffic
 from adaptc.compile.pipeline import Plan, plan_level
@@ -34,15 +34,15 @@ from adaptc.site.mirror import types_of
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
-    from adaptc.compile.analyse.decorations.rules import Configured, DecorationRules
+    from adaptc.compile.analyse.decorations.rules import ConfiguredRules, DecorationRules
     from adaptc.compile.analyse.facts import Facts
-    from adaptc.compile.engine.reporting import Report
+    from adaptc.compile.engine.reporting import BuildReport
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
     from adaptc.site.site import Source
 
 
-class Blueprint:
+class BuildSpec:
     """``config.docroot`` as it is to be in ``config.output`` at ``levels``.
 
     ``recipes`` are digests by level of everything but the site that decides its bytes, ``decorations`` the rules by
@@ -87,21 +87,21 @@ class Blueprint:
         """Load the docroot."""
         return load_directory(DiskTree(self.docroot), self.selection, types_of(self.docroot))
 
-    def begin_report(self, state: State, progress: Progress, *, remember: bool) -> Report:
+    def begin_report(self, state: State, progress: Progress, *, remember: bool) -> BuildReport:
         """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
 
         With ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for missing logs.
         """
         docroot = self.load()
         traffic, problems = measure_traffic(self.config, state, docroot.resources, progress, remember=remember)
-        left_out = restriction(traffic, docroot.resources, self.levels)
+        left_out = restrict_to_popular(traffic, docroot.resources, self.levels)
         rules = self.decorations.diagnostics if self.decorations else ()
         diagnostics = [*docroot.diagnostics, *rules, *problems]
-        return Report(docroot.resources, loading=diagnostics, traffic=traffic, restriction=left_out)
+        return BuildReport(docroot.resources, load_diagnostics=diagnostics, traffic=traffic, restriction=left_out)
 
     # ---- recipes
 
-    def _decorations(self) -> Configured | None:
+    def _decorations(self) -> ConfiguredRules | None:
         if not any(plan_level(one).needs_labels for one in self.levels):
             return None
         from adaptc.compile.analyse.decorations.rules import configured_rules
@@ -127,14 +127,14 @@ class Blueprint:
     def _complete(self) -> bool:
         return self.config.build.identity == "complete"
 
-    def mark(self, report: Report, others: frozenset[str] = frozenset()) -> dict[str, Any]:
+    def completion_mark(self, report: BuildReport, accepted_recipes: frozenset[str] = frozenset()) -> dict[str, Any]:
         """Return what a complete build notes: where a build has the same mark, no unit is stale by its recipe.
 
-        ``others`` are recipes that did as well.
+        ``accepted_recipes`` are recipes that did as well.
         """
-        settings = digest_parts(recipe_text(self.config), report.restriction.mark())
+        settings = digest_parts(recipe_text(self.config), report.restriction.digest())
         mark = {"levels": self.recipes, "files": len(report.resources), "settings": settings}
-        return {**mark, "others": sorted(others)} if others else mark
+        return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
 
     # ---- for those who read and build
 

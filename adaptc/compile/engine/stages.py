@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.analyse.decisions import EVERYTHING
+from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.engine.executor import Workers
-from adaptc.compile.engine.gate import Admission, GivenUp
+from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
-from adaptc.compile.engine.reporting import Progress, Report
+from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.spec import Blueprint, Snapshot
+from adaptc.compile.engine.spec import BuildSpec, Snapshot
 from adaptc.compile.engine.state import State, as_sources
 from adaptc.compile.engine.unit_builder import build_batch, gather_batch, make_batch
 from adaptc.core.diagnostics import Location, diagnose
@@ -48,12 +48,12 @@ Before = Mapping[str, tuple[Resource, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadStage:
     """The reading of a build that ``started`` at this time, in ns since 1970; ``before`` are the known files."""
 
-    blueprint: Blueprint
+    spec: BuildSpec
     state: State
-    report: Report
+    report: BuildReport
     before: Before
     started: int
 
@@ -71,12 +71,12 @@ class Reading:
         for path, facts in workers.run(gather_batch, self._snapshot(), sizes):
             progress.advance(1, report.resources[path].size, 0)
             if isinstance(facts, str):
-                report.unread.append(diagnose("unreadable-file", Location(path), reason=facts))
+                report.failures.append(diagnose("unreadable-file", Location(path), reason=facts))
             else:
                 digests[path] = facts.digest
                 self._note(path, facts)
         progress.end()
-        for said in report.unread:
+        for said in report.failures:
             assert said.location is not None
             del report.resources[said.location.path]
         return digests
@@ -85,7 +85,7 @@ class Reading:
         """Return what was touched, and what refers to files that came or went."""
         wanted = dict.fromkeys(touched.touched)
         if touched.came or touched.went:
-            affected = affected_targets(touched.came | touched.went, self.blueprint.config.site.index)
+            affected = affected_targets(touched.came | touched.went, self.spec.config.site.index)
             referring = self.state.affected_by_targets(affected)
             wanted.update((path, None) for path in referring if path in self.report.resources)
         return wanted
@@ -93,16 +93,16 @@ class Reading:
     def _snapshot(self) -> str:
         before = self.before
         known = ((one, before[path][1] if path in before else "") for path, one in self.report.resources.items())
-        return written(self.blueprint, "read", self.blueprint.snapshot(as_sources(known), EVERYTHING))
+        return write_snapshot(self.spec, "read", self.spec.snapshot(as_sources(known), NO_DECISIONS))
 
     def _note(self, path: str, facts: Facts) -> None:
         self.state.set_source(racily_clean(self.report.resources[path], self.started), facts.digest)
         self.state.set_facts(path, facts)
 
 
-def written(blueprint: Blueprint, name: str, snapshot: Snapshot) -> str:
+def write_snapshot(spec: BuildSpec, name: str, snapshot: Snapshot) -> str:
     """Write a snapshot for the workers, and return the name of the file."""
-    path: Path = blueprint.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
+    path: Path = spec.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
     snapshot.write(path)
     return os.fspath(path)
 
@@ -112,46 +112,46 @@ _COMMIT_EVERY = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class BuildStage:
     """The building of the units of ``report`` from ``sources``."""
 
-    blueprint: Blueprint
+    spec: BuildSpec
     state: State
-    report: Report
+    report: BuildReport
     sources: Mapping[str, Source]
-    admission: Admission
+    gated_publisher: GatedPublisher
 
     def run(self, snapshot: str, workers: Workers, progress: Progress) -> bool:
-        """Build and publish; return whether all units could be. Raises ``GivenUp``."""
+        """Build and publish; return whether all units could be. Raises ``BuildCancelled``."""
         units = self.report.reasons
         progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
-        unpublished = len(self.report.unread)
-        work = make_batch if self.admission.gate else build_batch
+        unpublished = len(self.report.failures)
+        work = make_batch if self.gated_publisher.gate else build_batch
         for phase in (0, 1, 2):
             chosen = [unit for unit in units if phase_of(self.sources[unit[1]]) == phase]
             weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
             self._note_all(workers.run(work, snapshot, weighed), progress)
         progress.end()
-        return len(self.report.unread) == unpublished
+        return len(self.report.failures) == unpublished
 
     def _note_all(self, results: Iterable[UnitResult], progress: Progress) -> None:
         self.state.begin()
         for number, result in enumerate(results, 1):
             self._note(result, progress)
-            gives_up = self.admission.gives_up
-            if gives_up or number % _COMMIT_EVERY == 0:
-                self.admission.commit(self.state)
-                if gives_up:
-                    raise GivenUp
+            is_cancelled = self.gated_publisher.is_cancelled
+            if is_cancelled or number % _COMMIT_EVERY == 0:
+                self.gated_publisher.commit(self.state)
+                if is_cancelled:
+                    raise BuildCancelled
                 self.state.begin()
-        self.admission.commit(self.state)
+        self.gated_publisher.commit(self.state)
 
     def _note(self, made: UnitResult, progress: Progress) -> None:
         source = self.sources[made.path]
-        result = self.admission.admitted(made, source.alias_of)
+        result = self.gated_publisher.publish(made, source.alias_of)
         smallest = min((output.size for output in result.outputs), default=source.size)
         progress.advance(1, source.size, source.size - smallest)
         if result.published:
-            self.state.set_unit(result, self.blueprint.recipes[result.level])
+            self.state.set_unit(result, self.spec.recipes[result.level])
         else:
-            self.report.unread.extend(result.diagnostics)
+            self.report.failures.extend(result.diagnostics)

@@ -34,7 +34,7 @@ from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Raised when the tables or what is in them change; another state is thrown away and everything is built anew.
-SCHEMA = 5
+SCHEMA = 6
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -48,7 +48,7 @@ CREATE INDEX dependencies_of ON dependencies (level, path);
 CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path, owner)) WITHOUT ROWID;
 CREATE INDEX extras_of ON extras (level, owner);
 CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
-CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, seal TEXT) WITHOUT ROWID;
+CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, fingerprint TEXT) WITHOUT ROWID;
 """
 
 Unit = tuple[str, str]  # (level, path)
@@ -124,7 +124,7 @@ class State:
         """Close the file."""
         self.db.close()
 
-    def copied(self) -> State:
+    def copy_to_memory(self) -> State:
         """Return a copy in memory, for a build on paper."""
         copy = State(Path(_MEMORY))
         self.db.backup(copy.db)
@@ -175,7 +175,7 @@ class State:
         row = (os.fsencode(resource.path), resource.size, resource.mtime_ns, resource.inode, resource.media_type, alias)
         self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest))
 
-    def doubt_source(self, path: str) -> None:
+    def invalidate_source(self, path: str) -> None:
         """Forget the time of a source, so that the next build reads it."""
         self.db.execute("UPDATE sources SET mtime_ns = -1 WHERE path = ?", (os.fsencode(path),))
 
@@ -306,14 +306,17 @@ class State:
         """Return the directories of the trees, relative to the output, with the mtimes that the last build left."""
         return {os.fsdecode(path): mtime for path, mtime in self.db.execute("SELECT path, mtime_ns FROM directories")}
 
-    def seals(self) -> dict[str, str]:
-        """Return the directories of the trees with their seals (``adaptc.compile.engine.trees``)."""
-        return {os.fsdecode(path): seal for path, seal in self.db.execute("SELECT path, seal FROM directories")}
+    def fingerprints(self) -> dict[str, str]:
+        """Return the directories of the trees with their fingerprints (``adaptc.compile.engine.trees``)."""
+        return {
+            os.fsdecode(path): fingerprint
+            for path, fingerprint in self.db.execute("SELECT path, fingerprint FROM directories")
+        }
 
     def set_directories(self, directories: Iterable[tuple[str, int, str]]) -> None:
-        """Replace the directories: path, mtime, seal. None at all says that the trees may not be complete."""
+        """Replace the directories: path, mtime, fingerprint. None at all means that the trees may be incomplete."""
         self.db.execute("DELETE FROM directories")
-        rows = [(os.fsencode(path), mtime, seal) for path, mtime, seal in directories]
+        rows = [(os.fsencode(path), mtime, fingerprint) for path, mtime, fingerprint in directories]
         self.db.executemany("INSERT INTO directories VALUES (?, ?, ?)", rows)
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from adaptc.compile.analyse.popularity import Traffic, count_paths, measured, page_hits, site_finder
+from adaptc.compile.analyse.popularity import Traffic, count_paths, page_hits, site_finder, site_traffic
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.compile.engine.state import State
@@ -40,7 +40,7 @@ def measure_traffic(
     counts, said = _counted(config, state, progress, remember)
     hits = page_hits(counts, site_finder(site_of(config, resources)))
     aliases = {path: one.alias_of for path, one in resources.items() if one.alias_of is not None}
-    traffic = measured(hits, config.select.share, aliases)
+    traffic = site_traffic(hits, config.select.share, aliases)
     if not hits:
         said.append(diagnose("log-without-pages"))
     if remember:

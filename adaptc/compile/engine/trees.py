@@ -15,11 +15,11 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from adaptc.compile.engine.outdated import STALE, OutputMissing, Reason
+from adaptc.compile.engine.outdated import REMOVED_FIRST, OutputMissing, Reason
 from adaptc.compile.engine.publish import Publisher
-from adaptc.compile.engine.reporting import Report
+from adaptc.compile.engine.reporting import BuildReport
 from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.spec import Blueprint
+from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.store import Store, time_of
 from adaptc.core.fs import open_directory
@@ -30,43 +30,45 @@ _GONE = -1
 
 
 class Trees:
-    """The trees that ``blueprint`` asks for. Raises ``OSError`` when something cannot be removed."""
+    """The trees that ``spec`` asks for. Raises ``OSError`` when something cannot be removed."""
 
-    def __init__(self, blueprint: Blueprint) -> None:
-        self.blueprint = blueprint
-        self.publisher = Publisher(blueprint.output, Store(blueprint.cache))
+    def __init__(self, spec: BuildSpec) -> None:
+        self.spec = spec
+        self.publisher = Publisher(spec.output, Store(spec.cache))
 
     # ---- what is there
 
-    def differ(self, state: State) -> bool:
+    def are_changed(self, state: State) -> bool:
         """Whether some directory of the trees is not as the last complete build left it."""
-        known, output = state.directories(), self.blueprint.output
+        known, output = state.directories(), self.spec.output
         return not known or any(_mtime(f"{output}/{path}") != mtime for path, mtime in known.items())
 
-    def note(self, state: State) -> None:
+    def record_directories(self, state: State) -> None:
         """Note the directories of the trees as they are now, and what files there should be in them."""
-        seals = dict(expected_seals(state))
-        empty = seal_of(())
-        for directory in list(seals):
-            while (directory := directory.rpartition("/")[0]) and directory not in seals:
-                seals[directory] = empty
-        times = {path: _mtime(f"{self.blueprint.output}/{path}") for path in seals}
-        state.set_directories((path, _GONE if time is None else time, seals[path]) for path, time in times.items())
+        fingerprints = dict(expected_fingerprints(state))
+        empty = fingerprint_of(())
+        for directory in list(fingerprints):
+            while (directory := directory.rpartition("/")[0]) and directory not in fingerprints:
+                fingerprints[directory] = empty
+        times = {path: _mtime(f"{self.spec.output}/{path}") for path in fingerprints}
+        state.set_directories(
+            (path, _GONE if time is None else time, fingerprints[path]) for path, time in times.items()
+        )
 
-    def sealed_files(self, state: State, report: Report) -> int | None:
+    def count_if_unchanged(self, state: State, report: BuildReport) -> int | None:
         """Return how many files the trees hold, if a glance tells that they and the units are as a build would leave
         them; ``None`` where it takes a closer look. The docroot of ``report`` is as the state has it."""
-        seals = state.seals()
-        if not seals or state.meta("complete") != self.blueprint.mark(report):
+        fingerprints = state.fingerprints()
+        if not fingerprints or state.meta("complete") != self.spec.completion_mark(report):
             return None
-        output = os.fspath(self.blueprint.output)
-        if any(os.path.lexists(f"{output}/{level}") for level in self.blueprint.recipes if level not in seals):
+        output = os.fspath(self.spec.output)
+        if any(os.path.lexists(f"{output}/{level}") for level in self.spec.recipes if level not in fingerprints):
             return None  # a level without a file has no tree
         aliases = {path for path, one in report.resources.items() if one.alias_of is not None}
-        return sealed_files(output, seals, aliases)
+        return count_if_unchanged(output, fingerprints, aliases)
 
     def missing_outputs(
-        self, state: State, known: Mapping[Unit, Reason], report: Report
+        self, state: State, known: Mapping[Unit, Reason], report: BuildReport
     ) -> Iterator[tuple[Unit, Reason]]:
         """Yield the units, but for those that are ``known``, of which a file is not in the tree as it was built."""
         for result in state.results(notes=False):
@@ -79,52 +81,52 @@ class Trees:
     def _missing(self, result: UnitResult, alias_of: str | None) -> str | None:
         """Return the name of a file of a unit that is not in the tree as it was built, or ``None``."""
         for path, output in result.files():
-            if not self.publisher.holds(result.level, path, output, alias_of if path == result.path else None):
+            if not self.publisher.has_output(result.level, path, output, alias_of if path == result.path else None):
                 return f"{result.level}/{output.coding}/{name_in_tree(output.coding, path)}"
         return None
 
-    def _is_wanted(self, unit: Unit, report: Report) -> bool:
-        return unit[0] in self.blueprint.recipes and report.wants(unit)
+    def _is_wanted(self, unit: Unit, report: BuildReport) -> bool:
+        return unit[0] in self.spec.recipes and report.wants(unit)
 
-    def unwanted(self, state: State, report: Report) -> list[Unit]:
+    def unwanted(self, state: State, report: BuildReport) -> list[Unit]:
         """Return built units whose source or level is gone, or whose page is not popular any more."""
         return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
 
     # ---- what has to go
 
-    def withdraw(self, state: State, gone: Iterable[Unit], reasons: Mapping[Unit, Reason]) -> dict[Unit, None]:
+    def remove_outdated(self, state: State, gone: Iterable[Unit], reasons: Mapping[Unit, Reason]) -> dict[Unit, None]:
         """Take out of the trees what is untrue or not wanted any more, and forget units that are ``gone`` or to build.
 
-        Returns their extra files, for ``withdraw_extras``.
+        Returns their extra files, for ``remove_unused_extras``.
         """
         extras = {extra: None for unit in (*gone, *reasons) for extra in state.extras_of(unit)}
-        stale = [unit for unit, reason in reasons.items() if isinstance(reason, STALE)]
+        stale = [unit for unit, reason in reasons.items() if isinstance(reason, REMOVED_FIRST)]
         for unit in (*gone, *stale):
-            self.publisher.withdraw_path(*unit)
+            self.publisher.remove_unit(*unit)
             for level, path in state.extras_of(unit):
                 if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
-                    self.publisher.withdraw_path(level, path)
+                    self.publisher.remove_unit(level, path)
         for unit in (*gone, *reasons):
             state.forget_unit(unit)
         return extras
 
-    def withdraw_extras(self, state: State, extras: Iterable[Unit]) -> None:
+    def remove_unused_extras(self, state: State, extras: Iterable[Unit]) -> None:
         """Remove those of the extra files that no unit refers to any more."""
         for level, path in extras:
             if not state.has_extra(level, path):
-                self.publisher.withdraw_path(level, path)
+                self.publisher.remove_unit(level, path)
 
-    def withdraw_strangers(self, state: State) -> None:
+    def remove_foreign_files(self, state: State) -> None:
         """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
-        levels = {*self.blueprint.recipes, *(level for level, _ in state.recipes())}
-        strangers, directories = self.publisher.names(sorted(levels))
+        levels = {*self.spec.recipes, *(level for level, _ in state.recipes())}
+        strangers, directories = self.publisher.list_files(sorted(levels))
         for result in state.results(notes=False):
             for path, output in result.files():
                 strangers.pop(self.publisher.file(result.level, output.coding, path), None)
         for file in strangers:
-            self.publisher.withdraw(file)
+            self.publisher.remove_file(file)
         for directory in reversed(directories):
-            self.publisher.prune(directory)
+            self.publisher.remove_if_empty(directory)
 
 
 def _mtime(path: str) -> int | None:
@@ -140,7 +142,7 @@ Entry = tuple[str, int, int]
 _SECOND = 10**9
 
 
-def seal_of(entries: Sequence[Entry]) -> str:
+def fingerprint_of(entries: Sequence[Entry]) -> str:
     """Return the seal of a directory that holds these files and no others."""
     total = sha256()
     if entries:
@@ -150,13 +152,13 @@ def seal_of(entries: Sequence[Entry]) -> str:
     return total.hexdigest()
 
 
-def expected_seals(state: State) -> Iterator[tuple[str, str]]:
+def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
     """Yield each directory below the output that holds files, and its seal; the state is read level by level."""
     level, entries = "", defaultdict[str, list[Entry]](list)
     extras: set[str] = set()
     for (at, path), files in state.files():
         if at != level:
-            yield from ((directory, seal_of(found)) for directory, found in entries.items())
+            yield from ((directory, fingerprint_of(found)) for directory, found in entries.items())
             level, entries, extras = at, defaultdict(list), set()
         for name, coding, key, _, size in files:
             file = f"{level}/{coding}/{name_in_tree(coding, name)}"
@@ -166,18 +168,18 @@ def expected_seals(state: State) -> Iterator[tuple[str, str]]:
                 extras.add(file)
             directory, _, last = file.rpartition("/")
             entries[directory].append((last, size, time_of(key) * _SECOND))
-    yield from ((directory, seal_of(found)) for directory, found in entries.items())
+    yield from ((directory, fingerprint_of(found)) for directory, found in entries.items())
 
 
-def sealed_files(output: str, seals: dict[str, str], aliases: Container[str]) -> int | None:
-    """Return how many files stand in the directories of ``seals``; ``None`` when something is not as sealed.
+def count_if_unchanged(output: str, fingerprints: dict[str, str], aliases: Container[str]) -> int | None:
+    """Return how many files stand in the directories of ``fingerprints``; ``None`` when something is not as sealed.
 
     ``aliases`` are the paths of the docroot that may be published as symbolic links.
     """
     files = 0
-    for directory, seal in seals.items():
-        entries = _entries(output, directory, seals, aliases)
-        if entries is None or seal_of(entries) != seal:
+    for directory, fingerprint in fingerprints.items():
+        entries = _entries(output, directory, fingerprints, aliases)
+        if entries is None or fingerprint_of(entries) != fingerprint:
             return None
         files += len(entries)
     return files

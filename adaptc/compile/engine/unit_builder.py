@@ -21,9 +21,9 @@ from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
 from adaptc.compile.engine.assets import Assets
-from adaptc.compile.engine.derived import Deriver, Encoder, EvidenceStore
+from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.output import hold_as_worker
-from adaptc.compile.engine.page_weight import AssetWeight, Scales, Weight, levels_above
+from adaptc.compile.engine.page_weight import AssetWeight, PageWeigher, PageWeight, levels_above
 from adaptc.compile.engine.publish import ObjectGone, Publisher
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.results import Extra, Output, UnitResult
@@ -53,7 +53,7 @@ _TRIES = 4
 _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 
 
-class Workshop:
+class UnitBuilder:
     """Builds and publishes the units of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -64,9 +64,9 @@ class Workshop:
         self.publisher = Publisher(snapshot.output, self.store)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
         self.above = levels_above(snapshot.levels)
-        self.scales = Scales(self._asset_weight)
+        self.page_weigher = PageWeigher(self._asset_weight)
         self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
-        self.deriver = Deriver(self.store, snapshot.settings)
+        self.image_copier = ImageCopier(self.store, snapshot.settings)
         self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
         self.assets = Assets(self.site.sources, self.plans, self.store)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
@@ -79,8 +79,8 @@ class Workshop:
             snapshot.decisions,
             snapshot.settings,
             lambda path, outer: self.assets.artifact(level, path, outer),
-            self.deriver.derived,
-            self.deriver.content,
+            self.image_copier.copy,
+            self.image_copier.content,
             self._labelling(level),
         )
 
@@ -93,7 +93,7 @@ class Workshop:
         alias_of = self.site.sources[path].alias_of
         for _ in range(_TRIES):
             with contextlib.suppress(ObjectGone):
-                return self.publisher.published(self.make(level, path), alias_of)
+                return self.publisher.publish(self.make(level, path), alias_of)
         raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
 
     def make(self, level: str, path: str) -> UnitResult:
@@ -167,11 +167,11 @@ class Workshop:
         known = self._pages.get((level, path))
         return known or self._made_or_kept(level, path, self._view(level))
 
-    def _weight(self, result: UnitResult, view: RecordingView) -> Weight:
+    def _weight(self, result: UnitResult, view: RecordingView) -> PageWeight:
         embeds = result.embeds
         if embeds is None:
             embeds = embedded_files_of(result.path, view.read(result.path), view)
-        weight, looked_at = self.scales.page(result, self.site.sources[result.path].size, embeds)
+        weight, looked_at = self.page_weigher.page(result, self.site.sources[result.path].size, embeds)
         view.include(looked_at, ())
         return weight
 
@@ -311,44 +311,44 @@ def _end_with(build: Connection) -> None:
 
 
 @lru_cache(maxsize=1)
-def _workshop(snapshot: str) -> Workshop:
-    return Workshop(Snapshot.load(Path(snapshot)))
+def _unit_builder(snapshot: str) -> UnitBuilder:
+    return UnitBuilder(Snapshot.load(Path(snapshot)))
 
 
 def gather_batch(snapshot: str, paths: tuple[str, ...]) -> list[tuple[str, Facts | str]]:
     """Return (path, facts) for each source, or (path, reason) where it cannot be read."""
-    workshop = _workshop(snapshot)
-    return [(path, gathered(workshop, path)) for path in paths]
+    unit_builder = _unit_builder(snapshot)
+    return [(path, read_facts(unit_builder, path)) for path in paths]
 
 
-def gathered(workshop: Workshop, path: str) -> Facts | str:
+def read_facts(unit_builder: UnitBuilder, path: str) -> Facts | str:
     """Return the facts of a source, or why it cannot be read."""
     try:
-        return _facts(workshop, path)
+        return _facts(unit_builder, path)
     except ChangedWhileRead:
         return "it changed while it was read"
     except OSError as error:
         return error.strerror or str(error)
 
 
-def _facts(workshop: Workshop, path: str) -> Facts:
-    source = workshop.site.sources[path]
-    if source.size > workshop.snapshot.max_file_bytes:
-        return Facts(digest_chunks(workshop.tree.chunks(path)))
-    content = workshop.tree.read(path)
+def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
+    source = unit_builder.site.sources[path]
+    if source.size > unit_builder.snapshot.max_file_bytes:
+        return Facts(digest_chunks(unit_builder.tree.chunks(path)))
+    content = unit_builder.tree.read(path)
     try:
-        return gather(path, content, source.media_type, workshop.site)
+        return gather(path, content, source.media_type, unit_builder.site)
     except Exception as bug:  # as in Workshop: one page must not cost the others
         return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))
 
 
 def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
     """Build and publish units; return their results in order."""
-    workshop = _workshop(snapshot)
-    return [workshop.build(level, path) for level, path in units]
+    unit_builder = _unit_builder(snapshot)
+    return [unit_builder.build(level, path) for level, path in units]
 
 
 def make_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
     """Build units into the cache, for who publishes them; return their results in order."""
-    workshop = _workshop(snapshot)
-    return [workshop.make(level, path) for level, path in units]
+    unit_builder = _unit_builder(snapshot)
+    return [unit_builder.make(level, path) for level, path in units]

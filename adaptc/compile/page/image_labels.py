@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.decorations.evidence import Standings, UseEvidence
+from adaptc.compile.analyse.decorations.evidence import DecidedUsage, UseEvidence
 from adaptc.compile.analyse.decorations.filters import Request
 from adaptc.compile.analyse.decorations.image_rules import SheetImages
-from adaptc.compile.analyse.decorations.labels import ImageUse, Label, kept_at_extreme, label_page
+from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, best_logo_and_story, label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
@@ -30,7 +30,7 @@ class LabelledImage:
     ``is_wanted`` says that the author or the user wants to keep it.
     """
 
-    use: ImageUse
+    use: ImageLabel
     places: tuple[UseEvidence, ...]
     is_wanted: bool = False
 
@@ -76,7 +76,7 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     rules = view.labelling.rules
     places = page_uses(tree, page.path, view, lambda _: SheetImages(), rules)
     evidence = {place.path: view.evidence(place.path) for place in places if place.path}
-    labelled_uses = label_page(page.path, places, evidence, Standings(view.standing), rules, view.labelling.level)
+    labelled_uses = label_page(page.path, places, evidence, DecidedUsage(view.usage), rules, view.labelling.level)
     blocking, level = Blocking(page, view), view.labelling.level
     wanted = {place.ref for place in places if has_tag("keep", place, level)}
     uses = [use if use.ref in wanted else _filtered(use, blocking) for use in labelled_uses]
@@ -91,7 +91,7 @@ def has_tag(verdict: str, place: UseEvidence, level: str) -> bool:
     return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
 
 
-def _filtered(use: ImageUse, blocking: Blocking) -> ImageUse:
+def _filtered(use: ImageLabel, blocking: Blocking) -> ImageLabel:
     """Return an image as an advertisement where a filter of the user's lists blocks it."""
     blocking_filter = blocking.blocking_filter(use.ref, "image")
     return use if blocking_filter is None else replace(use, label=Label.AD, reasons=(f"the filter {blocking_filter}",))
@@ -103,7 +103,7 @@ def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:
 
 
 def _forms(labelled: dict[str, LabelledImage]) -> Iterator[str]:
-    for chosen in kept_at_extreme(image.use for image in labelled.values()):
+    for chosen in best_logo_and_story(image.use for image in labelled.values()):
         if chosen is not None:
             yield from (
                 ref

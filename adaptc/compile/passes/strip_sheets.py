@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adaptc.compile.analyse.decorations.evidence import ImageEvidence, Standings, UseEvidence
+from adaptc.compile.analyse.decorations.evidence import DecidedUsage, ImageEvidence, UseEvidence
 from adaptc.compile.analyse.decorations.image_rules import ImageRule, sheet_images
-from adaptc.compile.analyse.decorations.labels import ImageUse, Label, label_page
+from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, label_page
 from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.signs import Case, signs
 from adaptc.compile.analyse.decorations.surroundings import words
@@ -90,12 +90,12 @@ class _Labels:
             return  # the selector matches elements of some pages, which are unknown here
         evidence = {place.path: self.view.evidence(place.path) for place in places}
         uses = [_use(place, self.view) for place in places]
-        for use in label_page(self.path, uses, evidence, Standings(self.view.standing), rules, level):
+        for use in label_page(self.path, uses, evidence, DecidedUsage(self.view.usage), rules, level):
             reason = self._reason(use, [place for place in places if place.rule.url == use.ref])
             if reason is not None:
                 yield use.ref, reason
 
-    def _reason(self, use: ImageUse, places: list[_Place]) -> str | None:
+    def _reason(self, use: ImageLabel, places: list[_Place]) -> str | None:
         level = self.view.labelling.level
         if any(has_tag("keep", _use(place, self.view), level) for place in places):
             return None
@@ -110,7 +110,7 @@ class _Labels:
     def _is_certain(self, place: _Place) -> bool:
         """Whether a rule alone shows that its image is an ornament, and not the picture of a control."""
         rules, evidence = self.view.labelling.rules, self.view.evidence(place.path)
-        case = Case(_use(place, self.view), evidence, Standings(self.view.standing), rules)
+        case = Case(_use(place, self.view), evidence, DecidedUsage(self.view.usage), rules)
         if has_tag("drop", case.use, self.view.labelling.level):
             return True
         is_ornament = not _CERTAIN.isdisjoint(name for name, _ in signs(case)) or case.use.body

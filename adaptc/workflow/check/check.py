@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptc.compile.engine.dry_run import Look, Survey, look, survey
-from adaptc.compile.engine.reporting import Progress, Report
-from adaptc.compile.engine.spec import Blueprint
+from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
+from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, is_damage, system_error
 from adaptc.compile.engine.trees import Trees
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.manifest import MANIFEST, last_manifest
-from adaptc.workflow.api import blueprint_of, build, engine_of
+from adaptc.workflow.api import build, build_spec, engine_of
 from adaptc.workflow.check.findings import Finding, Status, of_reason
 from adaptc.workflow.check.trees import TreeCheck
 
@@ -40,13 +40,13 @@ def check(config: Config, *, every_file: bool) -> Verdict:
     With ``every_file`` all contents are compared; else those of files whose size or time changed. Raises
     ``UsageError`` for a wrong configuration.
     """
-    blueprint = blueprint_of(config)
+    spec = build_spec(config)
     try:
-        with contextlib.closing(State(blueprint.state_path, read_only=True)) as state:
-            return _checked(Trees(blueprint), state, every_file)
+        with contextlib.closing(State(spec.state_path, read_only=True)) as state:
+            return _checked(Trees(spec), state, every_file)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
-            raise system_error(error, blueprint.state_path) from None
+            raise system_error(error, spec.state_path) from None
         said = "it is damaged; a build throws it away and builds everything anew"
         return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", said),))
 
@@ -60,62 +60,62 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
     with builder.lock():
         for one in verdict.findings:
             if one.file is not None and one.status in (Status.CORRUPT, Status.FOREIGN) and "/" in one.file:
-                builder.trees.publisher.withdraw(f"{builder.blueprint.output}/{one.file}")
-        path = builder.blueprint.state_path
+                builder.trees.publisher.remove_file(f"{builder.spec.output}/{one.file}")
+        path = builder.spec.state_path
         with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(path)) as state:
             state.begin()
             for source in verdict.undetected:
-                state.doubt_source(source)
+                state.invalidate_source(source)
             state.set_meta("build", None)
             state.commit()
     build(config, progress)
 
 
 def _checked(trees: Trees, state: State, every_file: bool) -> Verdict:
-    found = look(trees.blueprint, state)
+    found = scan_docroot(trees.spec, state)
     glanced = None if every_file else _glanced(trees, state, found)
     return glanced or _compared(trees, state, found, every_file)
 
 
-def _glanced(trees: Trees, state: State, found: Look) -> Verdict | None:
+def _glanced(trees: Trees, state: State, found: Scan) -> Verdict | None:
     """Return the verdict that names, sizes and times allow: all is fresh. ``None`` where it takes a comparison."""
-    files = None if found.changes else trees.sealed_files(state, found.report)
+    files = None if found.changes else trees.count_if_unchanged(state, found.report)
     if files is None:
         return None
-    findings = tuple(_manifest_findings(trees.blueprint, state, False, False))
-    return Verdict(findings, _fresh(trees.blueprint, found.report, findings), files)
+    findings = tuple(_manifest_findings(trees.spec, state, False, False))
+    return Verdict(findings, _fresh(trees.spec, found.report, findings), files)
 
 
-def _compared(trees: Trees, state: State, found: Look, every_file: bool) -> Verdict:
-    done = survey(trees, state, found, every_source=every_file)
+def _compared(trees: Trees, state: State, found: Scan, every_file: bool) -> Verdict:
+    done = dry_run(trees, state, found, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
     check = TreeCheck(trees, every_file)
     files = list(check.findings(state, done.report.resources, {**done.reasons, **gone}))
-    findings = (*units, *files, *_manifest_findings(trees.blueprint, state, every_file, bool(units)))
-    return Verdict(findings, _fresh(trees.blueprint, done.report, findings), check.files, done.undetected)
+    findings = (*units, *files, *_manifest_findings(trees.spec, state, every_file, bool(units)))
+    return Verdict(findings, _fresh(trees.spec, done.report, findings), check.files, done.undetected)
 
 
-def _unit_findings(done: Survey) -> list[Finding]:
+def _unit_findings(done: DryRun) -> list[Finding]:
     stale = [of_reason(level, path, reason) for (level, path), reason in done.reasons.items()]
     return [*stale, *(_orphan(unit, done) for unit in done.unwanted)]
 
 
-def _orphan(unit: Unit, done: Survey) -> Finding:
+def _orphan(unit: Unit, done: DryRun) -> Finding:
     level, path = unit
     if path not in done.report.resources:
         said = "its source is gone"
-    elif done.report.restriction.forbids(unit):
+    elif done.report.restriction.excludes(unit):
         said = "its page is not a popular one any more"
     else:
         said = "its level is not built any more"
     return Finding(Status.ORPHANED, level, path, None, said)
 
 
-def _fresh(blueprint: Blueprint, report: Report, findings: tuple[Finding, ...]) -> dict[str, int]:
+def _fresh(spec: BuildSpec, report: BuildReport, findings: tuple[Finding, ...]) -> dict[str, int]:
     """Count by level the units that there should be and of which nothing was found."""
-    wanted = {level: len(report.resources) for level in blueprint.recipes}
-    for level in report.restriction.levels & blueprint.recipes.keys():
+    wanted = {level: len(report.resources) for level in spec.recipes}
+    for level in report.restriction.levels & spec.recipes.keys():
         wanted[level] -= len(report.restriction.pages)
     for unit in {(one.level, one.path) for one in findings if one.path in report.resources}:
         if unit[0] in wanted:
@@ -123,23 +123,23 @@ def _fresh(blueprint: Blueprint, report: Report, findings: tuple[Finding, ...]) 
     return wanted
 
 
-def _manifest_findings(blueprint: Blueprint, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
+def _manifest_findings(spec: BuildSpec, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
     """Yield what is wrong with the manifest; its content is not compared where the next build writes another."""
     if not state.has_units:
         return
-    if not (blueprint.output / MANIFEST).is_file():
+    if not (spec.output / MANIFEST).is_file():
         yield Finding(Status.MISSING, None, None, MANIFEST, "it is not there")
     elif state.meta("build") is None:
         yield Finding(Status.STALE, None, None, MANIFEST, "it is older than the trees: a build was interrupted")
     elif every_file and not is_stale:
-        problem = _manifest_problem(blueprint, state)
+        problem = _manifest_problem(spec, state)
         if problem is not None:
             yield Finding(Status.CORRUPT, None, None, MANIFEST, problem)
 
 
-def _manifest_problem(blueprint: Blueprint, state: State) -> str | None:
+def _manifest_problem(spec: BuildSpec, state: State) -> str | None:
     try:
-        resources = last_manifest(blueprint.output).resources
+        resources = last_manifest(spec.output).resources
     except UsageError as error:
         return str(error)
     listed = {path: one.files for path, one in resources.items()}

@@ -30,7 +30,7 @@ class TreeCheck:
 
     def findings(self, state: State, resources: Mapping[str, Resource], skipped: Container[Unit]) -> Iterator[Finding]:
         """Yield what is missing, corrupt or foreign; units that are ``skipped`` have findings of their own."""
-        strangers, _ = self.trees.publisher.names(sorted({*self.trees.blueprint.recipes, *state.levels()}))
+        strangers, _ = self.trees.publisher.list_files(sorted({*self.trees.spec.recipes, *state.levels()}))
         aliases = {path for path, one in resources.items() if one.alias_of is not None}
         seen: set[str] = set()
         for unit, files in state.files():
@@ -50,7 +50,7 @@ class TreeCheck:
             yield Finding(Status.FOREIGN, None, None, self._below(file), "adaptc did not put it there")
 
     def _below(self, file: str) -> str:
-        return os.path.relpath(file, self.trees.blueprint.output)
+        return os.path.relpath(file, self.trees.spec.output)
 
     def _examined(
         self, file: str, stored: StoredFile, look: Callable[[str], os.stat_result]

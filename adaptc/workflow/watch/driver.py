@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
-from adaptc.compile.engine.gate import GivenUp
+from adaptc.compile.engine.gate import BuildCancelled
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
@@ -88,7 +88,7 @@ class Watcher:
         if number == signal.SIGHUP:
             self._queue.put(Reload(time.monotonic()))
         else:
-            self._keeper.gate.is_closing = True
+            self._keeper.gate.is_stopping = True
             self._queue.put(Stop(time.monotonic()))
 
     # ---- opening and closing
@@ -103,14 +103,14 @@ class Watcher:
 
     def _begin(self) -> None:
         """Watch first and compare then: nothing falls between."""
-        blueprint = self._keeper.best.blueprint
-        self.around.journal.standing.open(blueprint.output, str(blueprint.docroot))
+        spec = self._keeper.best.spec
+        self.around.journal.standing.open(spec.output, str(spec.docroot))
         if self.around.observes:
             self._observing = Observing(self._keeper.notice, lambda: self._queue.put(Lost(time.monotonic())))
         self._keeper.reconcile()
         self._perform(BuildSite())
         notify("READY=1")
-        self.around.journal.tell("ready", f"watching {blueprint.docroot}", docroot=str(blueprint.docroot))
+        self.around.journal.tell("ready", f"watching {spec.docroot}", docroot=str(spec.docroot))
 
     def _close(self) -> None:
         if self._observing is not None:
@@ -179,7 +179,7 @@ class Watcher:
         try:
             self._try(command)
             failed = False
-        except GivenUp:
+        except BuildCancelled:
             failed = False
             self.around.journal.tell("given-up", "given up, since files changed")
         except sqlite3.DatabaseError as error:

@@ -51,7 +51,7 @@ class Notice:
     def file(self, full: str) -> None:
         """Look at a file that something happened to."""
         path = self._path(full)
-        if path is None or self.gate.doubts(path):
+        if path is None or self.gate.is_invalid(path):
             return
         if path in self._linked:  # perhaps a link to a directory
             self.directory(full)
@@ -109,7 +109,7 @@ class Notice:
         wanted = dict.fromkeys(paths)
         for path in paths:
             wanted.update(dict.fromkeys(self._aliases.get(path, ())))
-        self.gate.doubt(wanted)
+        self.gate.invalidate(wanted)
         self._told(list(wanted), whole)
 
 

@@ -57,7 +57,7 @@ class Tag:
 
     verdict: str
     levels: tuple[str, ...] = ()
-    said_by: str = "data-adapt"
+    stated_by: str = "data-adapt"
 
     def holds_at(self, level: str | None) -> bool:
         """Whether it speaks of ``level``; one that names levels is silent where the level is not known."""
@@ -111,7 +111,7 @@ class UseEvidence:
     tags: tuple[Tag, ...] = ()  # the nearest first; those of the user before those of the page
 
 
-class Standing(Flag):
+class SiteUsage(Flag):
     """How a site uses a file: on half of its pages or more, on several, on one alone, as the first image of many."""
 
     NONE = 0
@@ -121,14 +121,14 @@ class Standing(Flag):
     FIRST = 8
 
 
-class SiteUse(Protocol):
+class UsageLookup(Protocol):
     """What is known of how a site uses its files."""
 
-    def standing(self, path: str | None, limits: Mapping[str, float], /) -> Standing:
+    def usage(self, path: str | None, limits: Mapping[str, float], /) -> SiteUsage:
         """Return how the site uses a file."""
 
-    def sentence(self, path: str | None, one: Standing, /) -> str:
-        """Return a standing in words."""
+    def sentence(self, path: str | None, one: SiteUsage, /) -> str:
+        """Return a usage in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,47 +143,47 @@ class SiteCounts:
         """Return the share of pages that use a file, 0 to 1."""
         return self.uses.get(path or "", 0) / max(self.pages, 1)
 
-    def standing(self, path: str | None, limits: Mapping[str, float], /) -> Standing:
+    def usage(self, path: str | None, limits: Mapping[str, float], /) -> SiteUsage:
         """Return how the site uses a file; ``limits`` are those of the rules."""
         uses, first, share = self.uses.get(path or "", 0), self.first.get(path or "", 0), self.share(path)
         enough = self.pages >= limits["pages"]
         found = {
-            Standing.EVERYWHERE: enough and share >= 0.5,
-            Standing.SHARED: share < 0.5 and uses >= limits["shared"],
-            Standing.UNIQUE: enough and uses == 1,
-            Standing.FIRST: first >= max(3, self.pages * limits["first_share"]) and first >= 0.5 * uses,
+            SiteUsage.EVERYWHERE: enough and share >= 0.5,
+            SiteUsage.SHARED: share < 0.5 and uses >= limits["shared"],
+            SiteUsage.UNIQUE: enough and uses == 1,
+            SiteUsage.FIRST: first >= max(3, self.pages * limits["first_share"]) and first >= 0.5 * uses,
         }
-        return Standing(sum(one.value for one, holds in found.items() if holds))
+        return SiteUsage(sum(one.value for one, holds in found.items() if holds))
 
-    def sentence(self, path: str | None, one: Standing, /) -> str:
-        """Return a standing in words, with the figures."""
-        if one is Standing.UNIQUE:
+    def sentence(self, path: str | None, one: SiteUsage, /) -> str:
+        """Return a usage in words, with the figures."""
+        if one is SiteUsage.UNIQUE:
             return _SENTENCES[one]
-        if one is Standing.FIRST:
+        if one is SiteUsage.FIRST:
             return f"the first image of {self.first.get(path or '', 0):,} pages"
         return f"used by {self.uses.get(path or '', 0):,} of {self.pages:,} pages"
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class DecidedUsage:
     """How a site uses its files without the figures, which change with every page: ``of`` says it of a path."""
 
-    of: Callable[[str], Standing]
+    of: Callable[[str], SiteUsage]
 
-    def standing(self, path: str | None, _limits: Mapping[str, float], /) -> Standing:
+    def usage(self, path: str | None, _limits: Mapping[str, float], /) -> SiteUsage:
         """Return how the site uses a file; the limits were applied before."""
-        return self.of(path) if path else Standing.NONE
+        return self.of(path) if path else SiteUsage.NONE
 
-    def sentence(self, _path: str | None, one: Standing, /) -> str:
-        """Return a standing in words."""
+    def sentence(self, _path: str | None, one: SiteUsage, /) -> str:
+        """Return a usage in words."""
         return _SENTENCES[one]
 
 
 _SENTENCES = {
-    Standing.EVERYWHERE: "used by most pages",
-    Standing.SHARED: "used by several pages",
-    Standing.UNIQUE: "used by this page alone",
-    Standing.FIRST: "the first image of many pages",
+    SiteUsage.EVERYWHERE: "used by most pages",
+    SiteUsage.SHARED: "used by several pages",
+    SiteUsage.UNIQUE: "used by this page alone",
+    SiteUsage.FIRST: "the first image of many pages",
 }
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from adaptc.compile.analyse.decorations.evidence import (
     ImageEvidence,
     SiteCounts,
-    SiteUse,
     Tag,
+    UsageLookup,
     UseEvidence,
     image_evidence,
 )
@@ -63,12 +63,12 @@ _ORDER = list(Label)
 
 
 @dataclass(frozen=True, slots=True)
-class ImageUse:
+class ImageLabel:
     """A labelled image of a page: each reference once, as written.
 
     ``score`` is how much speaks for leaving it out, in points over the threshold of "decoration" (from 0 on it goes,
     unless it is a logo or somebody says otherwise); ``reasons`` are
-    sentences, the weightiest first. ``standing`` is the score of the label itself.
+    sentences, the weightiest first. ``label_score`` is the score of the label itself.
     """
 
     page: str
@@ -78,30 +78,30 @@ class ImageUse:
     label: Label
     score: float
     reasons: tuple[str, ...]
-    standing: float = field(default=0.0)
+    label_score: float = field(default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
     label: Label
     reasons: tuple[str, ...]
-    standing: float = 0.0
+    score: float = 0.0
 
 
 def label_page(
     page: str,
     uses: Iterable[UseEvidence],
     images: Mapping[str, ImageEvidence],
-    site: SiteUse,
+    site: UsageLookup,
     rules: DecorationRules,
     level: str | None = None,
-) -> list[ImageUse]:
+) -> list[ImageLabel]:
     """Return the labels of the images of a page, in the order of ``uses``.
 
     ``images`` is the evidence by path; ``level`` is the level whose adaptation tags hold. A reference that is used more
     than once has the label of the use that matters most: where one must stay, the file is loaded anyway.
     """
-    found: dict[str, ImageUse] = {}
+    found: dict[str, ImageLabel] = {}
     for use in uses:
         one = _labelled(page, Case(use, images.get(use.path or ""), site, rules), level)
         other = found.get(use.ref)
@@ -110,9 +110,9 @@ def label_page(
     return _with_few_logos(list(found.values()), int(rules.limits["logos"]))
 
 
-def _with_few_logos(uses: list[ImageUse], limit: int) -> list[ImageUse]:
+def _with_few_logos(uses: list[ImageLabel], limit: int) -> list[ImageLabel]:
     """Return the labels with the best ``limit`` logo files; a page that shows more marks shows those of others."""
-    logos = sorted((one for one in uses if one.label is Label.LOGO), key=lambda one: -one.standing)
+    logos = sorted((one for one in uses if one.label is Label.LOGO), key=lambda one: -one.label_score)
     chosen = list(dict.fromkeys(one.path or one.ref for one in logos))[:limit]
     return [
         replace(one, label=Label.CONTENT, reasons=("one mark of many", *one.reasons))
@@ -122,17 +122,17 @@ def _with_few_logos(uses: list[ImageUse], limit: int) -> list[ImageUse]:
     ]
 
 
-def kept_at_extreme(uses: Iterable[ImageUse]) -> tuple[ImageUse | None, ImageUse | None]:
+def best_logo_and_story(uses: Iterable[ImageLabel]) -> tuple[ImageLabel | None, ImageLabel | None]:
     """Return the logo and the story of a page: of each the one that stands out most, the first of equals."""
     listed = list(uses)
     return _best(listed, Label.LOGO), _best(listed, Label.STORY)
 
 
-def _best(uses: list[ImageUse], label: Label) -> ImageUse | None:
-    return max((one for one in uses if one.label is label), key=lambda one: one.standing, default=None)
+def _best(uses: list[ImageLabel], label: Label) -> ImageLabel | None:
+    return max((one for one in uses if one.label is label), key=lambda one: one.label_score, default=None)
 
 
-def _labelled(page: str, case: Case, level: str | None) -> ImageUse:
+def _labelled(page: str, case: Case, level: str | None) -> ImageLabel:
     found = dict(signs(case))
     decoration = case.rules.questions["decoration"]
     score = _sum(found, decoration)
@@ -140,9 +140,9 @@ def _labelled(page: str, case: Case, level: str | None) -> ImageUse:
     tag = next((tag for tag in case.use.tags if tag.holds_at(level)), None)
     if tag is not None:
         verdict = _overruled(verdict, tag)
-    return ImageUse(
+    return ImageLabel(
         page, case.use.ref, case.use.path, case.use.kind, verdict.label, round(score - decoration.threshold, 2),
-        verdict.reasons, verdict.standing,
+        verdict.reasons, verdict.score,
     )  # fmt: skip
 
 
@@ -162,9 +162,9 @@ def _overruled(verdict: _Verdict, tag: Tag) -> _Verdict:
     """Return what the author or the user wants: kept images keep their label if it is one that stays."""
     is_stripped = verdict.label in STRIPPED
     if (tag.verdict == "drop") == is_stripped:
-        return _Verdict(verdict.label, (tag.said_by, *verdict.reasons), verdict.standing)
+        return _Verdict(verdict.label, (tag.stated_by, *verdict.reasons), verdict.score)
     label = Label.DECORATION if tag.verdict == "drop" else Label.CONTENT
-    return _Verdict(label, (tag.said_by,))
+    return _Verdict(label, (tag.stated_by,))
 
 
 def _sum(found: Mapping[str, str], question: Question) -> float:
@@ -191,7 +191,7 @@ def classify_site(
     rules: DecorationRules,
     pages: Iterable[str] | None = None,
     level: str | None = None,
-) -> Iterator[ImageUse]:
+) -> Iterator[ImageLabel]:
     """Yield the labelled images of ``pages``, or of all pages, page by page.
 
     Use counts are those of the whole site; of more than ``SAMPLED_PAGES`` pages every n-th is counted, and those asked

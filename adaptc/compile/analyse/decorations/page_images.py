@@ -19,12 +19,12 @@ from adaptc.compile.analyse.decorations.image_rules import (
 )
 from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
 from adaptc.compile.analyse.decorations.surroundings import (
-    Around,
     PageText,
-    Places,
-    around,
-    link_around,
-    tags_around,
+    Surroundings,
+    UrlResolver,
+    enclosing_link,
+    surroundings_of,
+    tags_of,
     words,
 )
 from adaptc.core import media
@@ -52,20 +52,22 @@ class _Page:
 
     path: str
     base: str
-    places: Places
+    urls: UrlResolver
     rules: DecorationRules
     heading: int  # offset of the first h1 or h2
     text: PageText
     overrides: tuple[tuple[Override, frozenset[Element]], ...]
 
 
-def page_uses(tree: Document, path: str, places: Places, sheets: Sheets, rules: DecorationRules) -> list[UseEvidence]:
+def page_uses(
+    tree: Document, path: str, urls: UrlResolver, sheets: Sheets, rules: DecorationRules
+) -> list[UseEvidence]:
     """Return the images of the page at ``path`` in document order, then those of its style sheets.
 
     ``tree`` was parsed without scripting, so that ``noscript`` counts. ``data:`` URLs and templates are left out.
     """
-    base = document_base(places.url_of(path), base_href(tree))
-    page = _Page(path, base, places, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
+    base = document_base(urls.url_of(path), base_href(tree))
+    page = _Page(path, base, urls, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
     found = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
     times = Counter(use.path or use.ref for use, _ in found)
     alike: dict[str, set[str]] = {}
@@ -96,7 +98,7 @@ def _overrides(tree: Document, rules: DecorationRules) -> Iterator[tuple[Overrid
 def _tags(element: Element, ref: str, path: str | None, page: _Page) -> tuple[Tag, ...]:
     """Return the user's overrides that fit, then the page's own tags."""
     own = [one.tag for one, chosen in page.overrides if one.fits_url(ref, path) or _is_in(element, chosen)]
-    return (*own, *tags_around(element))
+    return (*own, *tags_of(element))
 
 
 def _is_in(element: Element, chosen: frozenset[Element]) -> bool:
@@ -121,7 +123,7 @@ def _of_element(element: Element, page: _Page) -> Iterator[tuple[UseEvidence, st
     styled = style_images(element.attr("style") or "")
     if not refs and not styled:
         return
-    place = around(element, page.rules.regions, page.rules.figures, page.text)
+    place = surroundings_of(element, page.rules.regions, page.rules.figures, page.text)
     for kind, ref, url in refs:
         use = _resolved(element, kind, ref, url, page.base, page)
         if use is not None:
@@ -169,7 +171,7 @@ _ATTRIBUTES = {
 
 def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: _Page) -> UseEvidence | None:
     """Return the use with its file, or ``None`` where no image is meant."""
-    found = _followed(page.places, base, url)
+    found = _followed(page.urls, base, url)
     if found.target.reach not in (Reach.LOCAL, Reach.EXTERNAL, Reach.OUTSIDE) or url.startswith("#"):
         return None
     if element.tag in _UNSURE and kind != "background" and not _is_picture(found.path or found.target.path or url):
@@ -179,11 +181,11 @@ def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: 
     return UseEvidence(ref, kind, found.path, outside, tags=_tags(element, ref, found.path, page))
 
 
-def _followed(places: Places, base: str, url: str) -> SiteTarget:
+def _followed(urls: UrlResolver, base: str, url: str) -> SiteTarget:
     """Follow a reference; where no file is found, with ``//`` in its path as one, as servers do."""
-    found = places.follow(base, url)
+    found = urls.follow(base, url)
     if found.path is None and found.target.reach is Reach.LOCAL and "//" in found.target.path:
-        return places.follow(base, _DOUBLE_SLASH.sub("/", url))
+        return urls.follow(base, _DOUBLE_SLASH.sub("/", url))
     return found
 
 
@@ -194,8 +196,8 @@ def _is_picture(path: str) -> bool:
     return (media.by_name(path.partition("?")[0]) or "").startswith("image/")
 
 
-def _placed(use: UseEvidence, element: Element, place: Around, page: _Page) -> UseEvidence:
-    link = link_around(element, page.places, page.base, page.path)
+def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page) -> UseEvidence:
+    link = enclosing_link(element, page.urls, page.base, page.path)
     return replace(
         use,
         width=use.width or _length(element, "width"),
@@ -251,7 +253,7 @@ def _sheet_uses(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[U
 
 def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Page) -> UseEvidence:
     """Return the use by a rule of a sheet: as it is on the first element, with what is said of any of them."""
-    place = around(elements[0], page.rules.regions, page.rules.figures, page.text)
+    place = surroundings_of(elements[0], page.rules.regions, page.rules.figures, page.text)
     placed = _placed(_background(use, rule, elements), elements[0], place, page)
     said = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
     tags = tuple(sorted(dict.fromkeys(said), key=lambda tag: tag.verdict != "keep"))
@@ -302,11 +304,11 @@ def _is_applied(link: Element) -> bool:
 
 
 def _linked(base: str, url: str, page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:
-    path = page.places.follow(base, url).path
+    path = page.urls.follow(base, url).path
     if path is None or path in seen:
         return
     seen.add(path)
-    images, address = sheets(path), page.places.url_of(path)
+    images, address = sheets(path), page.urls.url_of(path)
     yield address, images
     for inner in images.imports:
         yield from _linked(address, inner, page, sheets, seen)

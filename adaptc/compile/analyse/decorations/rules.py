@@ -136,8 +136,8 @@ def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
     for verdict in ("keep", "drop"):
         for entry in values.get(verdict, ()):
             selector, pattern = entry.get("selector", ""), entry.get("url", "")
-            said_by = f"the rule {verdict} {selector or pattern}"
-            yield Override(Tag(verdict, tuple(entry.get("levels", ())), said_by), selector, pattern)
+            stated_by = f"the rule {verdict} {selector or pattern}"
+            yield Override(Tag(verdict, tuple(entry.get("levels", ())), stated_by), selector, pattern)
 
 
 # ---- mistakes
@@ -223,7 +223,7 @@ SELECTOR = "##"
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class ConfiguredRules:
     """The rules, a digest of all that they were made of, and what is to be said of them."""
 
     rules: DecorationRules
@@ -231,7 +231,7 @@ class Configured:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def configured_rules(config: Config, rules_file: Path | None = None) -> Configured:
+def configured_rules(config: Config, rules_file: Path | None = None) -> ConfiguredRules:
     """Return the rules of ``config``; ``rules_file`` takes the place of ``decorations.rules``.
 
     Raises ``UsageError`` with the file and line of a mistake.
@@ -251,7 +251,7 @@ def configured_rules(config: Config, rules_file: Path | None = None) -> Configur
     filters = read_filters("\n".join(texts), selector_problem)
     parts = (repr(shipped_rules().values), repr(source.values), repr(chosen.keep), repr(chosen.drop), *texts)
     made = replace(rules, overrides=tuple(own), filters=filters)
-    return Configured(made, digest_parts(*parts), tuple(_left_out(filters)))
+    return ConfiguredRules(made, digest_parts(*parts), tuple(_left_out(filters)))
 
 
 def _read(path: Path) -> str:

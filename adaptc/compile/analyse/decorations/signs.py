@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUse, Standing, UseEvidence
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage, UsageLookup, UseEvidence
 from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.surroundings import words
 
@@ -21,13 +21,13 @@ class Case:
 
     use: UseEvidence
     image: ImageEvidence | None
-    site: SiteUse
+    site: UsageLookup
     rules: DecorationRules
 
     @cached_property
-    def standing(self) -> Standing:
+    def usage(self) -> SiteUsage:
         """How the site uses the file."""
-        return self.site.standing(self.use.path, self.rules.limits)
+        return self.site.usage(self.use.path, self.rules.limits)
 
     @cached_property
     def size(self) -> tuple[float, float] | None:
@@ -168,20 +168,20 @@ def animated(case: Case) -> str | None:
 # ---- the site
 
 
-def _usage_sign(name: str, usage: Standing, *, markup_only: bool = False) -> None:
+def _usage_sign(name: str, usage: SiteUsage, *, markup_only: bool = False) -> None:
     """Add a sign: how many pages of the site use the file."""
 
     def read(case: Case) -> str | None:
-        is_used_so = usage in case.standing and not (markup_only and case.is_background())
+        is_used_so = usage in case.usage and not (markup_only and case.is_background())
         return case.site.sentence(case.use.path, usage) if is_used_so else None
 
     SIGNS[name] = read
 
 
-_usage_sign("everywhere", Standing.EVERYWHERE)
-_usage_sign("shared", Standing.SHARED)
-_usage_sign("unique", Standing.UNIQUE, markup_only=True)
-_usage_sign("first_on_pages", Standing.FIRST)
+_usage_sign("everywhere", SiteUsage.EVERYWHERE)
+_usage_sign("shared", SiteUsage.SHARED)
+_usage_sign("unique", SiteUsage.UNIQUE, markup_only=True)
+_usage_sign("first_on_pages", SiteUsage.FIRST)
 
 
 # ---- the page

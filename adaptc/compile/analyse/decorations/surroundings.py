@@ -48,7 +48,7 @@ _NAMED = 4  # elements whose classes say what an image is: itself and three arou
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class Surroundings:
     """What stands around an element; the fields are those of ``UseEvidence``."""
 
     region: str
@@ -94,7 +94,9 @@ class PageText:
         return self.length(body) // 2 if body is not None else 0
 
 
-def around(element: Element, regions: Mapping[str, str], figures: frozenset[str], text: PageText) -> Around:
+def surroundings_of(
+    element: Element, regions: Mapping[str, str], figures: frozenset[str], text: PageText
+) -> Surroundings:
     """Return the surroundings of an element.
 
     ``regions`` maps class words to the landmark they name, ``figures`` are class words of figures.
@@ -104,7 +106,7 @@ def around(element: Element, regions: Mapping[str, str], figures: frozenset[str]
     inner = line[: line.index(block) + 1]
     beside = text.length(block)
     tags = [one.tag for one in line]
-    return Around(
+    return Surroundings(
         region=_region(line, regions, text),
         names=tuple(word for one in line[:_NAMED] for word in class_words(one)),
         hidden=any(map(_is_hidden, line)),
@@ -182,7 +184,7 @@ _NEAR = 300  # characters of an item of a list, a card; more is a part of the pa
 _BUTTONS = frozenset({"button", "label", "summary"})
 
 
-class Places(Protocol):
+class UrlResolver(Protocol):
     """Where URLs lead: a site, or what a pass sees of it."""
 
     def url_of(self, path: str) -> str:
@@ -193,7 +195,7 @@ class Places(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkAround:
+class EnclosingLink:
     """``kind`` is home, page, anchor (of the same page), image, outside, button or "" for none.
 
     The others are as in ``UseEvidence``.
@@ -204,10 +206,10 @@ class LinkAround:
     alike: bool = False
 
 
-_NONE = LinkAround()
+_NONE = EnclosingLink()
 
 
-def link_around(element: Element, places: Places, base: str, page: str) -> LinkAround:
+def enclosing_link(element: Element, urls: UrlResolver, base: str, page: str) -> EnclosingLink:
     """Return the link around an element of the page at path ``page``, whose base URL is ``base``."""
     link = next((one for one in (element, *element.ancestors) if isinstance(one, Element) and _is_link(one)), None)
     if link is None:
@@ -215,10 +217,10 @@ def link_around(element: Element, places: Places, base: str, page: str) -> LinkA
     alone = not link.text.strip() and len(link.find_all("img")) <= 1
     href = link.attr("href")
     if link.tag != "a" or href is None:
-        return LinkAround("button", alone)
+        return EnclosingLink("button", alone)
     if href.lstrip()[:1] in ("#", ""):
-        return LinkAround("anchor", alone)
-    return LinkAround(_kind(places.follow(base, href), href, page), alone, alone and _has_twin(link, href))
+        return EnclosingLink("anchor", alone)
+    return EnclosingLink(_kind(urls.follow(base, href), href, page), alone, alone and _has_twin(link, href))
 
 
 def _is_link(one: Element) -> bool:
@@ -267,7 +269,7 @@ def read_tags(value: str) -> Iterator[Tag]:
             yield Tag(verdict, tuple(levels), f'{ATTRIBUTE}="{" ".join(value.split())}"')
 
 
-def tags_around(element: Element) -> tuple[Tag, ...]:
+def tags_of(element: Element) -> tuple[Tag, ...]:
     """Return the statements that concern an element, its own first, then those of what stands around it."""
     line = (element, *(one for one in element.ancestors if isinstance(one, Element)))
     return tuple(tag for one in line for tag in read_tags(one.attr(ATTRIBUTE) or ""))
