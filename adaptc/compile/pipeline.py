@@ -48,7 +48,7 @@ F = TypeVar("F")
 
 @dataclass(frozen=True, slots=True)
 class BasePass(Generic[F]):
-    """What all kinds of passes share: ``options`` are their names with defaults.
+    """What all kinds of passes have in common; ``options`` are their defaults by name.
 
     ``function`` is ``"MODULE:NAME"``, a function of ``adaptc.compile.passes.MODULE``, which is imported when the pass
     first runs. A command that builds nothing, as ``adaptc check`` of a fresh site, needs the recipes of levels only;

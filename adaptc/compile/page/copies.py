@@ -51,7 +51,7 @@ class Copies:
         self._known: dict[str, Copy | None] = {}
 
     def of(self, url: str) -> Copy | None:
-        """Return the copy of the image that ``url``, as written, leads to; ``None`` where the original stays."""
+        """Return the copy of the image that ``url``, as written, leads to; ``None`` if the original stays."""
         if url not in self._known:
             self._known[url] = self._find(url)
         return self._known[url]
@@ -73,6 +73,8 @@ class Copies:
         self.actions.append(Action(self.pass_name, "halved", destination.path, reason))
         return Copy(relative_url(self.path, copy.path), copy)
 
+
+# ---- CSS
 
 # CSS pixels by which the height of an image may be off: a pattern that repeats shows more than that.
 _CSS_OFF = 0.25
@@ -111,7 +113,13 @@ def _is_close(copy: Copy) -> bool:
     return slack((file.natural_width, file.natural_height), (file.width, file.height)) <= _CSS_OFF
 
 
-# The screen whose choice is halved: larger candidates are for wider or denser screens.
+# ---- source sets (HTML, 4.8.4.3)
+
+# A candidate with a ``w`` descriptor is laid out by the ratio of that descriptor to ``sizes``, so a copy with its own
+# pixels as the descriptor takes the box of the original. ``0.5x`` would not work on ``<img>``: ``src`` counts as the
+# candidate for 1x.
+
+# The screen whose choice is halved: larger candidates are for wider or denser screens
 _VIEWPORT = 1280.0
 _UNITS = {"px": 1.0, "em": 16.0, "rem": 16.0, "vw": _VIEWPORT / 100}
 _LENGTH = r"(\d+(?:\.\d+)?|\.\d+)"
@@ -122,13 +130,13 @@ _SIZE = re.compile(
 # pixels in 1280.
 _OFF = 1 / 4096
 # CSS pixels added where the copy is not an exact part: Chromium rounds down twice, and 401 would be 400.97 (60 sizes:
-# mean error 0.005 in place of 0.018, naturalWidth right in all in place of 50).
+# mean error 0.005 instead of 0.018, naturalWidth right in all instead of 50).
 _ROUNDING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSet:
-    """A rewritten source set. ``sizes`` is ``None`` where the attribute stays as it is.
+    """A rewritten source set. ``sizes`` is ``None`` if the attribute stays as it is.
 
     ``media_type`` is that of all candidates, ``None`` if they differ or an original remains.
     """
@@ -208,7 +216,7 @@ def _by_width(
 def _candidate(
     original: ImageCandidate, declared: float, copy_of: Callable[[str], Copy | None]
 ) -> tuple[ImageCandidate, str | None]:
-    """Return a candidate's copy and its media type; the original and ``None`` where it stays."""
+    """Return a candidate's copy and its media type; the original and ``None`` if it stays."""
     copy = copy_of(original.url)
     if copy is None:
         return original, None

@@ -1,4 +1,8 @@
-"""Moving files into the pages that load them: when that costs less, and what a page may hold."""
+"""Moving files into the pages that load them: when that costs less, and how.
+
+A reader of several pages of a site fetches a shared file once. A crowd, which follows a popular link, reads one page
+each: for it a separate file is one more request, to the reader and to the server.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ def should_inline(path: str, view: View, options: Options) -> bool:
 
 
 def transfer_size(path: str, view: View) -> int:
-    """Return the bytes that an asset at this level takes on the way."""
+    """Return the bytes that an asset at this level takes to transfer."""
     content = view.artifact(path)
     return _compressed_file_size(content) if media.is_compressible(view.media_type(path)) else len(content)
 
@@ -52,11 +56,14 @@ def compressed_size(content: bytes) -> int:
 _compressed_file_size = lru_cache(maxsize=256)(compressed_size)
 
 
+# ---- Subresource Integrity (W3C SRI, section 3.3)
+
+# Browsers refuse a file that does not match its ``integrity`` attribute: inlined, it would take effect.
 _ALGORITHMS = ("sha256", "sha384", "sha512")  # by strength
 
 
 def meets_integrity(content: bytes, metadata: str | None) -> bool:
-    """Whether a browser accepts ``content``: the strongest algorithm named decides; none that is known accepts all."""
+    """Whether a browser accepts ``content``: the strongest known algorithm decides; without one, any content."""
     hashes = [_parsed(token) for token in (metadata or "").split()]
     known = [(algorithm, value) for algorithm, value in hashes if algorithm in _ALGORITHMS]
     if not known:
@@ -71,12 +78,14 @@ def _parsed(token: str) -> tuple[str, str]:
     return algorithm.lower(), value.partition("?")[0].replace("-", "+").replace("_", "/")
 
 
+# ---- files of frames in the page itself (``<iframe srcdoc>``)
+
 # The reason for an action
 FRAMED = "a frame of the page loads it as well"
 
 
 def framed_files(tree: Document, page: PageContext, view: View) -> frozenset[str]:
-    """Return the paths of scripts and style sheets of such frames: a reader of the page fetches them anyway."""
+    """Return the paths of scripts and style sheets of such frames, which a reader of the page fetches anyway."""
     paths = set()
     frames = tree.find_all("iframe")  # by tag alone: a selector goes through all elements
     for frame in (frame for frame in frames if "srcdoc" in frame.attrs):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PageSheets:
-    """The texts of a page's sheets, imported ones too; ``complete`` is false where some are not files of the site."""
+    """The texts of a page's sheets, imported ones too; ``complete`` is false if some are not files of the site."""
 
     texts: tuple[str, ...]
     complete: bool
@@ -103,7 +103,7 @@ def selects_by_source(text: str) -> bool:
 
 
 def sheet_in_utf8(content: bytes) -> str | None:
-    """Return the text of a sheet, its byte order mark included, or ``None`` where browsers read it in another way."""
+    """Return the text of a sheet with its byte order mark, or ``None`` if browsers do not read it as UTF-8."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -183,6 +183,12 @@ def rebase(view: View, url: str, base: str, to_path: str) -> str:
     target = view.follow(base, url).target
     return relative_url(to_path, target.path) + target.suffix if target.reach is Reach.LOCAL else url
 
+
+# ---- minified texts
+
+# ``minify_sheet`` and ``minify_script`` prove their results at 0.15 to 0.8 MB/s. On the output of a minifier they gain
+# 0 to 1.2 % of a file, at most 1 % once it is compressed: 309 sheets of 140 KB took 155 s for that. These counts run
+# at 100 MB/s.
 
 # A minified text has less than this share of removable characters
 _SHARE = 0.03

@@ -1,8 +1,8 @@
 """base-only: the container object alone, without its embedded objects (Krishnamurthy and others, WWW2003: "baseonly").
 
 Their client asked for the page and for nothing that it embeds. A server cannot keep a browser from asking, so the page
-is written such that there is nothing to ask for: what a visitor sees is what a browser shows whose images, scripts,
-style sheets and frames are turned off. The page's own styles stay; what runs no script shows its ``<noscript>``.
+is written such that there is nothing to request: a visitor sees what a browser shows whose images, scripts, style
+sheets and frames are disabled. The page's own styles stay, and ``<noscript>`` is shown.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ NAME = "base-only"
 def remove_objects(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the page with nothing to load in it. Raises ``EditRefused``."""
     if parse(text).select_one("frameset frame[src]") is not None:
-        said = diagnose("page-unchanged", Location(page.path), name=NAME, reason="its content is in frames")
-        return None, Report(diagnostics=[said])
+        diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason="its content is in frames")
+        return None, Report(diagnostics=[diagnostic])
     report = Report()
-    made = show_noscript(text)
-    if made != text:
+    edited = show_noscript(text)
+    if edited != text:
         report.actions.append(Action(NAME, "shown", "<noscript>"))
-    # two rounds: what media hold for browsers that cannot play them may load images itself
+    # two rounds: the fallback of media may load images itself
     for edit in (link_media, remove_loads):
-        made = _edited(made, edit, report, page.path)
-    return made, report
+        edited = _edited(edited, edit, report, page.path)
+    return edited, report
 
 
 def _edited(text: str, edit: Callable[[Editor], list[tuple[str, str]]], report: Report, path: str) -> str:
@@ -57,25 +57,25 @@ def _edited(text: str, edit: Callable[[Editor], list[tuple[str, str]]], report: 
 
 _MEDIA = ("iframe", "video", "audio", "embed", "object", "bgsound", "portal")
 _SOURCES = ("source", "track", "param")
-# What makes a browser look for an object; without it the object is what stands in it (HTML, 4.8.7)
+# What makes a browser look for an object; without it the object shows its fallback content (HTML, 4.8.7)
 _LOADING = ("data", "classid", "archive", "codebase", "type")
 
 
 def link_media(editor: Editor) -> list[tuple[str, str]]:
-    """Put links in the place of media; return what was done, as (verb, subject). Text, ids and controls stay."""
-    done: list[tuple[str, str]] = []
+    """Replace media by links; return the actions, as (verb, subject). Text, ids and controls stay."""
+    actions: list[tuple[str, str]] = []
     replaced: set[Element] = set()
     for element in editor.tree.iter_elements(_MEDIA):
         if not replaced.isdisjoint(element.ancestors):
             continue
         if element.tag == "object":
-            done += _unload_object(editor, element)
+            actions += _unload_object(editor, element)
         else:
             replaced.add(element)
             link = _link(element)
             editor.replace_element(element, link + _fallback(element))
-            done.append(("linked" if link else "removed", _subject(element)))
-    return done
+            actions.append(("linked" if link else "removed", _subject(element)))
+    return actions
 
 
 def _subject(element: Element) -> str:
@@ -93,7 +93,7 @@ def _link(element: Element) -> str:
 
 
 def _fallback(element: Element) -> str:
-    """Return what stands in a film or sound: browsers show it to nobody, but it is the page's text."""
+    """Return the content of a video or audio element: browsers do not show it, but it is text of the page."""
     if element.tag not in ("video", "audio"):
         return ""
     return "".join(child.html for child in element.children if getattr(child, "tag", "") not in _SOURCES)
@@ -119,40 +119,40 @@ _Actions = list[tuple[str, str]]
 
 # Attributes that make a browser load an image, by the elements that have them
 _ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "img": ("srcset", "lowsrc", "dynsrc"),  # those whose source holds its own content
+    "img": ("srcset", "lowsrc", "dynsrc"),  # images whose source is a data URI
     "source": ("src", "srcset"),
     "input": ("src",),
     "html": ("manifest",),
     **dict.fromkeys(("body", "table", "thead", "tbody", "tfoot", "tr", "td", "th"), ("background",)),
 }
-# What a text takes over from an image that it stands for
+# Attributes that a text takes over from its image
 _KEPT = ("id", "class", "style", "title", "lang", "dir", "hidden")
-_DRAWN = ("href", "xlink:href")  # of SVG elements that take a picture from another file
-# What a browser fetches for a <link>, for the page or for its own furniture, or gets ready to fetch
+_DRAWN = ("href", "xlink:href")  # of SVG elements that show a picture from another file
+# What a browser fetches for a <link>, for the page or for its own user interface, or prepares to fetch
 _FETCHED = frozenset({
     "stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
     "fluid-icon", "manifest", "preload", "modulepreload", "prefetch", "prerender", "preconnect", "dns-prefetch",
 })  # fmt: skip
 _ACTIVE_TYPES = frozenset({"importmap", "speculationrules"})
 _NO_ICON = "<link rel=icon href=data:,>"  # without it browsers ask for /favicon.ico
-_NOTHING = {Role.IMPORT: "data:text/css,"}  # in the place of a URL; browsers complain of a sheet of another type
+_NOTHING = {Role.IMPORT: "data:text/css,"}  # instead of a URL; browsers warn of a sheet of another type
 _NO_IMAGE = "data:,"
 
 
 def remove_loads(editor: Editor) -> list[tuple[str, str]]:
-    """Take out what makes a browser load anything; return what was done, as (verb, subject)."""
-    done: _Actions = []
+    """Remove what makes a browser load anything; return the actions, as (verb, subject)."""
+    actions: _Actions = []
     for element in editor.tree.iter_elements():
         if element.namespace is Namespace.HTML:
-            done += _unload_element(editor, element)
+            actions += _unload_element(editor, element)
         elif element.tag != "a":
-            done += _strip(editor, element, _DRAWN)
-        done += _unload_style(editor, element)
+            actions += _strip(editor, element, _DRAWN)
+        actions += _unload_style(editor, element)
         _drop_handlers(editor, element)
     head = editor.tree.select_one("head")
-    if done and head is not None:
+    if actions and head is not None:
         editor.append(head, _NO_ICON)
-    return done
+    return actions
 
 
 def _unload_element(editor: Editor, element: Element) -> _Actions:
@@ -178,13 +178,13 @@ def _runs(script: Element) -> bool:
 
 def _strip(editor: Editor, element: Element, names: tuple[str, ...]) -> _Actions:
     """Remove attributes; a URL that is a fragment or holds its own content loads nothing."""
-    done: _Actions = []
+    actions: _Actions = []
     for name in names:
         value = element.attr(name) if name in element.attrs else None
         if value is not None and not _loads_nothing(value):
             editor.remove_attribute(element, name)
-            done.append(("removed", value))
-    return done
+            actions.append(("removed", value))
+    return actions
 
 
 def _loads_nothing(url: str) -> bool:
@@ -193,7 +193,7 @@ def _loads_nothing(url: str) -> bool:
 
 
 def _words(image: Element) -> str:
-    """Return the words of an image: browsers show those of an ``<img>`` without source beside a broken picture."""
+    """Return the text for an image: of an ``<img>`` without source browsers show it next to a broken picture."""
     control = image.closest("a[href], button")
     words = image_text(image) or (_label(control) if control is not None else "")
     if words and control is None:
@@ -203,7 +203,7 @@ def _words(image: Element) -> str:
 
 
 def _label(control: Element) -> str:
-    """Return the words of a link or button that shows nothing but images, for the first of them."""
+    """Return the text for a link or button that shows images only, for the first of them."""
     images = control.select("img")
     is_mute = not control.text.strip() and not any(map(image_text, images))
     return link_label(control) if is_mute else ""
@@ -214,12 +214,12 @@ def _area_link(area: Element) -> str:
 
 
 def _unload_style(editor: Editor, element: Element) -> _Actions:
-    done: _Actions = []
+    actions: _Actions = []
 
     def nothing(reference: CssReference) -> str | None:
         if _loads_nothing(reference.url):
             return None
-        done.append(("removed", reference.url))
+        actions.append(("removed", reference.url))
         return _NOTHING.get(reference.role, _NO_IMAGE)
 
     if element.tag == "style":
@@ -227,11 +227,11 @@ def _unload_style(editor: Editor, element: Element) -> _Actions:
     if "style" in element.attrs:
         style = element.attr("style") or ""
         editor.set_attribute(element, "style", rewrite_urls(style, nothing, declarations=True))
-    return done
+    return actions
 
 
 def _drop_handlers(editor: Editor, element: Element) -> None:
-    """Drop event handlers: they call scripts that are not there."""
+    """Drop event handlers: they call removed scripts."""
     for name in element.attrs:
         if name.startswith("on"):
             editor.remove_attribute(element, name)

@@ -1,9 +1,10 @@
-"""bundle: a page that carries its files (Krishnamurthy et al. 2003, "bundle"), and the same as a file beside it."""
+"""bundle: a page that carries its files (Krishnamurthy et al. 2003, "bundle"), and the same as a sidecar file."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
@@ -37,27 +38,27 @@ _ICONS = frozenset({"icon", "apple-touch-icon"})
 def bundle_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the page with its sheets, scripts, images and fonts in it, under the conditions of level lossless.
 
-    A page whose files are larger than the option ``limit`` (bytes) together is left.
+    A page stays as it is if its files together are larger than the option ``limit`` (bytes).
     """
     files = page_files(parse(text), page.base, view)
     excess = _excess(page.path, files, view, options)
     if excess is not None:
         return None, Report(diagnostics=[excess])
-    report, made = Report(), text
+    report = Report()
     for edit in (_inline_code, _inline_images):
-        editor = Editor(made)
-        done = edit(editor, page, view, options)
+        editor = Editor(text)
+        edit_report = edit(editor, page, view, options)
         try:
-            made = editor.apply().text
+            text = editor.apply().text
         except EditRefused as refused:
             report.actions.append(Action(NAME, KEPT, "the page", str(refused)))
         else:
-            report.actions += [Action(NAME, one.verb, one.subject, one.reason, one.count) for one in done.actions]
-    return made, report
+            report.actions += [replace(action, pass_name=NAME) for action in edit_report.actions]
+    return text, report
 
 
 def bundle_sidecar(path: str, content: bytes, view: View, options: Options) -> Sidecar:
-    """Return the page as it came and all that it loads, in one MHTML file next to it: ``page.html.bundle``."""
+    """Return the source of a page and all files that it loads, in one MHTML file next to it: ``page.html.bundle``."""
     name = path + SUFFIX
     base = view.url_of(path)
     if view.follow(base, quote_path(name.rpartition("/")[2])).path is not None:
@@ -65,11 +66,11 @@ def bundle_sidecar(path: str, content: bytes, view: View, options: Options) -> S
     try:
         tree = parse(read_page(content).text)
     except Irreversible:
-        return Sidecar(name, MEDIA_TYPE, None)  # the page itself is left, and that is said of it
+        return Sidecar(name, MEDIA_TYPE, None)  # reported for the page itself
     files = [each for each in page_files(tree, document_base(base, base_href(tree)), view) if each != path]
     excess = _excess(path, files, view, options)
     if excess is not None:
-        return Sidecar(name, MEDIA_TYPE, None)  # said of the page
+        return Sidecar(name, MEDIA_TYPE, None)  # reported for the page itself
     parts = [Part(view.url_of(each), view.media_type(each), _content(each, view)) for each in files]
     return Sidecar(name, MEDIA_TYPE, write_mhtml([Part(base, media.HTML, content), *parts]))
 
@@ -87,8 +88,8 @@ def _excess(path: str, files: Sequence[str], view: View, options: Options) -> Di
 
 def _inline_code(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Put sheets and scripts into the page."""
-    done = [step(editor, page, view, {"readers": ALL}) for step in (inline_styles, inline_scripts)]
-    return Report([action for report in done for action in report.actions])
+    reports = [edit(editor, page, view, {"readers": ALL}) for edit in (inline_styles, inline_scripts)]
+    return Report([action for report in reports for action in report.actions])
 
 
 def _inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -96,8 +97,8 @@ def _inline_images(editor: Editor, page: PageContext, view: View, options: Optio
     if page.has_policy:
         return Report()
     limit = options["limit"]
-    taken = {"readers": ALL, "scripts": OWN, "budget": 2 * limit, "largest": limit, "repeated": _REPEATED}
-    report = inline_images(editor, page, view, taken)
+    image_options = {"readers": ALL, "scripts": OWN, "budget": 2 * limit, "largest": limit, "repeated": _REPEATED}
+    report = inline_images(editor, page, view, image_options)
     _Sheets(editor, page, view, report).run()
     _icons(editor, page, view, report)
     return report
@@ -113,10 +114,10 @@ def _icons(editor: Editor, page: PageContext, view: View, report: Report) -> Non
 
 def _uri_of(url: str, page: PageContext, view: View) -> str | None:
     """Return the data URI of the file that a URL of the page leads to; a fragment chooses a part of it."""
-    found = view.follow(page.base, url) if url else None
-    if found is None or found.path is None or "#" in found.target.suffix:
+    destination = view.follow(page.base, url) if url else None
+    if destination is None or destination.path is None or "#" in destination.target.suffix:
         return None
-    return data_uri(view.artifact(found.path), view.media_type(found.path))
+    return data_uri(view.artifact(destination.path), view.media_type(destination.path))
 
 
 class _Sheets:
@@ -127,7 +128,9 @@ class _Sheets:
         elements = editor.tree.select("style, [style*='(']")
         self.elements = [each for each in elements if not is_isolated(each, editor.text)]
         self.uses = Counter(
-            one.url for each in self.elements for one in css_references(_css(each), declarations=each.tag != "style")
+            reference.url
+            for element in self.elements
+            for reference in css_references(_css(element), declarations=element.tag != "style")
         )
 
     def run(self) -> None:
@@ -161,20 +164,20 @@ _LOADED = EMBEDDED | {Role.CSS_URL, Role.FONT}
 
 
 def page_files(tree: Document, base: str, view: View) -> tuple[str, ...]:
-    """Return the paths of what a page with this document base URL loads, in the order of the references, each once.
+    """Return the paths of what a page with this document base URL loads, in the order of the references.
 
-    What a sheet loads comes behind it. Fonts and backgrounds count that no element of the page may need.
+    What a sheet loads comes after it, with all its fonts and backgrounds, needed or not.
     """
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     waiting = [(base, reference.url) for reference in references(tree) if reference.role in _LOADED][::-1]
     while waiting:
         path = view.follow(*waiting.pop()).path
-        if path is None or path in found:
+        if path is None or path in paths:
             continue
-        found[path] = None
+        paths[path] = None
         if view.media_type(path) == media.CSS:
             waiting += reversed([(view.url_of(path), url) for url in _of_sheet(path, view)])
-    return tuple(found)
+    return tuple(paths)
 
 
 def _of_sheet(path: str, view: View) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """dimensions: width and height of images, where they cannot move the layout.
 
-With both attributes a browser knows the box before the picture comes, and the text does not jump. They are written only
-where they say what the layout would become anyway: the image has its own size, since nothing gives it another one.
+With both attributes a browser knows the box before the picture arrives, and the text does not jump. The pass writes
+them only if they state what the layout becomes anyway: the image has its natural size, since nothing gives it another.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _RASTER = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP})
 _REFUSED = frozenset({"width", "height", "style", "sizes", "srcset"})
-# What an ancestor's style attribute may say that reaches the image.
+# Parts of an ancestor's style attribute that reach the image
 _REACHING = ("contents", "image-orientation", "zoom", "var(", "all")
-# The largest side that is believed: beyond it Chromium scales pictures down.
+# The largest side: Chromium scales down larger pictures
 _LARGEST = 16384
 
 
@@ -73,7 +73,7 @@ def _is_styled(image: Element) -> bool:
 
 
 def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
-    """Return width and height as shown in CSS pixels, or ``None`` when they are not certain."""
+    """Return width and height as shown in CSS pixels, or ``None`` if they are uncertain."""
     from adaptc.formats.image.probe import BROKEN, open_image, read_exif
 
     try:
@@ -86,6 +86,10 @@ def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
     return (height, width) if exif.orientation > 4 else (width, height)
 
 
+# ---- which rules of style sheets may size an image, whatever the medium or state
+
+# The answer errs on the side of yes: a rule counts even if another overrides it or its media query never holds.
+
 # Properties that size a replaced element, or give it another natural size. ``width`` and the like with a logical side
 # count, and so do the prefixed ones.
 _SIZING = re.compile(
@@ -93,7 +97,7 @@ _SIZING = re.compile(
     r"(?:(?:min|max)-)?(?:width|height|inline-size|block-size)|aspect-ratio|object-(?:fit|view-box)|all|zoom|content"
     r"|contain(?:-intrinsic-[a-z-]+)?|content-visibility|(?:align|justify|place)-self|animation(?:-name)?)\Z"
 )
-# With ``box-sizing: border-box`` a width in the markup takes in what surrounds the picture.
+# With ``box-sizing: border-box`` a width in the markup includes what surrounds the picture.
 _AROUND = re.compile(
     r"(?:padding|border)(?:-(?:top|right|bottom|left|block|inline)(?:-(?:start|end))?)?(?:-width|-style)?\Z"
 )
@@ -103,7 +107,7 @@ _PLAIN_DISPLAY = frozenset({
     "table-cell", "table-row-group", "table-header-group", "table-footer-group", "table-caption", "table-column",
     "table-column-group", "initial", "unset", "revert",
 })  # fmt: skip
-# Inherited, or in the way of knowing who is whose parent; a selector that an added attribute could satisfy.
+# Inherited properties; displays that hide which element lays out which; selectors that an added attribute could match
 _UNPREDICTABLE = re.compile(
     r"image-orientation|image-resolution|display\s*:[^;}]*(?:contents|var\()|\[\s*(?:width|height)\b", re.IGNORECASE
 )
@@ -112,7 +116,7 @@ _UNPREDICTABLE = re.compile(
 @dataclass(frozen=True, slots=True)
 class SizingRules:
     """Selectors by what their rules do: size the element as an image, set ``box-sizing`` on it, put a padding or
-    border around it, or lay out its children in a special way. ``is_unpredictable``: nothing can be said of any image.
+    border around it, or lay out its children in a special way. ``is_unpredictable``: no image has a known size.
     """
 
     sized: tuple[str, ...] = ()
@@ -123,7 +127,7 @@ class SizingRules:
 
 
 class PageSizing:
-    """What all sheets of a page do to the sizes of its images."""
+    """The effect of all sheets of a page on the sizes of its images."""
 
     def __init__(self, sheets: Iterable[str]) -> None:
         self.rules = [sizing_rules(text) for text in sheets]
@@ -147,17 +151,21 @@ class PageSizing:
 
 @lru_cache(maxsize=128)
 def sizing_rules(text: str) -> SizingRules:
-    """Return the sizing rules of a style sheet, at 2 MB/s; a sheet is asked once."""
+    """Return the sizing rules of a style sheet, at 2 MB/s; cached, as sheets are shared by pages."""
     import tinycss2
 
     if _UNPREDICTABLE.search(text):
         return SizingRules(is_unpredictable=True)
-    found = list(_rules(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)))
+    rules = list(_rules(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)))
     return SizingRules(
-        _selected(found, _SIZING.match, "img"),
-        _selected(found, "box-sizing".__eq__, "img"),
-        _selected(found, _AROUND.match, "img"),
-        tuple(dict.fromkeys(selector for prelude, said in found if _arranges(said) for selector in _split(prelude))),
+        _selected(rules, _SIZING.match, "img"),
+        _selected(rules, "box-sizing".__eq__, "img"),
+        _selected(rules, _AROUND.match, "img"),
+        tuple(
+            dict.fromkeys(
+                selector for prelude, declared in rules if _arranges(declared) for selector in _split(prelude)
+            )
+        ),
     )
 
 
@@ -219,14 +227,14 @@ _NAME = re.compile(r"([.#])([\w-]+)")
 
 @lru_cache(maxsize=4096)
 def _subject(selector: str) -> str:
-    """Return the last compound selector, which is about the element itself, without arguments of functions."""
+    """Return the last compound selector, which selects the element itself, without arguments of functions."""
     while (bare := _BRACKETS.sub("", selector)) != selector:
         selector = bare
     return _COMBINATORS.split(selector)[-1]
 
 
 def _may_be(selector: str, tag: str) -> bool:
-    """Whether the element that a selector is about can have this tag name."""
+    """Whether a selector can select elements with this tag name."""
     subject = _subject(selector)
     if _is_odd(subject):
         return True
@@ -239,7 +247,7 @@ def _is_odd(subject: str) -> bool:
 
 
 def _fits(selector: str, tag: str, classes: str, identifier: str) -> bool:
-    """Whether type, classes and id of a subject are those of an element; letter case is not told apart (quirks)."""
+    """Whether type, classes and id of a subject are those of an element; letter case does not matter (quirks mode)."""
     if not _may_be(selector, tag):
         return False
     subject = _subject(selector)
@@ -248,7 +256,7 @@ def _fits(selector: str, tag: str, classes: str, identifier: str) -> bool:
 
 
 def _matches(selector: str, element: Element) -> bool:
-    """Whether a selector may match in some state; what the engine does not know counts as matching."""
+    """Whether a selector may match in some state; unsupported selectors count as matching."""
     from turbohtml import SelectorSyntaxError
 
     if ":" in selector or "&" in selector:  # a state (:hover), or another element's rule around this one

@@ -1,4 +1,4 @@
-"""embedded: minify what stands inside a page in other languages: style elements, scripts, JSON."""
+"""embedded: minify what a page contains in other languages: style elements, scripts, JSON."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _shorter(element: Element, text: str) -> str | None:
 
 
 def _is_css(element: Element) -> bool:
-    """Whether browsers read a style element (HTML, 4.2.6); others hold LESS or what a script makes of them."""
+    """Whether browsers read a style element (HTML, 4.2.6); others hold LESS or data for a script."""
     return (element.attr("type") or "text/css").lower() == "text/css"
 
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 NAME = "half-images"
 _MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
-# Attributes of an image that stays a file: another choice, a request by coordinates, a handle for scripts
+# Attributes that need an image in a file: another choice, a request by coordinates, an id for scripts
 _CHOICE = frozenset({"srcset", "sizes", "loading"})
 _BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
-# Selectors that would match other elements, or none, once the attributes changed
+# Selectors that may match other elements once the attributes change
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
 
@@ -59,7 +59,7 @@ class _ImageHalver:
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
 
     def reason_to_leave(self) -> str | None:
-        """Return why no image of the page is touched, or ``None``."""
+        """Return why all images of the page stay, or ``None``."""
         if self.page.base_path is None:
             return "the page's base is not on this site"
         if self.page.has_policy:
@@ -78,30 +78,32 @@ class _ImageHalver:
     def run(self) -> None:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
-        here = [one for one in elements if not (is_isolated(one, self.editor.text) or self._is_lazy(one))]
+        candidates = (each for each in elements if not is_isolated(each, self.editor.text))
+        images = [each for each in candidates if not self._is_lazy(each)]
         if self.is_hard:
-            here = self._without_choices(here)
-        self.data_uris = self._choose_data_uris(here)
+            images = self._without_choices(images)
+        self.data_uris = self._choose_data_uris(images)
         self._style_attributes()
-        for element in here:
+        for element in images:
             if element.tag in _REWRITE:
                 _REWRITE[element.tag](self, element)
-        for element in here:
+        for element in images:
             if element.tag == "link":
                 self._preload(element)
 
     def _is_lazy(self, element: Element) -> bool:
-        """Whether a script may give an image, or the picture that it stands in, an address of its own."""
+        """Whether a script may give an image, or the ``<picture>`` around it, another address."""
         of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
-        return any(has_lazy_address(one.attrs) for one in (element, *of_picture)) and self.page.lazy_loads_images()
+        return any(has_lazy_address(each.attrs) for each in (element, *of_picture)) and self.page.lazy_loads_images()
 
     def _without_choices(self, elements: list[Element]) -> list[Element]:
         """Remove the sources of pictures whose image has a copy, which is small enough for every screen."""
-        shown = [one.parent for one in elements if one.tag == "img" and _in_picture(one) and self._copy(one)]
-        gone = [one for one in elements if one.tag == "source" and one.parent in shown]
-        for source in gone:
+        images = (each for each in elements if each.tag == "img" and _in_picture(each))
+        pictures = [image.parent for image in images if self._copy(image)]
+        sources = [each for each in elements if each.tag == "source" and each.parent in pictures]
+        for source in sources:
             self.editor.remove_element(source)
-        return [one for one in elements if one not in gone]
+        return [each for each in elements if each not in sources]
 
     def _copy(self, image: Element) -> Copy | None:
         source = image.attr("src")
@@ -122,11 +124,11 @@ class _ImageHalver:
             self.editor.set_raw_text(element, self._half_css(element.text, is_attribute=False))
 
     def _source(self, element: Element) -> None:
-        made = self._source_set(element, "srcset", "sizes") if _in_picture(element) else None
-        if made is None or ("type" in element.attrs and made.media_type is None):
+        source_set = self._source_set(element, "srcset", "sizes") if _in_picture(element) else None
+        if source_set is None or ("type" in element.attrs and source_set.media_type is None):
             return
-        self._set_source_set(element, made, "srcset", "sizes")
-        self._set_type(element, made.media_type)
+        self._set_source_set(element, source_set, "srcset", "sizes")
+        self._set_type(element, source_set.media_type)
 
     def _choose_data_uris(self, elements: list[Element]) -> dict[str, str]:
         """Return data URIs of small copies, in the order of the bytes that they add in all their places.
@@ -139,20 +141,20 @@ class _ImageHalver:
         bound = {str(image.attr("src")) for image in images if not self._is_alone(image)}
         copies = ((url, self.copies.of(url)) for url in uses if url not in bound)
         sized = ((uses[url] * copy.file.size, url, copy.file) for url, copy in copies if copy)
-        small = [one for one in sized if one[0] <= largest]
-        taken = {}
-        for _, url, file in sorted(small, key=lambda one: one[:2]):
+        small = [each for each in sized if each[0] <= largest]
+        uris = {}
+        for _, url, file in sorted(small, key=lambda each: each[:2]):
             uri = data_uri(self.view.copy_content(file), file.media_type)
             budget -= uses[url] * len(uri)
             if budget < 0:
                 break
-            taken[url] = uri
-        return taken
+            uris[url] = uri
+        return uris
 
     def _show_data_uri(self, image: Element, copy: Copy, uri: str) -> None:
-        """Show a copy that is in the page. There is no ``src``: it would hold the same bytes once more."""
-        made = replace_source_set(Copy(uri, copy.file), image.attr("srcset") or "")
-        self._set_source_set(image, made, "srcset", "sizes")
+        """Show a copy as a data URI. There is no ``src``, which would repeat the bytes."""
+        source_set = replace_source_set(Copy(uri, copy.file), image.attr("srcset") or "")
+        self._set_source_set(image, source_set, "srcset", "sizes")
         self.editor.remove_attribute(image, "src")
 
     def _img(self, image: Element) -> None:
@@ -161,17 +163,17 @@ class _ImageHalver:
             self._show_data_uri(image, copy, self.data_uris[str(image.attr("src"))])
             return
         if parse_srcset(srcset) and not (self.is_hard and copy):
-            made = self._source_set(image, "srcset", "sizes", image.attr("src"))
+            source_set = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
-            made = None if copy is None else replace_source_set(copy, srcset)
-        if made is None:
+            source_set = None if copy is None else replace_source_set(copy, srcset)
+        if source_set is None:
             return
-        self._set_source_set(image, made, "srcset", "sizes")
+        self._set_source_set(image, source_set, "srcset", "sizes")
         if copy is not None:
             self.editor.set_attribute(image, "src", copy.url)
 
     def _is_alone(self, image: Element) -> bool:
-        """Whether an image has one source, and nothing that needs it in a file."""
+        """Whether an image has one source, and no attribute that needs it in a file."""
         bound = _BOUND - _CHOICE if self.is_hard else _BOUND
         return bool(image.attr("src")) and (self.is_hard or not _in_picture(image)) and not bound & set(image.attrs)
 
@@ -179,21 +181,23 @@ class _ImageHalver:
         """Preload the copy where the page shows it: the original would be fetched for nothing."""
         if "preload" not in (link.attr("rel") or "").lower().split() or (link.attr("as") or "").lower() != "image":
             return
-        made = self._source_set(link, "imagesrcset", "imagesizes")
+        source_set = self._source_set(link, "imagesrcset", "imagesizes")
         copy = self.copies.of(link.attr("href") or "") if link.attr("href") else None
-        if made is not None:
-            self._set_source_set(link, made, "imagesrcset", "imagesizes")
+        if source_set is not None:
+            self._set_source_set(link, source_set, "imagesrcset", "imagesizes")
         if copy is not None:
             self.editor.set_attribute(link, "href", copy.url)
-        self._set_type(link, made.media_type if made else copy.file.media_type if copy else link.attr("type"))
+        self._set_type(
+            link, source_set.media_type if source_set else copy.file.media_type if copy else link.attr("type")
+        )
 
     def _source_set(self, element: Element, srcset: str, sizes: str, src: str | None = None) -> SourceSet | None:
         return halve_srcset(element.attr(srcset) or "", element.attr(sizes), self.copies.of, src)
 
-    def _set_source_set(self, element: Element, made: SourceSet, srcset: str, sizes: str) -> None:
-        self.editor.set_attribute(element, srcset, made.srcset)
-        if made.sizes is not None:
-            self.editor.set_attribute(element, sizes, made.sizes)
+    def _set_source_set(self, element: Element, source_set: SourceSet, srcset: str, sizes: str) -> None:
+        self.editor.set_attribute(element, srcset, source_set.srcset)
+        if source_set.sizes is not None:
+            self.editor.set_attribute(element, sizes, source_set.sizes)
 
     def _set_type(self, element: Element, media_type: str | None) -> None:
         if "type" not in element.attrs:

@@ -1,9 +1,9 @@
-"""half-objects: the bottom half of a page's embedded objects goes (Krishnamurthy et al. 2003, action "halfobject").
+"""half-objects: remove the bottom half of a page's embedded objects (Krishnamurthy et al. 2003, action "halfobject").
 
 The paper's client "retrieves (top) half of the embedded objects". Top is taken as the order of the page: of n different
-objects that the markup embeds, style sheets and scripts among them, n // 2 go, from the bottom up. Style sheets and
-scripts count and stay: the paper measured times only, and a page without them would be another page. So images and
-frames go in their stead, as far as there are any. A box of the same size stays.
+objects that the markup embeds, style sheets and scripts among them, n // 2 are removed, from the bottom up. Style
+sheets and scripts count and stay: the paper measured times only, and a page without them would be another page. So
+images and frames are removed instead, as far as there are any. A box of the same size stays.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from turbohtml import Element
 
 NAME = "half-objects"
-_GOING = ("img", "iframe")
+_REMOVABLE = ("img", "iframe")
 
 
 def halve_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Empty images and frames from the bottom up until half of the embedded objects are gone."""
+    """Empty images and frames from the bottom up until half of the embedded objects are removed."""
     report = Report()
     if page.has_policy:
         report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))
         return report
     objects = dict.fromkeys(
-        _object(one.url, page, view) for one in embedded_references(editor.tree) if one.role is not Role.ICON
+        _object(each.url, page, view) for each in embedded_references(editor.tree) if each.role is not Role.ICON
     )
-    wanted = len(objects) // 2
-    boxes = Placeholders(editor, page, view)
+    excess = len(objects) // 2
+    placeholders = Placeholders(editor, page, view)
     for elements in _from_the_bottom(editor, page, view):
-        if wanted == 0:
+        if excess == 0:
             break
-        wanted -= _emptied(elements, boxes, report)
+        excess -= _empty(elements, placeholders, report)
     return report
 
 
@@ -50,22 +50,22 @@ def _object(url: str, page: PageContext, view: View) -> str:
 
 def _from_the_bottom(editor: Editor, page: PageContext, view: View) -> Iterator[list[Element]]:
     """Yield the elements that show the same object, the object first that begins lowest on the page."""
-    shown: dict[str, list[Element]] = {}
-    for element in editor.tree.iter_elements(_GOING):
+    elements: dict[str, list[Element]] = {}
+    for element in editor.tree.iter_elements(_REMOVABLE):
         if element.attr("src") and not is_isolated(element, editor.text):
-            shown.setdefault(_object(element.attr("src") or "", page, view), []).append(element)
-    yield from reversed(shown.values())
+            elements.setdefault(_object(element.attr("src") or "", page, view), []).append(element)
+    yield from reversed(elements.values())
 
 
-def _emptied(elements: list[Element], boxes: Placeholders, report: Report) -> bool:
-    """Empty all elements that show an object, or none: one alone would save no request."""
-    reason = next((reason for element in elements if (reason := boxes.reason_to_stay(element))), None)
-    subject = boxes.subject(elements[0])
+def _empty(elements: list[Element], placeholders: Placeholders, report: Report) -> bool:
+    """Empty all elements that show an object, or none: a single one would save no request."""
+    reason = next((reason for element in elements if (reason := placeholders.reason_to_stay(element))), None)
+    subject = placeholders.subject(elements[0])
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, subject, reason))
         return False
     for element in elements:
-        boxes.empty(element)
+        placeholders.empty(element)
     report.actions.append(
         Action(NAME, "stripped", subject, "in the bottom half of the embedded objects", len(elements))
     )

@@ -56,7 +56,7 @@ def _consider(
     reason = next(_reasons_against(element, path, editor.text, page, view, options), None)
     text = None if reason else _text(path, page, view)
     if text is None:
-        reason = reason or "its text cannot stand in the page"
+        reason = reason or "its text cannot be written in the page"
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
     if "defer" in element.attrs:
@@ -80,7 +80,7 @@ def _reasons_against(
     if page.has_policy:
         yield "the page has a Content-Security-Policy"
     if is_isolated(element, text):
-        yield "it stands in a noscript, template or foreign element"
+        yield "it is in a noscript, template or foreign element"
     if not should_inline(path, view, options):
         yield SHARED
     integrity = element.attr("integrity")

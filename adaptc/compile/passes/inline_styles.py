@@ -114,7 +114,7 @@ def _reasons_against(
     if page.base_path is None:
         yield "the page's base URL is on another site"
     if is_isolated(link, text):
-        yield "the link stands in a noscript, template or foreign element"
+        yield "the link is in a noscript, template or foreign element"
     if not should_inline(path, view, options):
         yield SHARED
     if page.looks_for_sheets():
@@ -165,7 +165,7 @@ def _text(path: str, page: PageContext, view: View) -> _SheetText | str:
         return "its URLs lead elsewhere from the page"
     safe = _for_style_element(moved)
     if safe is None or not page.can_hold(safe):
-        return "its text cannot stand in the page"
+        return "its text cannot be written in the page"
     return _SheetText(safe)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def shorten_markup(text: str, tree: Document | None, page: PageContext, options: Options) -> MinifiedMarkup | None:
-    """Return the page in shorter markup, or ``None``; comments go where no script can see them.
+    """Return the page in shorter markup, or ``None``; comments are removed if no script can see them.
 
     ``tree`` is what ``text`` parses to, where that is known; it may be changed.
     """

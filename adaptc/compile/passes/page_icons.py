@@ -1,4 +1,4 @@
-"""page-icons: one icon for a page in the browser's furniture, in the page where it is small."""
+"""page-icons: one icon for a page, in the page itself if it is small."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SV
 
 
 def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Keep the icon that costs least, as a data URI of up to ``largest`` bytes; the others go.
+    """Keep the icon with the fewest bytes, as a data URI of up to ``largest`` bytes; remove the others.
 
     Icons with a ``media`` attribute are a set for light and dark tabs, and stay all of them.
     """
@@ -33,13 +33,13 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     links = [link for link in editor.tree.iter_elements("link") if not is_isolated(link, editor.text)]
     icons = [link for link in links if "icon" in _rel(link)]
     others = [link for link in links if not _OTHERS.isdisjoint(_rel(link)) and link not in icons]
-    kept = _cheapest(icons, page, view)
-    for link in [*others, *(icons if kept is not None else ())]:
-        if link is not kept:
+    icon = _smallest(icons, page, view)
+    for link in [*others, *(icons if icon is not None else ())]:
+        if link is not icon:
             editor.remove_element(link)
             report.actions.append(Action(NAME, "removed", link.attr("href") or "", "one icon is enough"))
-    if kept is not None and not page.has_policy:
-        _inline(kept, editor, page, view, options["largest"], report)
+    if icon is not None and not page.has_policy:
+        _inline(icon, editor, page, view, options["largest"], report)
     return report
 
 
@@ -47,12 +47,12 @@ def _rel(link: Element) -> set[str]:
     return set((link.attr("rel") or "").lower().split())
 
 
-def _cheapest(icons: list[Element], page: PageContext, view: View) -> Element | None:
+def _smallest(icons: list[Element], page: PageContext, view: View) -> Element | None:
     """Return the icon to keep, ``None`` to keep all: some are not files of this site, or are a set."""
-    found = [view.follow(page.base, icon.attr("href") or "").path for icon in icons]
-    if not icons or None in found or any("media" in icon.attrs for icon in icons):
+    paths = [view.follow(page.base, icon.attr("href") or "").path for icon in icons]
+    if not icons or None in paths or any("media" in icon.attrs for icon in icons):
         return None
-    sizes = [(transfer_size(path, view), place) for place, path in enumerate(found) if path is not None]
+    sizes = [(transfer_size(path, view), place) for place, path in enumerate(paths) if path is not None]
     return icons[min(sizes)[1]]
 
 

@@ -13,11 +13,11 @@ NAME = "reading"
 
 
 def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
-    """Return the text-only version of a page, or ``None`` where it has none."""
-    made = make_text_only_page(text, url_path=quote_path(page.path))
-    if isinstance(made, str):
-        said = diagnose("page-unchanged", Location(page.path), name=NAME, reason=made)
-        return None, Report(diagnostics=[said])
-    left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in made.left_out]
-    written = Action(NAME, "written", "the page", f"{len(text)} to {len(made.text)} characters")
-    return made.text, Report([written, *left_out])
+    """Return the text-only version of a page, or ``None`` if it has none."""
+    result = make_text_only_page(text, url_path=quote_path(page.path))
+    if isinstance(result, str):
+        diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason=result)
+        return None, Report(diagnostics=[diagnostic])
+    left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
+    action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
+    return result.text, Report([action, *left_out])

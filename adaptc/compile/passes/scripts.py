@@ -18,7 +18,7 @@ def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
 
 
 def rewrite_json(asset: Asset, view: View, options: Options) -> Outcome:
-    """Take the white space out of a JSON file."""
+    """Remove the white space of a JSON file."""
     return _minified("json", asset, minify_json)
 
 

@@ -1,4 +1,4 @@
-"""unembed: a link in the place of everything else that a page loads: frames, plug-ins, film and sound, icons."""
+"""unembed: links instead of frames, plug-ins, video and audio; no icons and hints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 NAME = "unembed"
 _MEDIA = "iframe, video, audio, object, embed, applet"
-# Fetched for the browser's own furniture, or early for another page
-_FURNITURE = frozenset({
+# Fetched for the browser's user interface, or early for another page
+_ICONS_AND_HINTS = frozenset({
     "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
     "manifest", "preconnect", "dns-prefetch", "preload", "prefetch", "prerender",
 })  # fmt: skip
@@ -30,25 +30,25 @@ _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
 
 
 def unembed(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Replace what is embedded by links to it, or by what it holds for browsers that cannot show it.
+    """Replace what is embedded by links to it, or by its fallback content.
 
-    A page of frames stays: they are all that it has. An ``<iframe srcdoc>`` keeps its text, in a sandbox without
-    scripts. Images are the affair of another pass.
+    A page of frames stays: they are its content. An ``<iframe srcdoc>`` keeps its text, in a sandbox without
+    scripts. Other passes handle images.
     """
     report = Report()
-    done: set[Element] = set()
+    replaced: set[Element] = set()
     for element in editor.tree.select(_MEDIA):
-        if done.isdisjoint(element.ancestors):
-            done.add(element)
+        if replaced.isdisjoint(element.ancestors):
+            replaced.add(element)
             _replace(editor, element, report)
-    _drop_furniture(editor, report)
+    _drop_icons_and_hints(editor, report)
     _drop_sprites(editor, report)
     return report
 
 
 def _replace(editor: Editor, element: Element, report: Report) -> None:
     if "srcdoc" in element.attrs:
-        _quiet(editor, element, report)
+        _reduce_frame(editor, element, report)
         return
     instead = _fallback(element) or _link(element)
     editor.replace_element(element, instead + _anchor(element))
@@ -56,7 +56,7 @@ def _replace(editor: Editor, element: Element, report: Report) -> None:
     report.actions.append(Action(NAME, verb, element.attr("src") or element.attr("data") or f"<{element.tag}>"))
 
 
-def _quiet(editor: Editor, frame: Element, report: Report) -> None:
+def _reduce_frame(editor: Editor, frame: Element, report: Report) -> None:
     text = text_only_document(frame.attr("srcdoc") or "")
     if text is None:
         editor.remove_element(frame)
@@ -68,7 +68,7 @@ def _quiet(editor: Editor, frame: Element, report: Report) -> None:
 
 
 def _fallback(element: Element) -> str:
-    """Return what an object holds for browsers that do not know its type; inside of others nobody reads it today."""
+    """Return the fallback content of an object; that of other elements is never shown today."""
     if element.tag not in ("object", "applet"):
         return ""
     if element.closest("p") is not None and element.select_one(_BLOCKS) is not None:
@@ -79,13 +79,13 @@ def _fallback(element: Element) -> str:
 
 
 def _anchor(element: Element) -> str:
-    """Return what keeps the name that links of this and other pages may lead to."""
+    """Return an empty element with the id that links may lead to."""
     name = element.attr("id")
     return f"<span {attribute_markup('id', name)}></span>" if name else ""
 
 
 def _link(element: Element) -> str:
-    """Return a link to what is embedded, ``""`` for what plays by itself behind the text or cannot be seen."""
+    """Return a link to what is embedded, ``""`` for a video in the background or what is invisible."""
     if element.tag == "video" and {"autoplay", "muted"} <= set(element.attrs) and "controls" not in element.attrs:
         return ""
     target = _target(element)
@@ -104,24 +104,24 @@ def _target(element: Element) -> tuple[str, str] | None:
     return url, fold_space(element.attr("title") or element.attr("aria-label") or url.rpartition("/")[2] or url)
 
 
-def _drop_furniture(editor: Editor, report: Report) -> None:
-    found = [link for link in editor.tree.iter_elements("link") if _is_furniture(link)]
-    for link in found:
+def _drop_icons_and_hints(editor: Editor, report: Report) -> None:
+    links = [link for link in editor.tree.iter_elements("link") if _is_icon_or_hint(link)]
+    for link in links:
         editor.remove_element(link)
-    if found:
-        report.actions.append(Action(NAME, "removed", "icons and hints", count=len(found)))
-    icon = next((link for link in found if "icon" in (link.attr("rel") or "").lower().split()), None)
+    if links:
+        report.actions.append(Action(NAME, "removed", "icons and hints", count=len(links)))
+    icon = next((link for link in links if "icon" in (link.attr("rel") or "").lower().split()), None)
     if icon is not None:
         editor.replace_element(icon, _NO_ICON)
 
 
-def _is_furniture(link: Element) -> bool:
+def _is_icon_or_hint(link: Element) -> bool:
     tokens = set((link.attr("rel") or "").lower().split())
-    return not _FURNITURE.isdisjoint(tokens) and "stylesheet" not in tokens
+    return not _ICONS_AND_HINTS.isdisjoint(tokens) and "stylesheet" not in tokens
 
 
 def _drop_sprites(editor: Editor, report: Report) -> None:
-    """Drop drawings that are taken from another file."""
+    """Drop drawings from another file."""
     for use in editor.tree.select("svg use"):
         url = use.attr("href") or use.attr("xlink:href") or ""
         drawing = use.closest("svg")
@@ -134,7 +134,7 @@ _LOADING = "script, link, iframe, object, embed, video, audio, template, base, m
 
 
 def text_only_document(text: str) -> str | None:
-    """Return the text and the inline styles of a document, words for its images; ``None`` when that cannot be had."""
+    """Return the text and inline styles of a document, with text for its images; ``None`` if its edits are refused."""
     editor = Editor(text)
     for element in editor.tree.select(_LOADING):
         editor.remove_element(element)

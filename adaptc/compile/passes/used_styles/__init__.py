@@ -1,4 +1,4 @@
-"""used-styles: the rules that a page uses, in the page."""
+"""used-styles: the rules that a page uses, in the page itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAME = "used-styles"
 def inline_used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Put the rules that the page uses in ``<style>`` elements, without what else they load (an option).
 
-    Not under a Content-Security-Policy, which may not let style elements count. While the page has scripts, which may
+    Not under a Content-Security-Policy, which may disable style elements. While the page has scripts, which may
     set any class, an option says whether what their texts name counts as used.
     """
     report = Report()
@@ -69,7 +69,7 @@ def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
 
 
 def _is_on(url: str, hosts: Iterable[str]) -> bool:
-    """Whether an address is on one of ``hosts``, or below it."""
+    """Whether an address is on one of ``hosts`` or a subdomain."""
     host = urlsplit(url).hostname or ""
     return any(host == name or host.endswith(f".{name}") for name in hosts)
 
@@ -84,11 +84,11 @@ class _UsedStyles:
     def run(self, report: Report) -> None:
         """Edit the page."""
         styles = page_styles(self.editor, self.page, self.view, keep_fonts=self.keep_fonts)
-        written = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
-        settled = [style if written[id(style)] is not None else _keep(style) for style in styles]
-        for run in group_styles(settled):
-            self._write(run, [written[id(style)] or "" for style in run], report)
-        report.actions += [Action(NAME, KEPT, _subject(one), one.reason) for one in settled if one.text is None]
+        texts = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
+        styles = [style if texts[id(style)] is not None else _keep(style) for style in styles]
+        for run in group_styles(styles):
+            self._write(run, [texts[id(style)] or "" for style in run], report)
+        report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
             self._attributes()
         if not self.keep_fonts and (labelled := hide_icons(self.editor)):
@@ -104,7 +104,7 @@ class _UsedStyles:
         return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
 
     def _text(self, style: PageStyle, text: str) -> str | None:
-        """Return the text of a sheet as it can stand in the page, ``None`` where it cannot."""
+        """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
         if style.text is None:
             return None
         moved = text if style.path is None else rebase_sheet(style.path, text, self.page, self.view)
@@ -114,7 +114,7 @@ class _UsedStyles:
         return escape_non_ascii(safe)
 
     def _write(self, run: list[PageStyle], texts: list[str], report: Report) -> None:
-        """Put the sheets of a run in the place of the first."""
+        """Replace the first element of a group by its sheets, and remove the others."""
         is_wrapped = not run[0].starts
         pieces = [
             f"@media {style.media}{{{text}}}" if text and style.media and is_wrapped else text
@@ -134,7 +134,7 @@ class _UsedStyles:
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are used"))
 
     def _attributes(self) -> None:
-        """Take the images out of style attributes, and those that attributes put behind text."""
+        """Remove the images of style attributes and ``background`` attributes."""
         for element in self.editor.tree.select('[style*="("]'):
             style = element.attr("style") or ""
             lightened = drop_fonts_and_images(style, declarations=True)
@@ -145,21 +145,21 @@ class _UsedStyles:
 
 
 def _names_of_scripts(page: PageContext) -> ScriptNames:
-    """Return what scripts may bring in: their own words, and those that the page holds ready for them."""
-    return _names_of((*page.script_texts(), *_READY.findall(page.page.text)))
+    """Return the names that scripts may use: in their own texts, and in data of the page."""
+    return _names_of((*page.script_texts(), *_SCRIPT_DATA.findall(page.page.text)))
 
 
-# The same scripts stand in all pages of a batch
+# The same scripts are in all pages of a batch
 _names_of = lru_cache(maxsize=16)(ScriptNames)
-# What scripts read: the values of their attributes, data, and markup that waits
-_READY = re.compile(
+# What scripts read: ``data-`` attributes, data blocks and inert markup
+_SCRIPT_DATA = re.compile(
     r"""\sdata-[^\s=>]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|<(?:script|template|noscript)\b[\s\S]*?</(?:script|template|noscript)""",
     re.IGNORECASE,
 )
 
 
 def _keep(style: PageStyle) -> PageStyle:
-    reason = style.reason or "its text cannot stand in the page"
+    reason = style.reason or "its text cannot be written in the page"
     return PageStyle(style.element, None, reason, style.path, style.media)
 
 
@@ -167,13 +167,13 @@ def _subject(style: PageStyle) -> str:
     return style.path or (style.element.attr("href") or "<style>")
 
 
-# Fonts that draw a whole word as one picture: without them the word stands there ("keyboard_arrow_right")
+# Fonts that draw a whole word as one picture: without them the word is visible ("keyboard_arrow_right")
 _LIGATURES = re.compile(r"(?:^|\s)(?:material-icons|material-symbols)[\w-]*(?:\s|$)")
 _PICTURES = "img, svg, picture, video, object, input, canvas"
 
 
 def hide_icons(editor: Editor) -> int:
-    """Hide icons that are written as text, and give links their words; returns how many links had none."""
+    """Hide icons of fonts, and give links that were only an icon a text; returns the number of these links."""
     for element in editor.tree.select("i, span, a, em, b, div"):
         if _is_icon(element):
             style = (element.attr("style") or "").rstrip("; ")
@@ -199,6 +199,6 @@ def _is_icon(element: Element) -> bool:
 
 
 def _is_empty(link: Element) -> bool:
-    """Whether nothing of a link is seen once its icons are gone."""
+    """Whether a link shows nothing without its icons."""
     shown = "".join(text.data for text in content_texts(link)).strip()
     return not any(not has_private_use(c) for c in shown) and link.select_one(_PICTURES) is None

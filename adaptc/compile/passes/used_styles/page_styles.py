@@ -1,7 +1,7 @@
-"""The style sheets of a page in the order of the cascade, as texts that could stand in the page.
+"""The style sheets of a page in the order of the cascade, as texts for style elements.
 
-Order (CSS Cascade 5, section 6.1): that of the elements in the document. What cannot be read stays where it is and
-parts the sheets before it from those behind it.
+Order (CSS Cascade 5, section 6.1): that of the elements in the document. A sheet that cannot be read stays in place
+and separates the sheets before it from those after it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _HEAD_STATEMENTS = frozenset({"import", "namespace"})
 class PageStyle:
     """A style sheet of a page.
 
-    ``text`` is ``None`` for one that has to stay as it is, for the ``reason`` given, and empty for one that says
-    nothing. ``path`` is where its URLs are relative to (``None``: the page); ``starts`` says that it has statements
-    that only the start of a sheet may hold. ``media`` is its medium.
+    ``text`` is ``None`` if the sheet must stay, for ``reason``, and empty if it has no effect. Its URLs are relative to
+    ``path`` (``None``: the page). ``starts`` says that it has statements that only the start of a sheet may hold.
+    ``media`` is its medium.
     """
 
     element: Element
@@ -52,11 +52,11 @@ class PageStyle:
 def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bool = False) -> list[PageStyle]:
     """Return the sheets of a page that browsers apply or fetch.
 
-    While the page has scripts, sheets stay that one of them may turn on or know, and those that frames in the page
-    load. Sheets that only declare fonts are empty, unless ``keep_fonts``.
+    While the page has scripts, sheets stay that a script may enable or know, and those that frames in the page load.
+    Sheets that only declare fonts are empty, unless ``keep_fonts``.
     """
     preferred = ""
-    found: list[PageStyle] = []
+    styles: list[PageStyle] = []
     framed = framed_files(editor.tree, page, view)
     for element in editor.tree.iter_elements(("link", "style")):
         if is_isolated(element, editor.text) or not _is_sheet(element):
@@ -64,22 +64,22 @@ def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bo
         title = element.attr("title") or ""
         is_alternate = "alternate" in _rel(element) and bool(title)
         preferred = preferred or ("" if is_alternate else title)
-        # of a <style> the attribute means nothing
+        # the attribute has no effect on <style>
         is_disabled = element.tag == "link" and "disabled" in element.attrs
         if page.has_scripts and (is_alternate or is_disabled or title or _is_known(element, page)):
-            found.append(PageStyle(element, None, "a script of the page may know it"))
+            styles.append(PageStyle(element, None, "a script of the page may know it"))
         elif page.has_scripts and framed and view.follow(page.base, element.attr("href") or "").path in framed:
-            found.append(PageStyle(element, None, FRAMED))
+            styles.append(PageStyle(element, None, FRAMED))
         elif is_alternate or is_disabled or (title and title != preferred):
-            found.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
+            styles.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
         elif element.tag == "style":
-            found.append(_style(element, page, view, keep_fonts))
+            styles.append(_style(element, page, view, keep_fonts))
         else:
-            found.append(_link(element, page, view, keep_fonts))
-    return found
+            styles.append(_link(element, page, view, keep_fonts))
+    return styles
 
 
-# An element with any other attribute is one that a script may know
+# A script may know an element with any other attribute
 _PLAIN = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
 
 
@@ -102,11 +102,11 @@ def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) ->
     text = element.text
     if page.base_path is not None:
         text = _with_imports(page.base_path, text, view)
-    return _made(element, text, None, keep_fonts)
+    return _page_style(element, text, None, keep_fonts)
 
 
 def _with_imports(path: str, text: str, view: View) -> str:
-    """Return a sheet with what it imports: a file may be smaller with its imports, a page has a request for each."""
+    """Return a sheet with its imports inlined: each of them costs a request."""
     if "@import" not in text.lower():
         return text
     asset = Asset(path, media.CSS, text.encode("utf-8", "replace"))
@@ -115,16 +115,16 @@ def _with_imports(path: str, text: str, view: View) -> str:
 
 def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
     url = element.attr("href") or ""
-    found = view.follow(page.base, url)
-    if found.path is None:
-        is_needless = found.target.reach is Reach.LOCAL or (is_font_service(url) and not keep_fonts)
+    destination = view.follow(page.base, url)
+    if destination.path is None:
+        is_needless = destination.target.reach is Reach.LOCAL or (is_font_service(url) and not keep_fonts)
         return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
-    if view.media_type(found.path) != media.CSS:
+    if view.media_type(destination.path) != media.CSS:
         return PageStyle(element, "")
-    if not meets_integrity(view.read(found.path), element.attr("integrity")):
+    if not meets_integrity(view.read(destination.path), element.attr("integrity")):
         return PageStyle(element, "")
-    text = _with_imports(found.path, _file_text(view.artifact(found.path)), view)
-    return _made(element, text, found.path, keep_fonts)
+    text = _with_imports(destination.path, _file_text(view.artifact(destination.path)), view)
+    return _page_style(element, text, destination.path, keep_fonts)
 
 
 @lru_cache(maxsize=64)
@@ -132,7 +132,7 @@ def _file_text(content: bytes) -> str:
     return _CHARSET.sub("", sheet_text(content))
 
 
-def _made(element: Element, text: str, path: str | None, keep_fonts: bool) -> PageStyle:
+def _page_style(element: Element, text: str, path: str | None, keep_fonts: bool) -> PageStyle:
     medium = (element.attr("media") or "").strip()
     if not _is_whole(text) or not _MARKS.isdisjoint(medium):
         return PageStyle(element, None, "it is malformed: something is open at its end", path)
@@ -152,14 +152,14 @@ def _is_whole(text: str) -> bool:
 
 
 def group_styles(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
-    """Group sheets that can follow each other in one ``<style>`` element; those that stay part the groups.
+    """Group sheets that can follow each other in one ``<style>`` element; those that stay separate the groups.
 
     An element with an id, to which something may point, is a group of its own.
     """
     run: list[PageStyle] = []
     for style in styles:
-        is_start = style.text is None or style.starts or any(one.starts and one.media for one in run)
-        is_start = is_start or any("id" in one.element.attrs for one in (style, *run))
+        is_start = style.text is None or style.starts or any(each.starts and each.media for each in run)
+        is_start = is_start or any("id" in each.element.attrs for each in (style, *run))
         if is_start and run:
             yield run
             run = []
