@@ -93,7 +93,7 @@ KINDS: dict[str, Kind] = {
     "edit-refused": Kind(W, "pass {name} was dropped for this page: {reason}"),
     "page-reserialized": Kind(N, "pass {name} was applied by writing the page anew, since its markup is malformed"),
     "pass-larger": Kind(N, "pass {name} was dropped for this page: it made the page larger to transfer ({reason})"),
-    "bundle-name-taken": Kind(W, "has no bundle beside it: the site has a file {name}"),
+    "bundle-name-taken": Kind(W, "has no bundle next to it: the site has a file {name}"),
     "bundle-too-large": Kind(N, "is not bundled: its files have {size} bytes, more than {limit}"),
     "level-larger": Kind(N, "is the same at {name} as at {above}: {name} would make it larger to transfer ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
