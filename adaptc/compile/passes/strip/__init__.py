@@ -123,5 +123,5 @@ def _used(script: str | bytes, names: frozenset[str]) -> frozenset[str]:
 def _relies_on(text: str, name: str) -> bool:
     """Whether ``name`` is called or looked into, and never given a value."""
     mine = rf"(?<![\w$.]){re.escape(name)}"
-    given = rf"(?:{mine}|window\.{re.escape(name)})\s*=(?!=)|function\s+{re.escape(name)}\b"
-    return re.search(rf"{mine}\s*[.(]", text) is not None and re.search(given, text) is None
+    assigned = rf"(?:{mine}|window\.{re.escape(name)})\s*=(?!=)|function\s+{re.escape(name)}\b"
+    return re.search(rf"{mine}\s*[.(]", text) is not None and re.search(assigned, text) is None

@@ -32,12 +32,12 @@ class Selection:
     def __init__(self, labelled: dict[str, LabelledImage], options: Options) -> None:
         self.labelled, self.options = labelled, options
         self.is_hard = options["keep"] == LOGO_STORY
-        self.kept = logo_and_story(labelled) if self.is_hard else frozenset()
+        self.logo_and_story = logo_and_story(labelled) if self.is_hard else frozenset()
         self.references = frozenset(ref for ref, image in labelled.items() if self._removes(ref, image))
 
     def _removes(self, ref: str, image: LabelledImage) -> bool:
         if self.is_hard:
-            return ref not in self.kept and not image.is_wanted
+            return ref not in self.logo_and_story and not image.is_wanted
         return self.options["ads"] if image.is_ad else self.options["decorations"] and image.is_decoration
 
 
@@ -48,7 +48,7 @@ class Images:
         self.editor, self.page, self.view, self.report, self.selection = editor, page, view, report, selection
         self.boxes = Placeholders(editor, page, view)
         self.removed: set[str] = set()
-        self.kept: set[str] = set()
+        self.remaining: set[str] = set()
 
     def run(self) -> None:
         """Edit the page."""
@@ -72,13 +72,13 @@ class Images:
         known = [self.selection.labelled[ref] for ref in refs if ref in self.selection.labelled]
         if all(label.use.ref in self.selection.references for label in known):
             return known
-        self.kept.update(label.subject for label in known)
+        self.remaining.update(label.subject for label in known)
         return []
 
     def _consider(self, image: Element, labels: list[LabelledImage]) -> None:
         reason = self._reason_to_stay(image, labels)
         if reason is not None:
-            self.kept.update(label.subject for label in labels)
+            self.remaining.update(label.subject for label in labels)
             self._keep(labels[0].subject, reason)
             return
         if self.selection.is_hard:
@@ -104,7 +104,7 @@ class Images:
         if "preload" not in (link.attr("rel") or "").lower().split() or is_isolated(link, self.editor.text):
             return
         path = self.view.follow(self.page.base, link.attr("href") or "").path
-        if path in self.removed and path not in self.kept and not self._shown_by_sheets(path):
+        if path in self.removed and path not in self.remaining and not self._shown_by_sheets(path):
             self.editor.remove_element(link)
             self.report.actions.append(Action(NAME, STRIPPED, path, "its preload: nothing shows it any more"))
 
