@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.workflow.check.check import check, repair
-from adaptc.workflow.check.findings import Status
+from adaptc.workflow.check.trees import Status
 from adaptc.workflow.watch.keeper import Keeper
 
 PAGE = (
@@ -343,7 +343,7 @@ def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
                 _EVENTS[event](site)
         quick = check(site.config(), every_file=False)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adaptc.workflow.check.check._glanced", lambda *_: None)
+            patch.setattr("adaptc.workflow.check.check._quick_check", lambda *_: None)
             assert quick == check(site.config(), every_file=False)
         if not set(quick.findings):
             exact = check(site.config(), every_file=True)
@@ -351,7 +351,7 @@ def test_a_glance_says_what_a_comparison_says(events: list[str]) -> None:
 
 
 def test_a_fresh_site_takes_a_glance(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("adaptc.workflow.check.check._compared")
+    monkeypatch.delattr("adaptc.workflow.check.check._full_check")
     assert check(site.config(), every_file=False).findings == ()
 
 

@@ -14,14 +14,15 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.cli.site_options import overrides, site_options, with_mirror
+from adaptc.workflow.check.ci_formats import FORMATS
 
 if TYPE_CHECKING:
     from adaptc.config.budgets import Budget
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.workflow.check.check import Verdict
-    from adaptc.workflow.check.formats.problem import Problem
-    from adaptc.workflow.check.growth import Growth
+    from adaptc.workflow.check.ci_formats import Problem
+    from adaptc.workflow.check.weights import Growth
 
 # Rows of the table of pages that became heavier
 _MOST_PAGES = 10
@@ -41,7 +42,7 @@ class _Outcome:
         return not self.verdict.findings and not self.budgets
 
 
-@command("check", formats=("text", "json", "junit", "github", "sarif"))
+@command("check", formats=("text", "json", *FORMATS))
 @site_options
 @click.option("--quick", "mode", flag_value="quick", help="Read only files whose size or time changed.")
 @click.option("--content", "mode", flag_value="content", default=True, help="Compare all contents.  [default]")
@@ -84,14 +85,12 @@ def _budgets(config: Config) -> tuple[Budget, ...]:
 
 
 def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> _Outcome:
-    """Hold the pages of the manifest against the budgets; without a manifest there is nothing to weigh."""
+    """Compare the pages of the manifest with the budgets; without a manifest there is nothing to weigh."""
     from adaptc.report.manifest import MANIFEST
 
     if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
         return _Outcome(verdict, (), ())
-    from adaptc.workflow.check.budgets import exceeded, outgrown
-    from adaptc.workflow.check.growth import growth
-    from adaptc.workflow.check.weights import read_weights
+    from adaptc.workflow.check.weights import exceeded, growth, outgrown, read_weights
 
     now = read_weights(config.output)
     rows = growth(read_weights(baseline), now) if baseline else []
@@ -131,13 +130,13 @@ def _level_table(verdict: Verdict) -> str:
 def _growth_table(rows: tuple[Growth, ...]) -> str:
     """Return what became heavier: the means of levels, and the pages that grew most."""
     from adaptc.core.diagnostics import printable
-    from adaptc.workflow.check.weights import written
+    from adaptc.workflow.check.weights import written_amount
 
     means = [row for row in rows if row.path is None]
     pages = [row for row in rows if row.path is not None]
     cells = [["grew", "level", "", "before", "now", ""]]
     for row in (*means, *pages[:_MOST_PAGES]):
-        before, now = written(row.measure, row.before), written(row.measure, row.now)
+        before, now = written_amount(row.measure, row.before), written_amount(row.measure, row.now)
         place = "mean of pages" if row.path is None else printable(row.path)
         cells.append([place, row.level, row.measure, before, now, f"+{row.percent:.1f} %"])
     more = len(pages) - _MOST_PAGES
@@ -176,7 +175,7 @@ def _finite(percent: float) -> float | None:
 
 
 def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
-    from adaptc.workflow.check.formats.problem import Problem, file_name
+    from adaptc.workflow.check.ci_formats import Problem, file_name
 
     docroot = config.docroot or Path()
     for finding in outcome.verdict.findings:
@@ -188,29 +187,11 @@ def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
         )
 
 
-def _print_junit(outcome: _Outcome, _invocation: Invocation, config: Config) -> None:
-    from adaptc.workflow.check.formats.junit import junit
+def _print_for_ci(outcome: _Outcome, invocation: Invocation, config: Config) -> None:
+    from adaptc.workflow.check.ci_formats import Summary
 
-    click.echo(junit(_problems(outcome, config), outcome.verdict.fresh))
-
-
-def _print_github(outcome: _Outcome, _invocation: Invocation, config: Config) -> None:
-    from adaptc.workflow.check.formats.github import workflow_commands
-
-    for line in workflow_commands(_problems(outcome, config), _sentence(outcome)):
-        click.echo(line)
+    summary = Summary(tuple(_problems(outcome, config)), outcome.verdict.fresh, _sentence(outcome))
+    click.echo(FORMATS[invocation.format](summary))
 
 
-def _print_sarif(outcome: _Outcome, _invocation: Invocation, config: Config) -> None:
-    from adaptc.workflow.check.formats.sarif import sarif
-
-    click.echo(sarif(_problems(outcome, config)))
-
-
-_PRINTERS = {
-    "text": _print_text,
-    "json": _print_json,
-    "junit": _print_junit,
-    "github": _print_github,
-    "sarif": _print_sarif,
-}
+_PRINTERS = {"text": _print_text, "json": _print_json, **dict.fromkeys(FORMATS, _print_for_ci)}

@@ -158,7 +158,7 @@ class Config:
 
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``.
     ``diagnostics`` are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which
-    no build depends on. ``budgets`` are the ``[budgets.LEVEL]`` tables, for ``adaptc.workflow.check.budgets``. ``file``
+    no build depends on. ``budgets`` are the ``[budgets.LEVEL]`` tables, for ``adaptc.config.budgets``. ``file``
     is the file that the settings were read from, if any.
     """
 

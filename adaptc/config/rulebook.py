@@ -76,7 +76,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class _SiteUpdate:
+class _Draft:
     """A level while it is put together: the options of each pass in the order the passes run."""
 
     name: str
@@ -179,7 +179,7 @@ _LEVEL_KEYS: Schema = {
 }
 
 
-def _shipped_draft(source: TomlSource, reader: _LevelReader) -> _SiteUpdate:
+def _shipped_draft(source: TomlSource, reader: _LevelReader) -> _Draft:
     """Read a level file of the package. Its mistakes are reported like a user's, for developers."""
     reader.check(source.below("level"), _LEVEL_KEYS)
     passes: dict[str, dict[str, Any]] = {}
@@ -188,7 +188,7 @@ def _shipped_draft(source: TomlSource, reader: _LevelReader) -> _SiteUpdate:
         options = {key: value for key, value in entry.items() if key != "name"}
         if reader.has_pass(source, place, entry["name"]):
             passes[entry["name"]] = reader.options(source.part(place, options), entry["name"])
-    return _SiteUpdate(**source.values["level"], passes=passes)
+    return _Draft(**source.values["level"], passes=passes)
 
 
 # ---- the user's levels
@@ -205,7 +205,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _RESERVED = ("reject",)
 
 
-def _by_dependency(drafts: Mapping[str, _SiteUpdate], reader: _LevelReader) -> Iterator[str]:
+def _by_dependency(drafts: Mapping[str, _Draft], reader: _LevelReader) -> Iterator[str]:
     """Yield the names of the user's tables so that a level comes after the one it extends."""
     waiting = {name: table for name, table in reader.user.values.items() if _is_valid(name, table, drafts, reader)}
     ready = set(drafts) - set(waiting)
@@ -220,7 +220,7 @@ def _by_dependency(drafts: Mapping[str, _SiteUpdate], reader: _LevelReader) -> I
             yield name
 
 
-def _base(name: str, table: Mapping[str, Any], drafts: Mapping[str, _SiteUpdate]) -> str | None:
+def _base(name: str, table: Mapping[str, Any], drafts: Mapping[str, _Draft]) -> str | None:
     """Return the other level that a table starts from; None if it ships or starts from nothing."""
     return None if name in drafts else table.get("extends") or None
 
@@ -232,7 +232,7 @@ def _report_bases(waiting: Mapping[str, Mapping[str, Any]], known: Iterable[str]
         reader.report((name, "extends"), f"levels.{name}: extends {base}, which {problem}")
 
 
-def _is_valid(name: str, table: Any, drafts: Mapping[str, _SiteUpdate], reader: _LevelReader) -> bool:
+def _is_valid(name: str, table: Any, drafts: Mapping[str, _Draft], reader: _LevelReader) -> bool:
     before = len(reader.problems)
     for problem in _table_problems(name, table, drafts):
         reader.report((name,), problem)
@@ -245,7 +245,7 @@ def _is_valid(name: str, table: Any, drafts: Mapping[str, _SiteUpdate], reader: 
     return len(reader.problems) == before
 
 
-def _table_problems(name: str, table: Any, drafts: Mapping[str, _SiteUpdate]) -> Iterator[str]:
+def _table_problems(name: str, table: Any, drafts: Mapping[str, _Draft]) -> Iterator[str]:
     if not isinstance(table, Mapping):
         yield f"levels.{name} must be a table, not {shown(table)}"
     elif not _NAME.fullmatch(name) or name in _RESERVED:
@@ -256,12 +256,12 @@ def _table_problems(name: str, table: Any, drafts: Mapping[str, _SiteUpdate]) ->
         yield f"level {name} needs extends (the level it starts from) or a number of its own"
 
 
-def _user_draft(name: str, drafts: Mapping[str, _SiteUpdate], reader: _LevelReader) -> _SiteUpdate:
+def _user_draft(name: str, drafts: Mapping[str, _Draft], reader: _LevelReader) -> _Draft:
     table = reader.user.values[name]
-    base = drafts.get(_base(name, table, drafts) or name, _SiteUpdate(name))
+    base = drafts.get(_base(name, table, drafts) or name, _Draft(name))
     passes = _with_options(name, table, _chosen_passes(name, table, base, reader), reader)
     title = base.title if name == base.name else f"{base.title} (changed)"
-    return _SiteUpdate(
+    return _Draft(
         name,
         table.get("number", base.number),
         table.get("title", title),
@@ -271,7 +271,7 @@ def _user_draft(name: str, drafts: Mapping[str, _SiteUpdate], reader: _LevelRead
 
 
 def _chosen_passes(
-    name: str, table: Mapping[str, Any], base: _SiteUpdate, reader: _LevelReader
+    name: str, table: Mapping[str, Any], base: _Draft, reader: _LevelReader
 ) -> dict[str, dict[str, Any]]:
     """Return the passes of the base, or those that ``passes`` lists, without those of ``skip``."""
     for position, word in enumerate(table.get("passes", ())):
@@ -299,7 +299,7 @@ def _with_options(
     }
 
 
-def _level(draft: _SiteUpdate, known_passes: PassTable | None) -> Level:
+def _level(draft: _Draft, known_passes: PassTable | None) -> Level:
     uses = tuple(_use(name, options, known_passes) for name, options in draft.passes.items())
     return Level(draft.name, draft.number, draft.title, draft.promise, uses)
 

@@ -1,4 +1,4 @@
-"""Check an output: the decisions of a build on paper, and the files of the trees."""
+"""Checks an output: what a build would build, and whether the files of the trees are those that were built."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.manifest import MANIFEST, last_manifest
 from adaptc.workflow.api import build, build_spec, engine_of
-from adaptc.workflow.check.findings import Finding, Status, of_reason
-from adaptc.workflow.check.trees import TreeCheck
+from adaptc.workflow.check.trees import Finding, Status, TreeCheck, of_reason
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found. ``fresh`` counts by level the units that are as they should be, ``files`` what was looked at.
+    """The result of a check. ``fresh`` counts units without findings by level, ``files`` the checked files.
 
-    ``undetected`` are sources that changed and look as they did: a build has to be told of them.
+    ``undetected`` are sources that changed without a change of size and time: a build must be told to read them.
     """
 
     findings: tuple[Finding, ...]
@@ -43,24 +42,24 @@ def check(config: Config, *, every_file: bool) -> Verdict:
     spec = build_spec(config)
     try:
         with contextlib.closing(State(spec.state_path, read_only=True)) as state:
-            return _checked(Trees(spec), state, every_file)
+            return _check(Trees(spec), state, every_file)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise system_error(error, spec.state_path) from None
-        said = "it is damaged; a build throws it away and builds everything anew"
-        return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", said),))
+        reason = "it is damaged; a build throws it away and builds everything anew"
+        return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", reason),))
 
 
 def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
-    """Take out of the trees what is not ours or not whole, and build what is needed.
+    """Remove foreign and corrupt files from the trees, and build what is needed.
 
     Raises as ``adaptc.workflow.api.build`` does.
     """
     builder = engine_of(config, progress)
     with builder.lock():
-        for one in verdict.findings:
-            if one.file is not None and one.status in (Status.CORRUPT, Status.FOREIGN) and "/" in one.file:
-                builder.trees.publisher.remove_file(f"{builder.spec.output}/{one.file}")
+        for finding in verdict.findings:
+            if finding.file is not None and finding.status in (Status.CORRUPT, Status.FOREIGN) and "/" in finding.file:
+                builder.trees.publisher.remove_file(f"{builder.spec.output}/{finding.file}")
         path = builder.spec.state_path
         with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(path)) as state:
             state.begin()
@@ -71,23 +70,23 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
     build(config, progress)
 
 
-def _checked(trees: Trees, state: State, every_file: bool) -> Verdict:
-    found = scan_docroot(trees.spec, state)
-    glanced = None if every_file else _glanced(trees, state, found)
-    return glanced or _compared(trees, state, found, every_file)
+def _check(trees: Trees, state: State, every_file: bool) -> Verdict:
+    inspection = scan_docroot(trees.spec, state)
+    verdict = None if every_file else _quick_check(trees, state, inspection)
+    return verdict or _full_check(trees, state, inspection, every_file)
 
 
-def _glanced(trees: Trees, state: State, found: Scan) -> Verdict | None:
-    """Return the verdict that names, sizes and times allow: all is fresh. ``None`` where it takes a comparison."""
-    files = None if found.changes else trees.count_if_unchanged(state, found.report)
+def _quick_check(trees: Trees, state: State, inspection: Scan) -> Verdict | None:
+    """Return the verdict if names, sizes and times show that all is fresh; ``None`` where files must be compared."""
+    files = None if inspection.changes else trees.count_if_unchanged(state, inspection.report)
     if files is None:
         return None
     findings = tuple(_manifest_findings(trees.spec, state, False, False))
-    return Verdict(findings, _fresh(trees.spec, found.report, findings), files)
+    return Verdict(findings, _fresh(trees.spec, inspection.report, findings), files)
 
 
-def _compared(trees: Trees, state: State, found: Scan, every_file: bool) -> Verdict:
-    done = dry_run(trees, state, found, every_source=every_file)
+def _full_check(trees: Trees, state: State, inspection: Scan, every_file: bool) -> Verdict:
+    done = dry_run(trees, state, inspection, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
     check = TreeCheck(trees, every_file)
@@ -104,20 +103,20 @@ def _unit_findings(done: DryRun) -> list[Finding]:
 def _orphan(unit: Unit, done: DryRun) -> Finding:
     level, path = unit
     if path not in done.report.resources:
-        said = "its source is gone"
+        reason = "its source is gone"
     elif done.report.restriction.excludes(unit):
-        said = "its page is not a popular one any more"
+        reason = "its page is not a popular one any more"
     else:
-        said = "its level is not built any more"
-    return Finding(Status.ORPHANED, level, path, None, said)
+        reason = "its level is not built any more"
+    return Finding(Status.ORPHANED, level, path, None, reason)
 
 
 def _fresh(spec: BuildSpec, report: BuildReport, findings: tuple[Finding, ...]) -> dict[str, int]:
-    """Count by level the units that there should be and of which nothing was found."""
+    """Count by level the wanted units without findings."""
     wanted = {level: len(report.resources) for level in spec.recipes}
     for level in report.restriction.levels & spec.recipes.keys():
         wanted[level] -= len(report.restriction.pages)
-    for unit in {(one.level, one.path) for one in findings if one.path in report.resources}:
+    for unit in {(finding.level, finding.path) for finding in findings if finding.path in report.resources}:
         if unit[0] in wanted:
             wanted[unit[0]] -= 1
     return wanted
@@ -142,7 +141,7 @@ def _manifest_problem(spec: BuildSpec, state: State) -> str | None:
         resources = last_manifest(spec.output).resources
     except UsageError as error:
         return str(error)
-    listed = {path: one.files for path, one in resources.items()}
+    listed = {path: resource.files for path, resource in resources.items()}
     built: dict[str, dict[str, Any]] = {path: {} for path in listed}
     for result in state.results(notes=False):
         built.setdefault(result.path, {})[result.level] = {

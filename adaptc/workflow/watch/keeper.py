@@ -111,7 +111,7 @@ class Keeper:
         return Work(len(result.built), result.removed, len(report.failures), (), None, result.diagnostics)
 
     def reconcile(self) -> bool:
-        """Look for files that changed without an event, and doubt them; return whether the trees are as they were left.
+        """Scan for files that changed without an event, and doubt them; return whether the trees are as they were left.
 
         A file with another time is read, so that one that was only touched stays where it is.
         """

@@ -94,7 +94,7 @@ class Polish(Command):
 
 @dataclass(frozen=True, slots=True)
 class Reconcile(Command):
-    """Look for changes that no event told of."""
+    """Scan for changes that no event told of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class Notice:
         self._known = known
 
     def file(self, full: str) -> None:
-        """Look at a file that something happened to."""
+        """Scan at a file that something happened to."""
         path = self._path(full)
         if path is None or self.gate.is_invalid(path):
             return
@@ -59,7 +59,7 @@ class Notice:
             self._doubt({path: None}, whole=path in self._known and self._known[path][0].alias_of is not None)
 
     def directory(self, full: str) -> None:
-        """Look at a directory that came or went: all known files below it, and whatever else is there."""
+        """Scan at a directory that came or went: all known files below it, and whatever else is there."""
         path = self._path(full)
         if path is None and full != self.docroot:
             return

@@ -81,7 +81,7 @@ class _Handler(FileSystemEventHandler):
         for path in (event.src_path, event.dest_path):
             if path:
                 try:
-                    look(os.fsdecode(path))
+                    scan_docroot(os.fsdecode(path))
                 except (OSError, sqlite3.Error):  # a thread that ends would be deaf from then on
                     self._lost()
 

@@ -1,1 +1,0 @@
-"""Findings in the words of other programs: JUnit, GitHub, SARIF."""
