@@ -20,7 +20,7 @@ from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.workflow.check.check import check, repair
 from adaptc.workflow.check.trees import Status
-from adaptc.workflow.watch.keeper import Keeper
+from adaptc.workflow.watch.builder_session import BuilderSession
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="one.css">\n<p>  {0}\n'
@@ -366,7 +366,7 @@ def test_a_stranger_in_the_tree_of_a_level_without_files_is_found(tmp_path: Path
 
 def test_a_glance_does_not_take_the_recipes_of_a_watcher_for_those_of_a_build(site: BuiltSite) -> None:
     site.build(build__effort="default")
-    keeper = Keeper(site.config(build__effort="default"), lambda *_: None, Silent())
-    keeper.build_site()  # what was built with the best encodings stays
-    keeper.close()
+    session = BuilderSession(site.config(build__effort="default"), lambda *_: None, Silent())
+    session.build_site()  # what was built with the best encodings stays
+    session.close()
     assert {status for status, _ in found(site, every_file=False)} == {"recipe"}

@@ -29,21 +29,23 @@ from adaptc.compile.engine.state import State as EngineState
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.daemons.status import DaemonStatus, daemon_statuses
 from adaptc.workflow.api import engine_of
-from adaptc.workflow.watch import driver
-from adaptc.workflow.watch.driver import Surroundings, Watcher
-from adaptc.workflow.watch.journal import Journal
-from adaptc.workflow.watch.keeper import Work
-from adaptc.workflow.watch.machine import (
+from adaptc.workflow.watch import event_loop
+from adaptc.workflow.watch.builder_session import BuildOutcome
+from adaptc.workflow.watch.event_loop import Watcher, WatcherContext
+from adaptc.workflow.watch.invalidation import Invalidator
+from adaptc.workflow.watch.journal import Journal, StatusFile
+from adaptc.workflow.watch.observer import FileObserver
+from adaptc.workflow.watch.state_machine import (
+    BuildBest,
     BuildChanged,
     BuildSite,
     Command,
-    Done,
+    CommandDone,
+    DocrootMoved,
     End,
     Event,
-    Lost,
-    Moved,
-    Noticed,
-    Polish,
+    EventsLost,
+    FilesChanged,
     Reconcile,
     Reload,
     Reopen,
@@ -53,9 +55,6 @@ from adaptc.workflow.watch.machine import (
     Timing,
     step,
 )
-from adaptc.workflow.watch.notice import Notice
-from adaptc.workflow.watch.observing import Observing
-from adaptc.workflow.watch.standing import Standing
 
 PAGE = '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="/one.css">\n<p>  {0}\n'
 FILES = {
@@ -78,55 +77,57 @@ def dialogue(*events: Event, state: State | None = None) -> list[Command | None]
 
 
 def test_a_change_is_built_when_it_is_quiet() -> None:
-    assert dialogue(Noticed(1, 1), Tick(1.5), Noticed(1.9, 1), Tick(2.5), Tick(2.9)) == [
+    assert dialogue(FilesChanged(1, 1), Tick(1.5), FilesChanged(1.9, 1), Tick(2.5), Tick(2.9)) == [
         None, None, None, None, BuildChanged(),
     ]  # fmt: skip
 
 
 def test_a_burst_that_does_not_end_is_built_all_the_same() -> None:
-    burst = [Noticed(0.5 * number, 1) for number in range(1, 21)]
+    burst = [FilesChanged(0.5 * number, 1) for number in range(1, 21)]
     assert dialogue(*burst, Tick(10.4), Tick(10.5))[-2:] == [None, BuildChanged()]
 
 
 def test_the_end_of_a_large_burst_is_waited_for_longer() -> None:
-    assert dialogue(Noticed(1, 41), Tick(2.9), Tick(3))[-2:] == [None, BuildSite()]
-    burst = [Noticed(0.5 * number, 30) for number in range(1, 31)]
+    assert dialogue(FilesChanged(1, 41), Tick(2.9), Tick(3))[-2:] == [None, BuildSite()]
+    burst = [FilesChanged(0.5 * number, 30) for number in range(1, 31)]
     assert dialogue(*burst, Tick(15.4), Tick(15.5))[-2:] == [None, BuildSite()]
 
 
 def test_a_large_burst_and_a_directory_take_the_whole_site() -> None:
-    assert dialogue(Noticed(1, 41), Tick(3))[-1] == BuildSite()
-    assert dialogue(Noticed(1, 0, True), Tick(3))[-1] == BuildSite()
-    assert dialogue(Lost(1), Tick(3))[-1] == BuildSite()
+    assert dialogue(FilesChanged(1, 41), Tick(3))[-1] == BuildSite()
+    assert dialogue(FilesChanged(1, 0, True), Tick(3))[-1] == BuildSite()
+    assert dialogue(EventsLost(1), Tick(3))[-1] == BuildSite()
 
 
 def test_what_is_idle_is_polished_once_and_then_reconciled() -> None:
-    built = [Noticed(1, 1), Tick(2), Done(3, BuildChanged())]
-    assert dialogue(*built, Tick(20), Tick(21), Done(30, Polish()), Tick(129), Tick(130)) == [
-        None, BuildChanged(), None, None, Polish(), None, None, Reconcile(),
+    built = [FilesChanged(1, 1), Tick(2), CommandDone(3, BuildChanged())]
+    assert dialogue(*built, Tick(20), Tick(21), CommandDone(30, BuildBest()), Tick(129), Tick(130)) == [
+        None, BuildChanged(), None, None, BuildBest(), None, None, Reconcile(),
     ]  # fmt: skip
 
 
 def test_what_is_noticed_while_it_polishes_is_built_first() -> None:
-    said = dialogue(Noticed(1, 1), Done(9, Polish()), Tick(9), Done(10, BuildChanged()), Tick(20), Tick(21))
-    assert said == [None, None, BuildChanged(), None, None, Polish()]
+    said = dialogue(
+        FilesChanged(1, 1), CommandDone(9, BuildBest()), Tick(9), CommandDone(10, BuildChanged()), Tick(20), Tick(21)
+    )
+    assert said == [None, None, BuildChanged(), None, None, BuildBest()]
 
 
 def test_a_failure_is_tried_again_as_a_whole() -> None:
-    said = dialogue(Noticed(1, 1), Tick(2), Done(3, BuildChanged(), failed=True), Tick(7), Tick(8))
+    said = dialogue(FilesChanged(1, 1), Tick(2), CommandDone(3, BuildChanged(), failed=True), Tick(7), Tick(8))
     assert said == [None, BuildChanged(), None, None, BuildSite()]
 
 
 def test_the_rest() -> None:
-    assert dialogue(Reload(1), Moved(2), Stop(3)) == [Reopen(True), Reopen(False), End()]
+    assert dialogue(Reload(1), DocrootMoved(2), Stop(3)) == [Reopen(True), Reopen(False), End()]
 
 
 def test_the_journal_and_the_line_of_a_terminal() -> None:
     lines: list[str] = []
     record, terminal = io.StringIO(), io.StringIO()
     journal = Journal(lines.append, [record], terminal)
-    journal.status("building")
-    journal.tell("built", "built 2", built=2)
+    journal.set_state("building")
+    journal.report("built", "built 2", built=2)
     assert lines[0].endswith(" built 2")
     assert json.loads(record.getvalue()).items() >= {"event": "built", "sentence": "built 2", "built": 2}.items()
     assert terminal.getvalue() == "\r\x1b[Kbuilding\r\x1b[K\r\x1b[Kbuilding"
@@ -274,12 +275,12 @@ def test_an_error_in_one_page_does_not_stop_it(site: BuiltSite) -> None:
 def test_what_came_during_a_build_is_one_build(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[type[Command]] = []
     for one in (BuildSite, BuildChanged):
-        monkeypatch.setitem(driver._WORKS, one, lambda _, one=one: (built.append(one), Work())[1])
-    around = Surroundings(site.config, Timing(), Journal(lambda _: None, []), Silent())
-    watcher = Watcher(around)
+        monkeypatch.setitem(event_loop._BUILDS, one, lambda _, one=one: (built.append(one), BuildOutcome())[1])
+    context = WatcherContext(site.config, Timing(), Journal(lambda _: None, []), Silent())
+    watcher = Watcher(context)
     try:
         for number in range(500):
-            watcher._told([f"{number}.html"], False)
+            watcher._on_changes([f"{number}.html"], False)
         time.sleep(2 * Timing().long_quiet)
         assert watcher._turn()
     finally:
@@ -312,16 +313,16 @@ def test_status_shows_the_watcher(site: BuiltSite) -> None:
 
 
 def test_a_status_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
-    standing = Standing()
+    status_file = StatusFile()
     (tmp_path / "run").symlink_to("memory")  # of a file system that is not there yet
-    standing.open(tmp_path, "site")
-    standing.state("building")
+    status_file.open(tmp_path, "site")
+    status_file.set_state("building")
     (tmp_path / "memory").mkdir()
-    standing.state("fresh")
+    status_file.set_state("fresh")
     said = RunDirectory(tmp_path / "run").read_json("watch.json")
     assert said["state"] == "fresh"
     assert said["unwritten"] >= 1
-    standing.close()
+    status_file.close()
     assert RunDirectory(tmp_path / "run").read_json("watch.json")["stopped"]
 
 
@@ -351,7 +352,7 @@ class Told:
         spec = builder.spec
         self.gate = Gate(builder.trees.publisher, spec.state_path)
         self.record: list[tuple[list[str], bool]] = []
-        self.notice = Notice(
+        self.invalidator = Invalidator(
             str(site.docroot),
             spec.selection,
             self.gate,
@@ -359,7 +360,7 @@ class Told:
         )
         with contextlib.closing(EngineState(spec.state_path)) as state:
             known = state.resources()
-        self.notice.know(known, aliases_of(one for one, _ in known.values()))
+        self.invalidator.set_known(known, aliases_of(one for one, _ in known.values()))
 
     def _tell(self, paths: Sequence[str], whole: bool) -> None:
         self.record.append((list(paths), whole))
@@ -368,9 +369,9 @@ class Told:
 def test_what_was_only_touched_stays(site: BuiltSite) -> None:
     told = Told(site)
     os.utime(site.docroot / "index.html")
-    told.notice.file(str(site.docroot / "index.html"))
-    told.notice.file(str(site.docroot / ".hidden"))
-    told.notice.file(str(site.docroot / "never.html~"))
+    told.invalidator.check_file(str(site.docroot / "index.html"))
+    told.invalidator.check_file(str(site.docroot / ".hidden"))
+    told.invalidator.check_file(str(site.docroot / "never.html~"))
     assert told.record == []
     assert site.read("index.html")
 
@@ -378,8 +379,8 @@ def test_what_was_only_touched_stays(site: BuiltSite) -> None:
 def test_a_file_that_changes_back_while_it_is_built_counts(site: BuiltSite) -> None:
     """What is being published may be the version between."""
     told = Told(site)
-    told.notice.is_building = True
-    told.notice.file(str(site.docroot / "index.html"))
+    told.invalidator.is_building = True
+    told.invalidator.check_file(str(site.docroot / "index.html"))
     assert told.record == [(["index.html"], False)]
     assert not _read(site, "index.html")
 
@@ -388,7 +389,7 @@ def test_a_doubted_file_is_told_once(site: BuiltSite) -> None:
     told = Told(site)
     for text in ("one", "two"):
         (site.docroot / "index.html").write_text(text)
-        told.notice.file(str(site.docroot / "index.html"))
+        told.invalidator.check_file(str(site.docroot / "index.html"))
     assert told.record == [(["index.html"], False)]
 
 
@@ -399,17 +400,17 @@ def test_an_error_of_the_system_does_not_make_it_deaf(site: BuiltSite, monkeypat
     def refuse(_path: str) -> None:
         raise PermissionError(1, "no")
 
-    monkeypatch.setattr(told.notice, "file", refuse)
-    observing = Observing(told.notice, lost.set)
+    monkeypatch.setattr(told.invalidator, "check_file", refuse)
+    observer = FileObserver(told.invalidator, lost.set)
     (site.docroot / "index.html").write_text("changed")
     assert lost.wait(WAIT)
-    assert observing.is_alive
-    observing.close()
+    assert observer.is_alive
+    observer.close()
 
 
 def test_lost_events_are_told(site: BuiltSite) -> None:
     lost = threading.Event()
-    observing = Observing(Told(site).notice, lost.set)
+    observer = FileObserver(Told(site).invalidator, lost.set)
     logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed")
     assert lost.is_set()
-    observing.close()
+    observer.close()

@@ -45,18 +45,18 @@ def watch(
     when nothing changes for a while, the best ones replace them.
     """
     from adaptc.compile.engine.reporting import Silent
-    from adaptc.workflow.watch.driver import Surroundings, Watcher
+    from adaptc.workflow.watch.event_loop import Watcher, WatcherContext
     from adaptc.workflow.watch.journal import Journal
-    from adaptc.workflow.watch.machine import Timing
+    from adaptc.workflow.watch.state_machine import Timing
 
     timing = Timing(idle=idle, reconcile=poll or reconcile)
     with contextlib.ExitStack() as stack:
         terminal = sys.stderr if sys.stderr.isatty() and not invocation.quiet else None
         journal = Journal(say(invocation), _records(invocation, log, stack), terminal)
-        around = Surroundings(
+        context = WatcherContext(
             lambda: with_mirror(invocation.load(overrides(site))), timing, journal, Silent(), observes=poll is None
         )
-        Watcher(around).run()
+        Watcher(context).run()
     return ExitCode.DONE
 
 

@@ -1,8 +1,8 @@
-"""When to do what: a pure machine of events and commands. Times are seconds of a clock that only goes forward.
+"""The state machine of the watcher: a pure function from events to commands. Times are seconds of a monotonic clock.
 
-Stale files are withdrawn the moment a change is noticed (``adaptc.workflow.watch.notice``), so nothing here is
-urgent for correctness. The machine waits until a burst is over, builds with the fast encodings, and when nothing
-happened for a while builds the site with the best ones, which also writes manifest and report.
+Stale files are withdrawn the moment that they change (``adaptc.workflow.watch.invalidation``), so nothing here is
+urgent for correctness. The machine waits until a burst is over and builds with the fast encodings; after some time
+without events it builds the site with the best ones, which also writes manifest and report.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ MOST_FILES = 40
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds: without events until a burst is over, and at most until it is built; the same for bursts of many files;
-    idle until the best encodings; between two comparisons of the whole docroot; and after a failure."""
+    """Seconds: without events until a burst is over, and at most until it is built; the same for bursts of many files.
+
+    ``idle`` is the time until the best encodings are built, ``reconcile`` that between two comparisons of the whole
+    docroot, ``retry`` that after a failure.
+    """
 
     quiet: float = 0.02
     patience: float = 0.5
@@ -30,8 +33,8 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
-    """Files changed; ``whole`` says that it takes a look at the whole docroot to know which."""
+class FilesChanged:
+    """Files changed; with ``whole``, only a comparison of the whole docroot can find which."""
 
     at: float
     files: int
@@ -40,20 +43,20 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time went by."""
+    """Time has passed."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class EventsLost:
     """Events may have been lost: the queue of the kernel overflowed."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class DocrootMoved:
     """The docroot is another directory: its symbolic link was swapped."""
 
     at: float
@@ -61,14 +64,14 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """The configuration is to be read again."""
+    """The configuration shall be read again."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """It is time to end."""
+    """The watcher shall stop."""
 
     at: float
 
@@ -79,7 +82,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class BuildChanged(Command):
-    """Build what the gate owes."""
+    """Build the files and units that are pending at the gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +91,13 @@ class BuildSite(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Polish(Command):
+class BuildBest(Command):
     """Build the site with the best encodings, and write manifest and report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconcile(Command):
-    """Scan for changes that no event told of."""
+    """Find changes that no event reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +113,24 @@ class End(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A command is done, or ``failed``: the disk is full, say."""
+class CommandDone:
+    """A command was carried out, or ``failed``, as on a full disk."""
 
     at: float
     command: Command
     failed: bool = False
 
 
-Event = Noticed | Tick | Lost | Moved | Reload | Stop | Done
+Event = FilesChanged | Tick | EventsLost | DocrootMoved | Reload | Stop | CommandDone
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is to be done: ``files`` were noticed between ``first`` and ``last``; ``whole`` and ``coarse`` say that the
-    site must be compared as a whole, and built with the best encodings. ``reconciled`` is when it was compared last,
-    ``not_before`` when work may begin after a failure."""
+    """The pending work: ``files`` changed between ``first`` and ``last``.
+
+    ``whole`` asks for a comparison of the whole site, ``coarse`` for a build with the best encodings. ``reconciled`` is
+    the time of the last comparison, ``not_before`` the earliest time for work after a failure.
+    """
 
     files: int = 0
     whole: bool = False
@@ -137,28 +142,28 @@ class State:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something waits to be built."""
+        """Whether changes wait to be built."""
         return bool(self.files or self.whole)
 
 
 def step(state: State, event: Event, timing: Timing) -> tuple[State, Command | None]:
-    """Return the next state, and what to do now."""
+    """Return the next state, and the command to carry out now."""
     match event:
-        case Noticed():
-            return _noticed(state, event), None
-        case Lost():
+        case FilesChanged():
+            return _with_changes(state, event), None
+        case EventsLost():
             return dataclasses.replace(state, whole=True, first=state.first or event.at, last=event.at), None
-        case Moved() | Reload():
+        case DocrootMoved() | Reload():
             return State(reconciled=event.at), Reopen(isinstance(event, Reload))
         case Stop():
             return state, End()
-        case Done():
-            return _done(state, event, timing), None
+        case CommandDone():
+            return _after_command(state, event, timing), None
         case Tick():
             return _due(state, event.at, timing)
 
 
-def _noticed(state: State, event: Noticed) -> State:
+def _with_changes(state: State, event: FilesChanged) -> State:
     return dataclasses.replace(
         state,
         files=state.files + event.files,
@@ -169,19 +174,19 @@ def _noticed(state: State, event: Noticed) -> State:
 
 
 def _due(state: State, at: float, timing: Timing) -> tuple[State, Command | None]:
-    """Return what is due; the build is one at a time, and what is noticed meanwhile waits for the next tick."""
+    """Return the command that is due; builds run one at a time, and changes meanwhile wait for the next tick."""
     if at < next_tick(state, timing):
         return state, None
     if state.is_dirty:
         command: Command = BuildSite() if state.whole or state.files > MOST_FILES else BuildChanged()
         return dataclasses.replace(state, files=0, whole=False, first=0.0, coarse=True), command
     if state.coarse:
-        return dataclasses.replace(state, coarse=False), Polish()
+        return dataclasses.replace(state, coarse=False), BuildBest()
     return state, Reconcile()
 
 
 def next_tick(state: State, timing: Timing) -> float:
-    """Return when something is due."""
+    """Return when the next command is due."""
     if state.is_dirty:
         is_long = state.files > MOST_FILES
         quiet, patience = (timing.long_quiet, timing.long_patience) if is_long else (timing.quiet, timing.patience)
@@ -193,8 +198,8 @@ def next_tick(state: State, timing: Timing) -> float:
     return max(due, state.not_before)
 
 
-def _done(state: State, event: Done, timing: Timing) -> State:
-    whole = isinstance(event.command, BuildSite | Polish | Reconcile)
+def _after_command(state: State, event: CommandDone, timing: Timing) -> State:
+    whole = isinstance(event.command, BuildSite | BuildBest | Reconcile)
     state = dataclasses.replace(
         state,
         reconciled=event.at if whole else state.reconciled,

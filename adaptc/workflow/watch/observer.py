@@ -23,7 +23,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.workflow.watch.notice import Notice
+from adaptc.workflow.watch.invalidation import Invalidator
 
 _NO_MORE = (errno.ENOSPC, errno.EMFILE)
 _EVENTS: list[type[FileSystemEvent]] = [
@@ -38,17 +38,19 @@ _EVENTS: list[type[FileSystemEvent]] = [
 ]
 
 
-class Observing:
-    """Tells ``notice`` of events below its docroot. Raises ``UsageError`` when the system has no more watches.
+class FileObserver:
+    """Passes events below the docroot to ``invalidator``. Raises ``UsageError`` when the system has no more watches.
 
-    ``lost`` is called when events were lost: watchdog says so in its log.
+    ``on_loss`` is called when events were lost, which watchdog writes to its log.
     """
 
-    def __init__(self, notice: Notice, lost: Callable[[], None]) -> None:
-        self._log = _LossHandler(lost)
+    def __init__(self, invalidator: Invalidator, on_loss: Callable[[], None]) -> None:
+        self._log = _LossHandler(on_loss)
         logging.getLogger("watchdog").addHandler(self._log)
         self._observer = Observer()
-        self._observer.schedule(_Handler(notice, lost), notice.docroot, recursive=True, event_filter=_EVENTS)
+        self._observer.schedule(
+            _Handler(invalidator, on_loss), invalidator.docroot, recursive=True, event_filter=_EVENTS
+        )
         try:
             self._observer.start()
         except OSError as error:
@@ -61,35 +63,35 @@ class Observing:
             ) from None
 
     def close(self) -> None:
-        """End watching."""
+        """Stop observing."""
         self._observer.stop()
         self._observer.join()
         logging.getLogger("watchdog").removeHandler(self._log)
 
     @property
     def is_alive(self) -> bool:
-        """Whether events still come: they end with the directory that is watched."""
+        """Whether events still come: they end when the observed directory is removed."""
         return self._observer.is_alive() and all(emitter.is_alive() for emitter in self._observer.emitters)
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, notice: Notice, lost: Callable[[], None]) -> None:
-        self._notice, self._lost = notice, lost
+    def __init__(self, invalidator: Invalidator, on_loss: Callable[[], None]) -> None:
+        self._invalidator, self._on_loss = invalidator, on_loss
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        look = self._notice.directory if event.is_directory else self._notice.file
+        check = self._invalidator.check_directory if event.is_directory else self._invalidator.check_file
         for path in (event.src_path, event.dest_path):
             if path:
                 try:
-                    scan_docroot(os.fsdecode(path))
-                except (OSError, sqlite3.Error):  # a thread that ends would be deaf from then on
-                    self._lost()
+                    check(os.fsdecode(path))
+                except (OSError, sqlite3.Error):  # the thread must go on
+                    self._on_loss()
 
 
 class _LossHandler(logging.Handler):
-    def __init__(self, lost: Callable[[], None]) -> None:
+    def __init__(self, on_loss: Callable[[], None]) -> None:
         super().__init__(logging.WARNING)
-        self._lost = lost
+        self._on_loss = on_loss
 
     def emit(self, _record: logging.LogRecord) -> None:
-        self._lost()
+        self._on_loss()

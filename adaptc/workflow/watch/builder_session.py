@@ -1,4 +1,4 @@
-"""What the watcher does: holds one output, with a warm engine, and builds in it."""
+"""A session of builds in one output: the engine, the state and the lock stay in memory between builds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.fs import DiskTree
 from adaptc.workflow.api import bring_up_to_date, engine_of
-from adaptc.workflow.watch.notice import Notice
+from adaptc.workflow.watch.invalidation import Invalidator
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What was done: units that were built, removed, and refused since files changed meanwhile. ``why`` a site was
-    compared as a whole although few files changed."""
+class BuildOutcome:
+    """What a build did: units that were built, removed, and refused since files changed meanwhile.
+
+    ``why`` is the reason for which the whole site was compared although few files changed.
+    """
 
     built: int = 0
     removed: int = 0
@@ -36,13 +38,13 @@ class Work:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-class Keeper:
-    """Keeps the output of ``config`` fresh; ``told`` is called by ``notice`` (``adaptc.workflow.watch.notice``).
+class BuilderSession:
+    """Builds the output of ``config``; ``on_changes`` is called by its ``invalidator`` for files that change.
 
     Holds the output's lock until it is closed. Raises ``UsageError`` and ``Busy`` when it is made.
     """
 
-    def __init__(self, config: Config, told: Callable[[Sequence[str], bool], None], progress: Progress) -> None:
+    def __init__(self, config: Config, on_changes: Callable[[Sequence[str], bool], None], progress: Progress) -> None:
         self.config = config
         self.best = engine_of(config, progress)
         quick = dataclasses.replace(config, build=dataclasses.replace(config.build, effort="fast"))
@@ -52,8 +54,10 @@ class Keeper:
         self._docroot = _identity(self.best.spec.docroot)
         self._lock = self.best.lock()
         self._open()
-        self.notice = Notice(os.fspath(self.best.spec.docroot), self.best.spec.selection, self.gate, told)
-        self._know()
+        self.invalidator = Invalidator(
+            os.fspath(self.best.spec.docroot), self.best.spec.selection, self.gate, on_changes
+        )
+        self._update_known_files()
 
     def _open(self) -> None:
         self.state = State(self.best.spec.state_path)
@@ -62,7 +66,7 @@ class Keeper:
         self._session: Session | None = None
 
     def close(self) -> None:
-        """Let the output go."""
+        """Release the output."""
         self.gate.close()
         self.state.close()
         self._lock.close()
@@ -71,36 +75,36 @@ class Keeper:
     def is_elsewhere(self) -> bool | None:
         """Whether the docroot's name leads to another directory now; ``None`` when it leads to none."""
         assert self.config.docroot is not None
-        found = _identity(self.config.docroot)
-        return None if found is None else found != self._docroot
+        identity = _identity(self.config.docroot)
+        return None if identity is None else identity != self._docroot
 
     # ---- building
 
-    def build_changed(self) -> Work:
-        """Build what was noticed, warm if that can be; raises as ``build_site``."""
+    def build_changed(self) -> BuildOutcome:
+        """Build the pending files with what is in memory, if possible; raises as ``build_site``."""
         if self._session is None:
             return self.build_site()
         if not self.gate.has_pending:
-            return Work()  # the build before saw to it
+            return BuildOutcome()  # the last build included them
         try:
             with self._building(take=True) as pending:
                 done = self._session.update(pending)
-        except NeedsFullBuild as why:
-            return dataclasses.replace(self.build_site(), why=str(why))
-        return Work(len(done.reasons), done.removed, done.refused, tuple(sorted(pending.paths)))
+        except NeedsFullBuild as reason:
+            return dataclasses.replace(self.build_site(), why=str(reason))
+        return BuildOutcome(len(done.reasons), done.removed, done.refused, tuple(sorted(pending.paths)))
 
-    def build_site(self) -> Work:
+    def build_site(self) -> BuildOutcome:
         """Compare the whole docroot, and build what is stale with the fast encodings.
 
-        Raises ``BuildCancelled`` when the gate closes, and ``OSError`` for the system's sake; the trees are true then.
+        Raises ``BuildCancelled`` when the gate closes, and ``OSError``; the trees have no stale file then.
         """
         with self._building(take=True) as pending:
             self._forget(pending)
             report = self.fast.run(self.state)
             self._session = Session(self.fast, self.state, report)
-        return Work(len(report.reasons), report.removed, len(report.failures), tuple(sorted(pending.paths)))
+        return BuildOutcome(len(report.reasons), report.removed, len(report.failures), tuple(sorted(pending.paths)))
 
-    def polish(self) -> Work:
+    def build_best(self) -> BuildOutcome:
         """Build with the best encodings, and write manifest, report and what ``serve.emit`` names; raises as above.
 
         ``BuildCancelled`` is raised when files change, too.
@@ -108,31 +112,34 @@ class Keeper:
         with self._building(take=False):
             report, result = bring_up_to_date(self.best, self.state)
             self._session = Session(self.fast, self.state, report)
-        return Work(len(result.built), result.removed, len(report.failures), (), None, result.diagnostics)
+        return BuildOutcome(len(result.built), result.removed, len(report.failures), (), None, result.diagnostics)
 
     def reconcile(self) -> bool:
-        """Scan for files that changed without an event, and doubt them; return whether the trees are as they were left.
+        """Invalidate files that changed without an event; return whether the trees are as the last build left them.
 
-        A file with another time is read, so that one that was only touched stays where it is.
+        A file with another time is read, so that the outputs of one that was only touched stay.
         """
         if not self.best.spec.docroot.is_dir():
-            self.notice.everything()
+            self.invalidator.invalidate_all()
             return True
         known = self.state.resources()
         loaded = self.best.spec.load().resources
-        found = compare_files(loaded, known)
-        same_size = [path for path in found.touched if path in known and known[path][0].size == loaded[path].size]
+        changes = compare_files(loaded, known)
+        same_size = [path for path in changes.touched if path in known and known[path][0].size == loaded[path].size]
         digests = digests_of(DiskTree(self.best.spec.docroot), same_size)
-        changed = [path for path in found.touched if path not in known or digests.get(path) != known[path][1]]
-        paths = dict.fromkeys((*changed, *sorted(found.went)))
+        changed = [path for path in changes.touched if path not in known or digests.get(path) != known[path][1]]
+        paths = dict.fromkeys((*changed, *sorted(changes.went)))
         linked = {
-            path for path in paths for one in (loaded.get(path), known.get(path, (None,))[0]) if one and one.alias_of
+            path
+            for path in paths
+            for resource in (loaded.get(path), known.get(path, (None,))[0])
+            if resource and resource.alias_of
         }
-        self.notice.files(paths, whole=bool(linked))
+        self.invalidator.invalidate(paths, whole=bool(linked))
         return not self.best.trees.are_changed(self.state)
 
     def _forget(self, pending: Pending) -> None:
-        """Make the build look at units that were withdrawn, and at the trees."""
+        """Make the build check units that were withdrawn, and the trees."""
         self.state.begin()
         for unit in pending.units:
             self.state.forget_unit(unit)
@@ -142,8 +149,8 @@ class Keeper:
 
     @contextlib.contextmanager
     def _building(self, *, take: bool) -> Iterator[Pending]:
-        """Give what the gate owes, if it is to be taken. What goes wrong gives it back, for a whole build."""
-        self.notice.is_building = True
+        """Yield the pending work of the gate if ``take``; an exception puts it back, for a build of the whole site."""
+        self.invalidator.is_building = True
         pending = self.gate.drain() if take else Pending()
         try:
             yield pending
@@ -152,34 +159,34 @@ class Keeper:
             self.gate.requeue(pending)
             with contextlib.suppress(sqlite3.DatabaseError):
                 self.state.rollback()
-                self._know()
+                self._update_known_files()
             raise
-        self._know()
-        self.notice.is_building = False
+        self._update_known_files()
+        self.invalidator.is_building = False
 
     def recover(self, error: sqlite3.DatabaseError) -> None:
-        """Throw a damaged state away; the next build builds everything anew. Raises ``OSError`` for other errors."""
+        """Discard a damaged state; the next build builds everything anew. Raises ``OSError`` for other errors."""
         if not is_damage(error):
             raise system_error(error, self.best.spec.state_path) from None
         self.gate.close()
         self.state.close()
         discard(self.best.spec.state_path)
         self._open()
-        self.notice.gate = self.gate
-        self._know()
+        self.invalidator.gate = self.gate
+        self._update_known_files()
 
-    def _know(self) -> None:
+    def _update_known_files(self) -> None:
         if self._session is not None:
-            self.notice.know(self._session.known, self._session.aliases)
+            self.invalidator.set_known(self._session.known, self._session.aliases)
         else:
             known = self.state.resources()
-            self.notice.know(known, aliases_of(one for one, _ in known.values()))
+            self.invalidator.set_known(known, aliases_of(resource for resource, _ in known.values()))
 
 
 def _identity(directory: Path) -> tuple[str, int, int] | None:
-    """Return what a directory is known by: where it really is, device and inode."""
+    """Return the identity of a directory: its real path, device and inode."""
     try:
-        found = os.stat(directory)
+        status = os.stat(directory)
     except OSError:
         return None
-    return os.path.realpath(directory), found.st_dev, found.st_ino
+    return os.path.realpath(directory), status.st_dev, status.st_ino
