@@ -14,7 +14,7 @@ from built_site import BuiltSite
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
-from adaptc.workflow.export.site import Exported, export_site
+from adaptc.workflow.export.export import Export, export_site
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))
@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> BuiltSite:
     return made
 
 
-def export(site: BuiltSite, level: str = "lossless", encodings: str = "suffix", to: str = "public") -> Exported:
+def export(site: BuiltSite, level: str = "lossless", encodings: str = "suffix", to: str = "public") -> Export:
     return export_site(site.config(), level, site.root / to, encodings, Silent())
 
 

@@ -29,9 +29,8 @@ from adaptc.formats.image import alternates as made_by
 from adaptc.formats.image.alternates import alternates, lacks_codec
 from adaptc.serve.emitter import emit
 from adaptc.serve.verify.verify import Extent, verify_started
-from adaptc.workflow.export.site import export_site
-from adaptc.workflow.preview.choice import Shelf
-from adaptc.workflow.preview.panes import Pane
+from adaptc.workflow.export.export import export_site
+from adaptc.workflow.preview.panes import FileSource, Pane
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n<title>A page</title>\n<img src=drawing.png>\n" + "<p>words  and words\n" * 99
 FORMATS: dict[str, Any] = {"levels__lossless": {"alternates": {"formats": ["avif", "webp"], "target": 0.95}}}
@@ -303,7 +302,7 @@ def test_without_formats_nothing_of_them_is_emitted(tmp_path: Path) -> None:
 
 
 def test_the_preview_sends_what_the_browser_takes(site: BuiltSite) -> None:
-    shelf = Shelf(site.output, site.docroot, ("full", "lossless"), lambda _: False)
+    shelf = FileSource(site.output, site.docroot, ("full", "lossless"), lambda _: False)
     path, pane = "img/a photo%41.JPG", Pane("left", "lossless", "auto")
     for accept, kind in ((BOTH, "avif"), ("image/webp", "webp"), ("image/avif;q=0", "id"), ("", "id")):
         chosen = shelf.choose(pane, path, "br", accept)

@@ -19,9 +19,8 @@ from built_site import BuiltSite
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
-from adaptc.workflow.preview.choice import acceptable, is_plain
 from adaptc.workflow.preview.counts import Count, Request, opens_page
-from adaptc.workflow.preview.panes import Pane, is_own_host, pane_of
+from adaptc.workflow.preview.panes import Pane, acceptable, is_own_host, is_plain, pane_of
 from adaptc.workflow.preview.server import PreviewServer
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <link rel=stylesheet href=/site.css>\n"
@@ -185,11 +184,11 @@ def test_a_page_counts_from_its_opening(server: PreviewServer) -> None:
     ask(server, host, "/", Accept_Encoding="br", **frame)
     ask(server, host, "/site.css", Accept_Encoding="br")
     ask(server, host, "/gone.png")
-    count = server.gallery.board.counts["right"]
+    count = server.subject.board.counts["right"]
     assert (count.page, count.requests, count.missing) == ("/", 3, 1)
     assert 0 < count.sent < count.decoded
     ask(server, host, "/deep/", **frame)
-    assert server.gallery.board.counts["right"].requests == 1
+    assert server.subject.board.counts["right"].requests == 1
 
 
 def test_a_frame_inside_a_page_is_a_part_of_it() -> None:

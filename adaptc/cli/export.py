@@ -12,7 +12,7 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 
 if TYPE_CHECKING:
-    from adaptc.workflow.export.site import Exported
+    from adaptc.workflow.export.export import Export
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -38,7 +38,7 @@ def export(
     export made, files are replaced one by one, and what is gone from the site is removed. Other files are left alone.
     """
     from adaptc.cli.progress import watching
-    from adaptc.workflow.export.site import export_site
+    from adaptc.workflow.export.export import export_site
 
     config = invocation.load({"docroot": docroot, "output": output})
     with watching(invocation) as progress:
@@ -51,14 +51,14 @@ def export(
     return exit_code(done.diagnostics)
 
 
-def _sentence(done: Exported) -> str:
+def _sentence(done: Export) -> str:
     from adaptc.core.quantities import written_bytes
 
     counts = f"wrote {done.written:,} files, kept {done.kept:,}, removed {done.removed:,}"
     return f"{done.destination}: {counts}; {written_bytes(done.size)}"
 
 
-def _record(done: Exported, level: str) -> dict[str, Any]:
+def _record(done: Export, level: str) -> dict[str, Any]:
     return {
         "destination": str(done.destination),
         "level": level,

@@ -1,10 +1,10 @@
-"""The directory of an export: new ones appear at once, those that are there are changed file by file.
+"""The directory of an export: a new one appears at once, an existing one is changed file by file.
 
-A web server may be reading. So a file is replaced by a rename; the encodings of a file go before it changes and come
-after it; what pages embed comes before the pages; and what has no source any more goes last.
+A web server may be reading it. So a file is replaced by a rename; the encodings of a file are removed before it changes
+and written after it; what pages embed is written before the pages; files without a source are removed last.
 
-The output remembers what was exported where. Only that is ever removed or overwritten: a file that somebody else put
-into the directory stays, and a directory of which nothing is remembered is refused.
+The output records which files were exported where. Only those are ever removed or overwritten: foreign files in the
+directory stay, and a directory without a record is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +22,36 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import TEMPORARY, remove, remove_empty_directories, write_atomic
-from adaptc.workflow.export.items import LISTED, Item
 
+LISTED = 5  # names in an error
 SECOND = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One file of the site: ``plain`` and then its encodings, each as (name in the export, file to copy).
+
+    All get one time, as nginx asks of files for ``gzip_static``. ``origin`` is the docroot's file where the level has
+    the same bytes. Items with ``is_page`` are written after those that pages embed.
+    """
+
+    path: str
+    plain: tuple[str, Path]
+    encoded: tuple[tuple[str, Path], ...]
+    origin: Path | None
+    is_page: bool
+
+    @property
+    def files(self) -> tuple[tuple[str, Path], ...]:
+        """All files, the plain one first."""
+        return (self.plain, *self.encoded)
+
+    def moment(self) -> int:
+        """Return the time of the content in nanoseconds: that of the original, or when the level was built.
+
+        Modification times in trees are made for entity tags, so the time of the last link counts. Raises ``OSError``.
+        """
+        return os.stat(self.plain[1]).st_ctime_ns if self.origin is None else os.stat(self.origin).st_mtime_ns
 
 
 @dataclass(slots=True)
@@ -39,50 +66,50 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """Which files an export wrote, kept in the private directory of the output."""
+class ExportRecord:
+    """The files that an export wrote, recorded in the private directory of the output."""
 
     file: Path
 
     @classmethod
-    def of(cls, private: Path, destination: Path) -> Memory:
-        """Return the memory of the export to ``destination``, an absolute path."""
+    def of(cls, private: Path, destination: Path) -> ExportRecord:
+        """Return the record of the export to ``destination``, an absolute path."""
         return cls(private / "exports" / f"{digest_parts(os.fspath(destination))}.json")
 
     def read(self) -> frozenset[str] | None:
-        """Return the names below the destination; None when nothing is remembered."""
+        """Return the names below the destination; None when there is no record."""
         try:
             return frozenset(json.loads(self.file.read_bytes()))
         except FileNotFoundError:
             return None
 
     def write(self, names: Iterable[str]) -> None:
-        """Remember names."""
+        """Record the names below the destination."""
         self.file.parent.mkdir(exist_ok=True)
         write_atomic(os.fspath(self.file), json.dumps(sorted(names)).encode("ascii"))
 
 
-def put_items(items: list[Item], destination: Path, memory: Memory, progress: Progress) -> Tally:
-    """Make ``destination``, an absolute path, hold ``items``. Raises ``UsageError`` when it is somebody else's."""
-    known = memory.read()
+def write_items(items: list[Item], destination: Path, record: ExportRecord, progress: Progress) -> Tally:
+    """Write ``items`` to ``destination``, an absolute path. Raises ``UsageError`` when it holds foreign files."""
+    known = record.read()
     is_new = not destination.exists()
     if not is_new:
-        _refuse_strangers(items, destination, known)
+        _refuse_foreign_files(items, destination, known)
     progress.begin("exporting", len(items), 0)
     names = {name for item in items for name, _ in item.files}
     if is_new:
-        memory.write(names)
-        tally = _put_new(items, destination, progress)
+        record.write(names)
+        tally = _write_new(items, destination, progress)
     else:
-        # old and new names, so that an export that is killed here can be done again
-        memory.write(names | (known or frozenset()))
-        tally = _put_over(items, destination, (known or frozenset()) - names, progress)
-        memory.write(names)
+        # old and new names, so that an interrupted export can be repeated
+        record.write(names | (known or frozenset()))
+        tally = _update(items, destination, (known or frozenset()) - names, progress)
+        record.write(names)
     progress.end()
     return tally
 
 
-def _refuse_strangers(items: list[Item], destination: Path, known: frozenset[str] | None) -> None:
+def _refuse_foreign_files(items: list[Item], destination: Path, known: frozenset[str] | None) -> None:
     if not destination.is_dir():
         raise UsageError(f"{destination} is not a directory")
     if known is None and any(destination.iterdir()):
@@ -98,12 +125,12 @@ def _refuse_strangers(items: list[Item], destination: Path, known: frozenset[str
         raise UsageError(f"{destination} holds files of this name that adaptc export did not write: {listed}")
 
 
-def _put_new(items: list[Item], destination: Path, progress: Progress) -> Tally:
+def _write_new(items: list[Item], destination: Path, progress: Progress) -> Tally:
     destination.parent.mkdir(parents=True, exist_ok=True)
     draft = destination.parent / f"{TEMPORARY}export-{os.getpid()}-{os.urandom(6).hex()}"
     draft.mkdir(mode=0o755)
     try:
-        tally = _put_all(items, draft, progress)
+        tally = _write_all(items, draft, progress)
         os.rename(draft, destination)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -111,48 +138,48 @@ def _put_new(items: list[Item], destination: Path, progress: Progress) -> Tally:
     return tally
 
 
-def _put_over(items: list[Item], destination: Path, obsolete: frozenset[str], progress: Progress) -> Tally:
-    """Change an export. A file that becomes a directory, or the other way round, goes first."""
+def _update(items: list[Item], destination: Path, obsolete: frozenset[str], progress: Progress) -> Tally:
+    """Update an export. A file that becomes a directory, or the other way round, is removed first."""
     wanted = {name for item in items for name, _ in item.files}
     parents = {os.fspath(parent) for name in wanted for parent in Path(name).parents}
-    in_the_way = {name for name in obsolete if name in parents or not wanted.isdisjoint(map(str, Path(name).parents))}
-    removed = _remove(in_the_way, destination)
-    tally = _put_all(items, destination, progress)
-    tally.removed += removed + _remove(obsolete - in_the_way, destination)
+    obstacles = {name for name in obsolete if name in parents or not wanted.isdisjoint(map(str, Path(name).parents))}
+    removed = _remove(obstacles, destination)
+    tally = _write_all(items, destination, progress)
+    tally.removed += removed + _remove(obsolete - obstacles, destination)
     return tally
 
 
-def _put_all(items: list[Item], root: Path, progress: Progress) -> Tally:
+def _write_all(items: list[Item], root: Path, progress: Progress) -> Tally:
     tally = Tally()
     for item in items:
         try:
-            _put_item(item, root, tally)
+            _write_item(item, root, tally)
         except OSError as error:
             if error.filename is not None and os.fspath(root) in os.fsdecode(error.filename):
-                raise  # the destination cannot be written: that is no fault of one file
+                raise  # the destination cannot be written: no other file would do better
             reason = error.strerror or str(error)
             tally.diagnostics.append(diagnose("export-failed", Location(item.path), reason=reason))
         progress.advance(1, 0, 0)
     return tally
 
 
-def _put_item(item: Item, root: Path, tally: Tally) -> None:
-    """Put a file and its encodings; they share one time."""
+def _write_item(item: Item, root: Path, tally: Tally) -> None:
+    """Write a file and its encodings, all with the same time."""
     moment = item.moment()
     target = root / item.plain[0]
     before = _status(target)
     is_same = before is not None and _equal(item.plain[1], target)
     if before is not None:
-        # A client that asks whether something changed since then must not hear no (RFC 9110, section 13.1.3).
+        # If-Modified-Since with the old time must not give 304 (RFC 9110, section 13.1.3).
         moment = before.st_mtime_ns if is_same else max(moment, before.st_mtime_ns + SECOND)
         for name, source in item.encoded:
             if not is_same or not _equal(source, root / name):
                 remove(os.fspath(root / name))
     for name, source in item.files:
-        _put_file(source, root / name, moment, tally)
+        _write_file(source, root / name, moment, tally)
 
 
-def _put_file(source: Path, target: Path, moment: int, tally: Tally) -> None:
+def _write_file(source: Path, target: Path, moment: int, tally: Tally) -> None:
     size = os.stat(source).st_size
     if _equal(source, target):
         tally.kept += 1
@@ -164,7 +191,7 @@ def _put_file(source: Path, target: Path, moment: int, tally: Tally) -> None:
 
 
 def _copy(source: Path, target: Path, moment: int) -> None:
-    """Copy into a file of its own: those of the trees are shared by hard links and read-only."""
+    """Copy to a new file: those of the trees are shared by hard links and read-only."""
     draft = target.parent / f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
     try:
         shutil.copyfile(source, draft)
@@ -193,12 +220,12 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _equal(one: Path, other: Path) -> bool:
-    """Compare byte by byte: a level may differ from another in content and not in size or time."""
-    there = _status(other)
-    if there is None or there.st_size != os.stat(one).st_size:
+def _equal(source: Path, target: Path) -> bool:
+    """Compare byte by byte: files of two levels may have the same size and time, and other content."""
+    status = _status(target)
+    if status is None or status.st_size != os.stat(source).st_size:
         return False
-    with open(one, "rb") as left, open(other, "rb") as right:
+    with open(source, "rb") as left, open(target, "rb") as right:
         return all(a == b for a, b in zip(_blocks(left), _blocks(right), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What each pane asked for since its page was opened, for those who watch."""
+"""Counts of the requests of each pane since its page was opened, which the preview shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS = 250  # rows that are shown; all are counted
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One answer: path, status, where the bytes came from, and how many."""
+    """A request and its answer: path, status, the level and coding of the file, and its sizes."""
 
     path: str
     status: int
@@ -24,7 +24,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A page and what it took: ``opened`` counts the pages of this side, ``sent`` and ``decoded`` are body bytes."""
+    """A page and its requests: ``opened`` counts the pages of this side, ``sent`` and ``decoded`` are body bytes."""
 
     opened: int = 0
     page: str = ""
@@ -35,7 +35,7 @@ class Count:
     rows: tuple[Request, ...] = ()
 
     def with_page(self, page: str) -> Count:
-        """Return the count of a page that is just being opened."""
+        """Return the count of a page that is just opened."""
         return Count(opened=self.opened + 1, page=page)
 
     def with_request(self, request: Request) -> Count:
@@ -63,14 +63,14 @@ def opens_page(headers: Mapping[str, str]) -> bool:
 
 @dataclass(slots=True)
 class Board:
-    """The counts of both sides. Threads that answer write it, threads that show it wait for a newer version."""
+    """The counts of both sides. Threads that answer requests write them, threads that show them wait for changes."""
 
     counts: dict[str, Count] = field(default_factory=dict)
     version: int = 0
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def open_page(self, side: str, page: str) -> None:
-        """Begin to count anew."""
+        """Start a new count."""
         self._put(side, self.counts.get(side, Count()).with_page(page))
 
     def add(self, side: str, request: Request) -> None:
@@ -93,7 +93,7 @@ class Board:
 
 def record(count: Count) -> dict[str, Any]:
     """Return a count for JSON."""
-    rows = [[one.path, one.status, one.level, one.coding, one.sent, one.decoded] for one in count.rows]
+    rows = [[row.path, row.status, row.level, row.coding, row.sent, row.decoded] for row in count.rows]
     return {
         "opened": count.opened,
         "page": count.page,

@@ -21,20 +21,19 @@ from adaptc.core.model import FORMATS, TOKENS
 from adaptc.core.urls import SiteAddress, quote_path, unquote_path
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.site.docroot import Selection
-from adaptc.workflow.preview.choice import Chosen, Shelf
 from adaptc.workflow.preview.counts import Board, Request, opens_page, record
-from adaptc.workflow.preview.panes import Pane, is_own_host, pane_of
+from adaptc.workflow.preview.panes import Choice, FileSource, Pane, is_own_host, pane_of
 
 _ASSETS = {"/": "preview.html", "/preview.css": "preview.css", "/preview.js": "preview.js"}
-_HEARTBEAT = 15.0  # seconds; a watcher who went is noticed when something is written to him
+_HEARTBEAT = 15.0  # seconds; a reader that closed the connection is noticed when something is written to it
 _CALM = 0.1  # seconds between two events, so that a page of a thousand images does not send a thousand
 # The panes are other origins, which the page must be allowed to frame.
 _POLICY = "default-src 'self'; img-src data:; frame-src http://*.localhost:*; base-uri 'none'; form-action 'none'"
 
 
 @dataclass(frozen=True)
-class Gallery:
-    """What is shown: an output, its docroot, and where the site is published."""
+class Subject:
+    """The subject of a preview: an output, its docroot, and where the site is published."""
 
     config: Config
     docroot: Path
@@ -53,12 +52,12 @@ class Gallery:
         """Return the last build, which may be newer than this server."""
         return last_manifest(self.config.output)
 
-    def shelf(self, levels: tuple[str, ...]) -> Shelf:
-        """Return where the files are."""
-        return Shelf(self.config.output, self.docroot, levels, self.is_private)
+    def files(self, levels: tuple[str, ...]) -> FileSource:
+        """Return the files to choose from."""
+        return FileSource(self.config.output, self.docroot, levels, self.is_private)
 
     def is_private(self, path: str) -> bool:
-        """Whether a path of the docroot is no part of the site: excluded or hidden, or below what is."""
+        """Whether a path of the docroot is excluded or hidden, or below such a directory."""
         parts = path.split("/")
         return any(self._excluded.fullmatch("/".join(parts[: end + 1])) for end in range(len(parts)))
 
@@ -74,9 +73,9 @@ class PreviewServer(http.server.ThreadingHTTPServer):
             raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
         if not config.docroot.is_dir():
             raise UsageError(f"docroot {config.docroot} is not a directory")
-        self.gallery = Gallery(config, config.docroot, Board())
-        self.levels = self.gallery.manifest().level_names
-        super().__init__(("127.0.0.1", port), _Answer)
+        self.subject = Subject(config, config.docroot, Board())
+        self.levels = self.subject.manifest().level_names
+        super().__init__(("127.0.0.1", port), _RequestHandler)
 
     @property
     def url(self) -> str:
@@ -84,14 +83,14 @@ class PreviewServer(http.server.ThreadingHTTPServer):
         return f"http://localhost:{self.server_address[1]}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Let a reader go who closed the connection; anything else is a bug and is shown."""
+        """Ignore readers that closed the connection; anything else is a bug and is shown."""
         import sys
 
         if not isinstance(sys.exception(), ConnectionError | socket.timeout):
             super().handle_error(request, client_address)
 
 
-class _Answer(http.server.BaseHTTPRequestHandler):
+class _RequestHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: PreviewServer
 
@@ -103,7 +102,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         elif is_own_host(host):
             self._answer_own(urlsplit(self.path).path)
         else:
-            self._say(421, "no pane of this preview has that name")
+            self._send_text(421, "no pane of this preview has that name")
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -123,18 +122,18 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         elif path == "/events":
             self._stream()
         else:
-            self._say(404, "not found")
+            self._send_text(404, "not found")
 
     def _site(self) -> dict[str, Any]:
-        gallery = self.server.gallery
-        built = gallery.manifest()
+        subject = self.server.subject
+        built = subject.manifest()
         self.server.levels = built.level_names
-        pages = [one.path for one in built.resources.values() if one.media_type in (media.HTML, media.XHTML)]
+        pages = [file.path for file in built.resources.values() if file.media_type in (media.HTML, media.XHTML)]
         return {
-            "name": printable(built.base_url or gallery.docroot.resolve().name),
-            "prefix": gallery.prefix,
-            "levels": [{"name": one.name, "title": one.title} for one in built.levels],
-            "pages": [gallery.prefix + quote_path(path) for path in pages],
+            "name": printable(built.base_url or subject.docroot.resolve().name),
+            "prefix": subject.prefix,
+            "levels": [{"name": level.name, "title": level.title} for level in built.levels],
+            "pages": [subject.prefix + quote_path(path) for path in pages],
         }
 
     def _stream(self) -> None:
@@ -143,7 +142,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         version = -1
         while True:
-            seen, counts = self.server.gallery.board.newer(version, _HEARTBEAT)
+            seen, counts = self.server.subject.board.newer(version, _HEARTBEAT)
             sides = {side: record(count) for side, count in counts.items()}
             self.wfile.write(b": still here\n\n" if seen == version else f"data: {json.dumps(sides)}\n\n".encode())
             self.wfile.flush()
@@ -153,33 +152,33 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     # ---- panes
 
     def _answer_pane(self, pane: Pane) -> None:
-        gallery = self.server.gallery
+        subject = self.server.subject
         shown = urlsplit(self.path).path
         if opens_page(dict(self.headers)):
-            gallery.board.open_page(pane.side, shown)
-        if not shown.startswith(gallery.prefix):
-            return self._redirect(gallery.prefix)
-        path = unquote_path(shown[len(gallery.prefix) :])
-        shelf = gallery.shelf(self.server.levels)
-        if path and not path.endswith("/") and shelf.is_directory(path):
+            subject.board.open_page(pane.side, shown)
+        if not shown.startswith(subject.prefix):
+            return self._redirect(subject.prefix)
+        path = unquote_path(shown[len(subject.prefix) :])
+        files = subject.files(self.server.levels)
+        if path and not path.endswith("/") and files.is_directory(path):
             return self._redirect(shown + "/")
-        return self._answer_file(pane, shown, self._found(shelf, pane, path))
+        return self._answer_file(pane, shown, self._choose(files, pane, path))
 
-    def _found(self, shelf: Shelf, pane: Pane, path: str) -> Chosen | None:
+    def _choose(self, files: FileSource, pane: Pane, path: str) -> Choice | None:
         accepted = (self.headers.get("Accept-Encoding", ""), self.headers.get("Accept", ""))
         is_directory = not path or path.endswith("/")
-        names = [path + name for name in self.server.gallery.config.site.index] if is_directory else [path]
-        return next(filter(None, (shelf.choose(pane, name, *accepted) for name in names)), None)
+        names = [path + name for name in self.server.subject.config.site.index] if is_directory else [path]
+        return next(filter(None, (files.choose(pane, name, *accepted) for name in names)), None)
 
-    def _answer_file(self, pane: Pane, shown: str, chosen: Chosen | None) -> None:
-        board = self.server.gallery.board
-        if chosen is None:
+    def _answer_file(self, pane: Pane, shown: str, choice: Choice | None) -> None:
+        board = self.server.subject.board
+        if choice is None:
             board.add(pane.side, Request(shown, 404, "", "", 0, 0))
-            return self._say(404, "neither the level nor the docroot has this file")
-        board.add(pane.side, Request(shown, 200, chosen.level, chosen.coding, chosen.size, chosen.plain_size))
-        with chosen.file.open("rb") as file:
-            shown_as = chosen.file if chosen.coding in FORMATS else chosen.plain
-            self._head(200, _media_type(shown_as), chosen.size, TOKENS.get(chosen.coding))
+            return self._send_text(404, "neither the level nor the docroot has this file")
+        board.add(pane.side, Request(shown, 200, choice.level, choice.coding, choice.size, choice.plain_size))
+        with choice.file.open("rb") as file:
+            shown_as = choice.file if choice.coding in FORMATS else choice.plain
+            self._head(200, _media_type(shown_as), choice.size, TOKENS.get(choice.coding))
             if self.command != "HEAD":
                 shutil.copyfileobj(file, self.wfile)
         return None
@@ -192,7 +191,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _say(self, status: int, sentence: str) -> None:
+    def _send_text(self, status: int, sentence: str) -> None:
         self._send(status, "text/plain; charset=utf-8", f"{sentence}\n".encode())
 
     def _send(self, status: int, media_type: str, content: bytes) -> None:
@@ -209,7 +208,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
             "Content-Encoding": coding,
             "Content-Security-Policy": policy,
         }
-        # nothing is cached, so that each view of a page counts all that it takes
+        # nothing is cached, so that each view of a page counts all its requests
         for name, value in {"Content-Type": media_type, "Cache-Control": "no-store", **optional}.items():
             if value is not None:
                 self.send_header(name, str(value))
