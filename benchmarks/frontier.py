@@ -14,8 +14,7 @@ from collections import deque
 from pathlib import Path
 
 from adaptc.crawl.crawl import Watched, crawl
-from adaptc.crawl.fetch import Request, Response
-from adaptc.crawl.head import Head
+from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.options import AgainOptions, CrawlOptions
 
 LINKS = 1000

@@ -11,9 +11,8 @@ from crawl_case import crawl
 from crawl_server import Answer, Resource, Server, redirect, serving
 
 from adaptc.cli.main import run
-from adaptc.crawl.convert.encodings import declared_page, declared_sheet
-from adaptc.crawl.convert.linker import ServedLinker
-from adaptc.crawl.discover.text import decode_page, decode_sheet
+from adaptc.crawl.convert.page import ServedLinker, declared_page, declared_sheet
+from adaptc.crawl.discover.page import decode_page, decode_sheet
 from adaptc.site.mirror import find_mirror, types_of
 
 PAGE = "<!doctype html><html lang=en><head><title>t</title></head><body><p>Hello</p>{}</body></html>"

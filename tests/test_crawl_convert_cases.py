@@ -9,9 +9,8 @@ import pytest
 from crawl_case import Case, check, crawl
 from crawl_server import Answer, redirect, serving
 
-from adaptc.crawl.convert.linker import Linker
-from adaptc.crawl.convert.page import convert_page
-from adaptc.crawl.discover.text import decode_page
+from adaptc.crawl.convert.page import Linker, convert_page
+from adaptc.crawl.discover.page import decode_page
 from adaptc.formats.css.references import rewrite_urls
 
 HOST = "http://h"

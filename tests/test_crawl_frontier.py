@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.crawl.claims import Claims
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.rows import Found, State
+from adaptc.crawl.frontier import Found, Frontier, State
+from adaptc.crawl.names import Claims
 
 
 def begun(path: Path | str = ":memory:", *starts: str) -> Frontier:

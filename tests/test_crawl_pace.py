@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.crawl.head import Head
-from adaptc.crawl.pace import Pace, retry_wait
+from adaptc.crawl.http import Head
+from adaptc.crawl.schedule import Pace, retry_wait
 
 
 def pace(wait: float = 0.0, connections: int = 8, total: int = 16, random_wait: bool = False) -> Pace:

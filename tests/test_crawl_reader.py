@@ -19,13 +19,12 @@ from crawl_case import crawl
 from crawl_server import Answer, Resource, Server, serving
 
 from adaptc.crawl import engine
+from adaptc.crawl.body_job import Done, Job, Outcome, Reading, Unkept
 from adaptc.crawl.crawl import crawl as crawl_site
-from adaptc.crawl.fetch import Request, Response
-from adaptc.crawl.head import Head
+from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.reader import ReaderBeside, ReaderHere, reader_for
-from adaptc.crawl.reading import Done, Job, Outcome, Reading, Unkept
 from adaptc.crawl.scope import ScopeOptions
 
 PAGE = b'<title>t</title><a href="a.html#x">a</a><a href=a.html rel=nofollow>a</a><img src="i%C3%A9.png">'

@@ -6,13 +6,12 @@ import pytest
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.discover.link import Link
-from adaptc.crawl.filters import Ruling, judge, parse_filter
-from adaptc.crawl.head import parse_head
-from adaptc.crawl.matching import has_repeats, in_directory, matches_name
+from adaptc.crawl.filters import Ruling, has_repeats, in_directory, judge, matches_name, parse_filter
+from adaptc.crawl.http import parse_head
 from adaptc.crawl.names import MAX_NAME, NameOptions, name_of, numbered, server_name
-from adaptc.crawl.pace import Pace, retry_after, retry_wait
-from adaptc.crawl.packing import pack, unpack
 from adaptc.crawl.robots import robots_of
+from adaptc.crawl.schedule import Pace, retry_after, retry_wait
+from adaptc.crawl.store import pack, unpack
 from adaptc.crawl.weburl import parts_of, start_url, without_parameters
 
 URL = "http://www.h.org/dir/file-1.png?q=1"

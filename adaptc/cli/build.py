@@ -79,7 +79,7 @@ def _is_url(source: str) -> bool:
 def _fetch(invocation: Invocation, source: str, output: Path) -> CrawlResult:
     """Crawl a URL, or unpack a WARC file, below the output's private directory."""
     from adaptc.config.config import MIRRORS
-    from adaptc.crawl.site import crawl_site, mirror_name, unpack_warc
+    from adaptc.crawl.crawl import crawl_site, mirror_name, unpack_warc
 
     with stoppable() as is_stopped, watching_crawl(invocation) as watch:
         if _is_url(source):

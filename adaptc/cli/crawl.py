@@ -41,7 +41,7 @@ def crawl(invocation: Invocation, urls: tuple[str, ...], **given: Any) -> ExitCo
 
 
 def _explain(invocation: Invocation, output: Path, url: str) -> ExitCode:
-    from adaptc.crawl.explain import explain_url
+    from adaptc.crawl.report import explain_url
 
     sentence = explain_url(output, url)
     if invocation.format == "json":

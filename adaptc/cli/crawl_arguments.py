@@ -11,8 +11,7 @@ from typing import Any
 from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.filters import parse_filter
 from adaptc.crawl.names import NameOptions
-from adaptc.crawl.network import RETRIED, NetworkOptions
-from adaptc.crawl.options import AgainOptions, CrawlOptions, RecordOptions
+from adaptc.crawl.options import RETRIED, AgainOptions, CrawlOptions, NetworkOptions, RecordOptions
 from adaptc.crawl.scope import INFINITE, ScopeOptions
 from adaptc.crawl.weburl import credentials_in, parts_of, start_url
 

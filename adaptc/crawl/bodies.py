@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 
 from adaptc.core.model import TOKENS
-from adaptc.crawl.head import Head
+from adaptc.crawl.http import Head
 from adaptc.formats import codings
 from adaptc.formats.codings import CodingError
 

@@ -1,8 +1,10 @@
-"""The Python interface of the crawler: ``crawl(options) -> CrawlResult``."""
+"""The Python interface of the crawler: ``crawl(options) -> CrawlResult``, and docroots made of a URL or a WARC file."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,22 +13,20 @@ from pathlib import Path
 
 from adaptc.core.diagnostics import Busy, Diagnostic, UsageError
 from adaptc.core.fs import lock_file
-from adaptc.crawl.claims import Claims
+from adaptc.crawl.body_job import Reading
 from adaptc.crawl.engine import Engine
-from adaptc.crawl.fetch import Fetcher
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.journal import Journal
-from adaptc.crawl.mirror import Mirror
-from adaptc.crawl.options import CrawlOptions, RecordOptions
+from adaptc.crawl.frontier import Frontier, State
+from adaptc.crawl.http import Fetcher
+from adaptc.crawl.mirror import Mirror, write_table
+from adaptc.crawl.names import Claims, NameOptions
+from adaptc.crawl.options import AgainOptions, CrawlOptions, RecordOptions
 from adaptc.crawl.reader import Reader, reader_for
-from adaptc.crawl.reading import Reading
-from adaptc.crawl.report import broken_links, gone_files
-from adaptc.crawl.rows import State
-from adaptc.crawl.scope import Scope
+from adaptc.crawl.report import Journal, broken_links, gone_files
+from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
-from adaptc.crawl.table import write_table
 from adaptc.crawl.twins import merge_twins
-from adaptc.crawl.weburl import start_url
+from adaptc.crawl.warc import WarcFetcher
+from adaptc.crawl.weburl import parts_of, start_url
 
 _WATCHED = 0.5
 _LAST_BREATH = (
@@ -131,7 +131,7 @@ def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...
 def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:
     if not (options.convert_links or options.as_served):
         return ()
-    from adaptc.crawl.convert.mirror_links import LinkConversion
+    from adaptc.crawl.convert.links import LinkConversion
 
     return tuple(LinkConversion(options, frontier, mirror).run())
 
@@ -193,6 +193,68 @@ def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Rea
 
 
 def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
-    from adaptc.crawl.curlfetcher import CurlFetcher
+    from adaptc.crawl.curl_fetcher import CurlFetcher
 
     return CurlFetcher(options.network, recording=options.records.warc is not None, beside=reader.awaited)
+
+
+_NAMES = NameOptions(host_directories=False, trust_server_names=True)
+_WORDS = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+def mirror_name(source: str) -> str:
+    """Return the name of the directory for what is crawled from a URL or read from a file: readable, and its own."""
+    digest = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return f"{_WORDS.sub('-', source.partition('://')[2] or source).strip('-.')[-60:]}-{digest}"
+
+
+def crawl_site(
+    url: str,
+    output: Path,
+    *,
+    is_stopped: Callable[[], bool] = lambda: False,
+    watch: Callable[[Watched], None] | None = None,
+) -> CrawlResult:
+    """Crawl what is below the directory of ``url``, with the requisites of its pages, into the docroot ``output``.
+
+    Only what changed is loaded, and what is gone is removed. Raises as ``crawl`` does.
+    """
+    options = CrawlOptions(
+        (url,),
+        output,
+        ScopeOptions(no_parent=True, page_requisites=True),
+        _NAMES,
+        again=AgainOptions(timestamping=True, purge=True),
+        as_served=True,
+    )
+    return crawl(options, is_stopped=is_stopped, watch=watch)
+
+
+def unpack_warc(
+    path: Path,
+    output: Path,
+    *,
+    is_stopped: Callable[[], bool] = lambda: False,
+    watch: Callable[[Watched], None] | None = None,
+) -> CrawlResult:
+    """Write the files of the first site in a WARC file into the docroot ``output``.
+
+    Raises ``UsageError`` when it is no WARC file, or holds no response that is a file.
+    """
+    archive = WarcFetcher(path)
+    try:
+        urls = _of_one_site(archive.found(), path)
+    except UsageError:
+        archive.close()
+        raise
+    again = AgainOptions(purge=True)
+    options = CrawlOptions(urls, output, ScopeOptions(level=0), _NAMES, again=again, robots=False, as_served=True)
+    return crawl(options, fetcher=archive, is_stopped=is_stopped, watch=watch)
+
+
+def _of_one_site(urls: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    """Return the URLs of the host that the file begins with: the other hosts of a crawl are what its pages embed."""
+    if not urls:
+        raise UsageError(f"{path} holds no response that is a file")
+    site = parts_of(urls[0]).origin
+    return tuple(url for url in urls if parts_of(url).origin == site)

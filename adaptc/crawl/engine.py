@@ -10,17 +10,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from adaptc.crawl.asking import Asking
-from adaptc.crawl.claims import Claims
-from adaptc.crawl.fetch import Fetcher, Response
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.names import name_of
+from adaptc.crawl.frontier import Frontier, Row, State, Unnamed
+from adaptc.crawl.http import Fetcher, Response
+from adaptc.crawl.names import Claims, name_of
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.origins import Origins, RobotsTask
-from adaptc.crawl.pace import Pace
-from adaptc.crawl.rows import Row, State, Unnamed
+from adaptc.crawl.request import Asking
+from adaptc.crawl.robots import Origins, RobotsTask
+from adaptc.crawl.schedule import Pace, Task, Waiting
 from adaptc.crawl.settle import Settler
-from adaptc.crawl.waiting import Task, Waiting
 from adaptc.crawl.weburl import parts_of
 
 _WINDOW = 1000  # rows of the frontier that are held

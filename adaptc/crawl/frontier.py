@@ -10,13 +10,97 @@ led to it first, then its place there. Depth is therefore that of the shortest p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from adaptc.crawl.rows import Found, Row, State, Unnamed
-from adaptc.crawl.schema import RANK, SELECT_ROW, UPSERT
 from adaptc.crawl.store import Store
+
+
+class State(IntEnum):
+    """What is known of a URL."""
+
+    FOUND = 0  # waits for its level
+    QUEUED = 1  # of the level that is being fetched
+    STORED = 2  # its file is complete
+    REDIRECTED = 3  # leads to another URL (column ``target``)
+    FAILED = 4  # was wanted and could not be had
+    REFUSED = 5  # is out of scope, or forbidden
+    CHECKED = 6  # is there; not kept (``--spider``, or deleted after loading)
+    GONE = 7  # a former crawl stored it and this one did not meet it, or met an error
+
+
+class Row(NamedTuple):
+    """A URL and what is known of it. Sizes are bytes; ``modified`` is the Last-Modified field as it came."""
+
+    id: int
+    url: str
+    state: int
+    depth: int
+    rank: int | None
+    parent: int | None
+    requisite: int
+    place: str | None
+    line: int | None
+    name: str | None
+    status: int | None
+    type: str | None
+    charset: str | None
+    size: int | None
+    etag: str | None
+    modified: str | None
+    target: int | None
+    disk: int | None
+    kind: str | None
+    rule: str | None
+    reason: str | None
+
+
+class Unnamed(NamedTuple):
+    """What of a queued URL without a name gives it one."""
+
+    id: int
+    url: str
+    place: str | None
+    parent: int | None
+    rank: int
+
+
+class Found(NamedTuple):
+    """A link that was met and decided on. ``place`` is as ``Reference.where``; a refused one says why."""
+
+    url: str
+    depth: int
+    requisite: bool
+    place: str = ""
+    line: int = 0
+    rule: str = ""
+    reason: str = ""
+
+
+COLUMNS = ",".join(Row._fields)
+SELECT_ROW = f"SELECT {COLUMNS} FROM urls"
+# A URL of a former run is entered anew, but keeps its name and validators. One that was refused may be wanted from
+# another place; one that waits belongs to the page that a sequential crawl would have met first.
+UPSERT = f"""
+INSERT INTO urls (url, state, depth, parent_rank, position, parent, requisite, place, line, run, rule, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (url) DO UPDATE SET
+  state = excluded.state, depth = excluded.depth, parent_rank = excluded.parent_rank, position = excluded.position,
+  parent = excluded.parent, requisite = excluded.requisite, place = excluded.place, line = excluded.line,
+  run = excluded.run, rule = excluded.rule, reason = excluded.reason, rank = NULL, target = NULL
+WHERE urls.run < excluded.run
+   OR (excluded.state = {State.FOUND} AND (urls.state = {State.REFUSED} OR (urls.state = {State.FOUND}
+       AND excluded.depth <= urls.depth
+       AND (excluded.parent_rank, excluded.position) < (urls.parent_rank, urls.position))))
+"""
+RANK = f"""
+UPDATE urls SET state = {State.QUEUED}, rank = ranked.rank
+FROM (SELECT id, ? + row_number() OVER (ORDER BY parent_rank, position) AS rank
+      FROM urls WHERE state = {State.FOUND} AND depth = ?) AS ranked
+WHERE urls.id = ranked.id
+"""
 
 _SEEN = 200_000  # URLs remembered in memory: about 30 MB
 _PARENTS = 1_000  # URLs remembered by id

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from adaptc.crawl.body_job import Leads
 from adaptc.crawl.discover.link import Link
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.journal import Journal
+from adaptc.crawl.frontier import Found, Frontier, Row
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.reading import Leads
-from adaptc.crawl.rows import Found, Row
+from adaptc.crawl.report import Journal
 from adaptc.crawl.scope import Candidate, Scope
 from adaptc.crawl.weburl import parts_of
 

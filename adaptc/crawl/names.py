@@ -9,8 +9,10 @@ keep a digest of what was cut, and names that Windows reserves are escaped in th
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
 from adaptc.crawl.weburl import Parts, parts_of
@@ -209,3 +211,64 @@ def numbered(step: str, number: int) -> str:
     suffix = f".{number}"
     encoded = step.encode()
     return encoded[: MAX_NAME - len(suffix)].decode("utf-8", "ignore") + suffix
+
+
+_REMEMBERED = 50_000  # directories that are kept in memory; others are asked of the frontier
+
+
+class Keys(Protocol):
+    """The keys of names that are taken: the frontier."""
+
+    def is_file(self, key: str) -> bool:
+        """Whether a file has this key."""
+
+    def claim_key(self, key: str) -> bool:
+        """Claim a key for a file; return whether it was free."""
+
+    def release_key(self, key: str) -> None:
+        """Let a key go."""
+
+
+class Claims:
+    """Gives names out.
+
+    ``folds_case`` compares them as case-insensitive file systems do (macOS also composes accents).
+    """
+
+    def __init__(self, keys: Keys, *, folds_case: bool) -> None:
+        self._keys, self._folds_case = keys, folds_case
+        self._directories: dict[str, str] = {}
+
+    def claim(self, wanted: str) -> str:
+        """Claim ``wanted``, or the first numbered name after it that no file and no directory has; return it."""
+        directory, slash, base = wanted.rpartition("/")
+        prefix = self._directory(directory) + slash if directory else ""
+        number, tried = 0, prefix + base
+        while not self._keys.claim_key(self._key(tried)):
+            number += 1
+            tried = prefix + numbered(base, number)
+        return tried
+
+    def release(self, name: str) -> None:
+        """Let a claimed name go."""
+        self._keys.release_key(self._key(name))
+
+    def _key(self, name: str) -> str:
+        """Return what two names have in common that the file system takes for one."""
+        return unicodedata.normalize("NFC", name).casefold() if self._folds_case else name
+
+    def _directory(self, directory: str) -> str:
+        """Return the directory, or another where a file has the name of one of its segments."""
+        known = self._directories.get(directory)
+        if known is not None:
+            return known
+        parent, slash, base = directory.rpartition("/")
+        prefix = self._directory(parent) + slash if parent else ""
+        number, tried = 0, prefix + base
+        while self._keys.is_file(self._key(tried)):
+            number += 1
+            tried = prefix + numbered(base, number)
+        if len(self._directories) >= _REMEMBERED:
+            self._directories.clear()
+        self._directories[directory] = tried
+        return tried

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from io import BufferedReader
 from typing import Any, Protocol
 
+from adaptc.crawl.body_job import Done, Job, Leads, Outcome, Reading, Unkept
 from adaptc.crawl.discover.link import Link
-from adaptc.crawl.reading import Done, Job, Leads, Outcome, Reading, Unkept
 
 _LENGTH = 4  # bytes in front of a message
 _CHUNK = 1 << 18

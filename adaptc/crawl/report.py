@@ -1,15 +1,22 @@
-"""What a crawl has to say: links that are broken, with the place of each; files that are gone."""
+"""What a crawl reports.
+
+A JSON line for every request and refused link, broken links, and why a URL was fetched or not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
 
-from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.crawl.claims import Claims
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.mirror import Mirror
-from adaptc.crawl.packing import unpack_to
-from adaptc.crawl.rows import Row, State
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.mirror import STATE, Mirror
+from adaptc.crawl.names import Claims
+from adaptc.crawl.store import unpack_to
+from adaptc.crawl.weburl import start_url
 
 
 def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
@@ -64,3 +71,79 @@ def _gone(frontier: Frontier) -> Iterator[Row]:
 def _looked_everywhere(frontier: Frontier) -> bool:
     """Whether what was not met is gone: behind a page that could not be had, or a start, there may be anything."""
     return all(row.status in _GONE and row.place != "start" for row in frontier.rows(State.FAILED))
+
+
+_KEPT = 1.0  # seconds that lines may wait in memory: what a killed crawl loses of its log
+_string = json.encoder.encode_basestring_ascii
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {str: _string, int: repr, float: repr}
+
+
+def _written(value: Any) -> str:
+    return _WRITERS.get(type(value), json.dumps)(value)
+
+
+class Journal:
+    """Appends to the log ``path``; a run that goes on from an interrupted one appends to the same file."""
+
+    def __init__(self, path: Path, *, anew: bool) -> None:
+        self._file: IO[str] = open(path, "w" if anew else "a", encoding="utf-8", buffering=1 << 16)  # noqa: SIM115
+        self._flushed = time.monotonic()
+
+    def write(self, decision: str, url: str, **fields: Any) -> None:
+        """Write a line: what was decided on a URL, and what is known of it."""
+        # json.dumps of the whole takes twice the time: it makes an encoder for each call
+        known = "".join(f', "{name}": {_written(value)}' for name, value in fields.items() if value is not None)
+        self._file.write(f'{{"url": {_string(url)}, "decision": "{decision}"{known}}}\n')
+        now = time.monotonic()
+        if now - self._flushed > _KEPT:
+            self._file.flush()
+            self._flushed = now
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+_SENTENCES = {
+    State.FOUND: "{url} waits to be fetched: the crawl was interrupted",
+    State.QUEUED: "{url} waits to be fetched: the crawl was interrupted",
+    State.STORED: "{url} was fetched ({status}, {type}) and is {name}",
+    State.REDIRECTED: "{url} was fetched and redirects ({status}) to {target}",
+    State.FAILED: "{url} was asked for and {reason}",
+    State.REFUSED: "{url} was not fetched ({rule}): {reason}",
+    State.CHECKED: "{url} was fetched ({status}, {type}) and not kept: {reason}",
+    State.GONE: "{url} was removed: it is no longer there",
+}
+
+
+def explain_url(output: Path, typed: str) -> str:
+    """Return what the crawl into ``output`` did with a URL, and what led to it. Raises ``UsageError``."""
+    path = output / STATE / "crawl.sqlite"
+    if not path.is_file():
+        raise UsageError(f"{output} holds no crawl")
+    url = start_url(typed)
+    frontier = Frontier(path)
+    try:
+        row = frontier.row(url) if url is not None else None
+        if row is None:
+            return f"{typed} was never met: no page, sitemap or redirect of the crawl leads to it"
+        return f"{_said(frontier, row)}; {_met(frontier, row)}"
+    finally:
+        frontier.close()
+
+
+def _said(frontier: Frontier, row: Row) -> str:
+    target = frontier.by_id(row.target) if row.target is not None else None
+    fields = {**row._asdict(), "target": target.url if target is not None else "nowhere"}
+    return _SENTENCES[State(row.state)].format(**fields)
+
+
+def _met(frontier: Frontier, row: Row) -> str:
+    parent = frontier.by_id(row.parent) if row.parent is not None else None
+    if parent is None:
+        return "it was named as a start" if row.place == "start" else f"met as {row.place} of robots.txt"
+    if (row.place or "").startswith("redirect"):
+        return f"met as {row.place}, depth {row.depth}"
+    return f"met first in {parent.url}, line {row.line} ({row.place}), depth {row.depth}"

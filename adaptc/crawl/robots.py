@@ -1,9 +1,22 @@
-"""robots.txt (RFC 9309), by protego: longest match, wildcards, Crawl-delay, sitemaps."""
+"""robots.txt of each origin (RFC 9309), fetched before anything else there and obeyed for the run.
+
+protego gives the longest match, wildcards, Crawl-delay and sitemaps.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from adaptc.crawl.bodies import decoded_or_as_is
+from adaptc.crawl.discover.feeds import SITEMAP
+from adaptc.crawl.frontier import Found, Frontier
+from adaptc.crawl.http import Fetcher, Request, Response
+from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.schedule import Pace, Task, retry_wait
+from adaptc.crawl.settle import Settler
+from adaptc.crawl.weburl import parts_of, resolved
 
 LONGEST = 500 * 1024  # bytes that are read of a robots.txt (RFC 9309, section 2.5)
 MOST_REDIRECTS = 5  # section 2.3.1.2
@@ -45,3 +58,106 @@ def robots_of(status: int, content: bytes) -> Robots:
 
     rules = Protego.parse(content[:LONGEST].decode("utf-8-sig", "replace"))
     return Robots(rules=rules, reason="robots.txt forbids it", sitemaps=tuple(rules.sitemaps))
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsTask:
+    """A request for an origin's robots.txt, perhaps where it was redirected to; ``at`` is when it may be made."""
+
+    origin: str
+    host: str
+    url: str
+    hops: int = 0
+    tried: int = 0
+    at: float = 0.0
+
+
+class Origins:
+    """What the origins of a crawl allow. ``clock`` gives the time of ``RobotsTask.at``."""
+
+    def __init__(
+        self, options: CrawlOptions, frontier: Frontier, fetcher: Fetcher, settler: Settler, pace: Pace
+    ) -> None:
+        self.options, self.frontier, self.fetcher = options, frontier, fetcher
+        self.settler, self.pace = settler, pace
+        self._known: dict[str, Robots] = {}
+        self._asked: set[str] = set()
+        self._again: dict[str, RobotsTask] = {}
+
+    def is_ready(self, origin: str, host: str, now: float) -> bool:
+        """Whether an origin's rules are known; else ask for them."""
+        if not self.options.robots or origin in self._known:
+            return True
+        if origin in self._asked:
+            self._ask_again(origin, now)
+            return False
+        kept = self.frontier.robots(origin)
+        if kept is not None:
+            self._learn(origin, robots_of(*kept))
+            return True
+        self._asked.add(origin)
+        self._ask(RobotsTask(origin, host, origin + "/robots.txt"), now)
+        return False
+
+    def refusal(self, task: Task) -> str:
+        """Return why robots.txt forbids a URL, nothing when it does not; what the user named is asked for anyway."""
+        robots = self._known.get(task.origin) if self.options.robots else None
+        if robots is None or task.row.place == "start" or robots.allows(task.row.url):
+            return ""
+        return robots.reason
+
+    def arrived(self, task: RobotsTask, response: Response, clock: Callable[[], float]) -> None:
+        """Follow a redirect, try again, or learn the rules."""
+        head, now = response.head, clock()
+        target = resolved(task.url, head.get("location") or "") if 300 <= head.status < 400 else None
+        if target is not None and task.hops < MOST_REDIRECTS:
+            self._ask(RobotsTask(task.origin, parts_of(target).host, target, task.hops + 1), now)
+        elif self._may_try_again(task, response):
+            wait = retry_wait(task.tried + 1, self.options.network.retry_wait)
+            self._again[task.origin] = replace(task, tried=task.tried + 1, at=now + wait)
+        else:
+            self._settle(task.origin, response)
+
+    def _may_try_again(self, task: RobotsTask, response: Response) -> bool:
+        """Whether nothing is known yet: a server error, for which a whole site would count as forbidden."""
+        tries = self.options.network.tries
+        if response.is_final or (tries and task.tried + 1 >= tries):
+            return False
+        return bool(response.error) or response.head.status == 429 or response.head.status >= 500
+
+    def _ask_again(self, origin: str, now: float) -> None:
+        task = self._again.get(origin)
+        if task is not None and task.at <= now:
+            del self._again[origin]
+            self._ask(task, now)
+
+    def _ask(self, task: RobotsTask, now: float) -> None:
+        self.pace.started(task.host, now)
+        self.fetcher.start(Request(task, task.url))
+
+    def _settle(self, origin: str, response: Response) -> None:
+        status = UNREACHABLE if response.error else response.head.status
+        body = self._content(response) if 200 <= status < 300 else b""
+        robots = robots_of(status, body)
+        self._learn(origin, robots)
+        with self.frontier:
+            self.frontier.remember_robots(origin, status, body)
+            if parts_of(origin + "/").host in self.settler.scope.hosts:
+                self._found(origin, robots, response, body)
+
+    def _content(self, response: Response) -> bytes:
+        is_raw = self.settler.archive is not None
+        return decoded_or_as_is(response.body, response.head, response.request.url, is_raw=is_raw)
+
+    def _learn(self, origin: str, robots: Robots) -> None:
+        self._known[origin] = robots
+        self.pace.slow_down(parts_of(origin + "/").host, robots.delay)
+
+    def _found(self, origin: str, robots: Robots, response: Response, body: bytes) -> None:
+        """Keep a robots.txt as a file of the site, and enter the sitemaps that it names."""
+        if robots.rules is not None:
+            self.settler.keep_robots(origin + "/robots.txt", response, body)
+        if self.options.sitemaps:
+            found = (resolved(origin + "/", written) for written in robots.sitemaps)
+            links = [Found(url, 1, requisite=False, place=SITEMAP) for url in found if url is not None]
+            self.settler.links.add_sitemaps(links)

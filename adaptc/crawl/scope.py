@@ -10,8 +10,17 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from adaptc.crawl.filters import Filter, Ruling, judge, last_match
-from adaptc.crawl.matching import has_html_suffix, has_repeats, in_directory, in_domain, matches_name
+from adaptc.crawl.filters import (
+    Filter,
+    Ruling,
+    has_html_suffix,
+    has_repeats,
+    in_directory,
+    in_domain,
+    judge,
+    last_match,
+    matches_name,
+)
 from adaptc.crawl.weburl import Parts, parts_of
 
 INFINITE = 1 << 30

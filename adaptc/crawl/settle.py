@@ -1,8 +1,4 @@
-"""What becomes of a response: a file, a redirect, a failure.
-
-The state of a URL changes after its file is complete under its name, so that a crawl that is killed asks for a file
-twice rather than never.
-"""
+"""What becomes of a response: a file under its name, a redirect, a failure."""
 
 from __future__ import annotations
 
@@ -10,26 +6,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adaptc.core import media
-from adaptc.crawl.claims import Claims
+from adaptc.crawl.body_job import Done, Job, Outcome, Unkept, leads_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovered
-from adaptc.crawl.fetch import Response
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.head import Head
-from adaptc.crawl.journal import Journal
-from adaptc.crawl.keeping import Keeping
+from adaptc.crawl.frontier import Found, Frontier, Row, State
+from adaptc.crawl.http import Head, Response
 from adaptc.crawl.links import Links
-from adaptc.crawl.mirror import Mirror, http_time
-from adaptc.crawl.names import name_of
+from adaptc.crawl.mirror import Mirror, http_time, policy_key
+from adaptc.crawl.names import Claims, adjusted, name_of, server_name
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.packing import unpack
 from adaptc.crawl.reader import Reader
-from adaptc.crawl.reading import Done, Outcome, Unkept, leads_of
-from adaptc.crawl.redirects import bad_redirect
-from adaptc.crawl.rows import Found, Row, State
+from adaptc.crawl.report import Journal
+from adaptc.crawl.schedule import Task
 from adaptc.crawl.scope import Candidate, Refusal, Scope
-from adaptc.crawl.table import policy_key
-from adaptc.crawl.waiting import Task
+from adaptc.crawl.store import unpack
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
 
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
@@ -251,3 +241,61 @@ class Settler:
 
     def _referrer(self, row: Row) -> str | None:
         return self.frontier.url_of(row.parent) if row.parent is not None else None
+
+
+def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:
+    """Return what is wrong with a redirect: too many of them, or a loop."""
+    hops, one = 1, row
+    while one.parent is not None:
+        parent = frontier.by_id(one.parent)
+        if parent is None or parent.target != one.id or parent.state != State.REDIRECTED:
+            break
+        if parent.url == target:
+            return "redirects in a loop"
+        hops, one = hops + 1, parent
+    if target == row.url:
+        return "redirects to itself"
+    return "redirects more often than --max-redirect" if hops > limit else ""
+
+
+class Keeping:
+    """Decides on bodies."""
+
+    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, claims: Claims) -> None:
+        self.options, self.scope, self.frontier, self.claims = options, scope, frontier, claims
+
+    def job(self, row: Row, response: Response, name: str | None) -> Job:
+        """Return what there is to do with a response that is kept under ``name``."""
+        head, file = response.head, response.file
+        modified = http_time(head.get("last-modified")) if self.options.again.use_server_timestamps else None
+        return Job(
+            row.id, row.url, row.place or "", head.status, head.fields, response.body,
+            str(file) if file is not None else None, response.size, name, modified, row.disk is not None,
+        )  # fmt: skip
+
+    def unwanted(self, row: Row) -> str | None:
+        """Return why a file is not kept though it was loaded, ``None`` when it is."""
+        if self.options.spider:
+            return "--spider"
+        if self.options.again.delete_after:
+            return "--delete-after"
+        if row.place == "start" and not self.options.scope.level:
+            return None
+        refused = self.scope.name_refusal(parts_of(row.url).file or self.options.names.default_page)
+        return f"needed for its links only; {refused.reason}" if refused is not None else None
+
+    def final_name(self, row: Row, head: Head) -> str:
+        """Return the name with what only the response tells: Content-Disposition, the extension of the type."""
+        assert row.name is not None
+        names, wanted = self.options.names, row.name
+        given = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
+        if given is not None:
+            wanted = wanted[: wanted.rfind("/") + 1] + given
+        wanted = adjusted(wanted, head.media_type, names)
+        if wanted == row.name:
+            return wanted
+        with self.frontier:
+            self.claims.release(row.name)
+            wanted = self.claims.claim(wanted)
+            self.frontier.set_names([(wanted, row.id)])
+        return wanted

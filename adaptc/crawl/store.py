@@ -6,10 +6,30 @@ In WAL mode a commit takes 36 us and needs no sync; after a power cut the last c
 from __future__ import annotations
 
 import sqlite3
+import zlib
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
-from adaptc.crawl.schema import SCHEMA, TABLES
+from adaptc.crawl.discover.link import Link
+
+SCHEMA = 1
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE urls (
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, state INTEGER NOT NULL, depth INTEGER NOT NULL,
+  parent_rank INTEGER NOT NULL, position INTEGER NOT NULL, rank INTEGER, parent INTEGER, requisite INTEGER NOT NULL,
+  place TEXT, line INTEGER, run INTEGER NOT NULL,
+  name TEXT, status INTEGER, type TEXT, charset TEXT, size INTEGER, etag TEXT, modified TEXT, target INTEGER,
+  disk INTEGER, kind TEXT,
+  rule TEXT, reason TEXT);
+CREATE INDEX urls_found ON urls (depth) WHERE state = 0;
+CREATE INDEX urls_queued ON urls (rank) WHERE state = 1;
+CREATE TABLE names (key TEXT PRIMARY KEY, is_file INTEGER) WITHOUT ROWID;
+CREATE TABLE links (url INTEGER PRIMARY KEY, base TEXT, links BLOB);
+CREATE TABLE partial (url INTEGER PRIMARY KEY, validator TEXT);
+CREATE TABLE robots (origin TEXT PRIMARY KEY, status INTEGER, rules BLOB, run INTEGER) WITHOUT ROWID;
+"""
 
 _DIRECTORIES = 200_000  # remembered in memory
 
@@ -116,3 +136,38 @@ class Store:
     def remember_robots(self, origin: str, status: int, rules: bytes) -> None:
         """Keep an origin's robots.txt for this run."""
         self._db.execute("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", (origin, status, rules, self.run))
+
+
+_WORTHWHILE = 1000  # bytes from which on compressing pays
+_ZLIB = b"\x78"  # how a zlib stream begins (RFC 1950); no URL does
+
+
+def pack(links: Iterable[Link]) -> bytes:
+    """Return links as lines of URL, place, line and flags, compressed where there are many."""
+    text = "\n".join([_written(*link) for link in links]).encode("utf-8", "surrogatepass")
+    return zlib.compress(text, 1) if len(text) > _WORTHWHILE else text
+
+
+def unpack(blob: bytes) -> Iterator[Link]:
+    """Yield what ``pack`` was given."""
+    return map(_read, _lines(blob))
+
+
+def unpack_to(blob: bytes, urls: Container[str]) -> Iterator[Link]:
+    """Yield the links that lead to one of ``urls``."""
+    return (_read(line) for line in _lines(blob) if line.partition("\t")[0] in urls)
+
+
+def _lines(blob: bytes) -> list[str]:
+    content = zlib.decompress(blob) if blob.startswith(_ZLIB) else blob
+    return content.decode("utf-8", "surrogatepass").split("\n") if content else []
+
+
+def _read(line: str) -> Link:
+    url, place, number, flags = line.split("\t")
+    return Link(url, flags[0] == "1", place, int(number), flags[1] == "1", flags[2] == "1")
+
+
+def _written(url: str, requisite: bool, place: str, line: int, is_relative: bool, nofollow: bool) -> str:
+    flags = f"{'1' if requisite else '0'}{'1' if is_relative else '0'}{'1' if nofollow else '0'}"
+    return f"{url}\t{place}\t{line}\t{flags}"

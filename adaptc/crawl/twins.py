@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from adaptc.crawl.claims import Claims
-from adaptc.crawl.frontier import Frontier
+from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import Mirror
-from adaptc.crawl.rows import Row, State
+from adaptc.crawl.names import Claims
 
 
 def merge_twins(frontier: Frontier, mirror: Mirror, claims: Claims, default_page: str) -> None:

@@ -1,18 +1,23 @@
-"""Links of a page converted: the spans of attribute values and of URLs in style elements are replaced."""
+"""Links of a page converted: the spans of attribute values and of URLs in style elements are replaced.
+
+A link becomes a relative path to a saved file, else an absolute URL. An encoding that only Content-Type declared is
+written into the file: a file has no header.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from adaptc.core.urls import document_base
-from adaptc.crawl.convert.linker import Linker
-from adaptc.crawl.discover.page import in_encoding
-from adaptc.crawl.discover.text import Decoded
+from adaptc.core.urls import document_base, join, quote_path, relative_url
+from adaptc.crawl.discover.page import Decoded, in_encoding
+from adaptc.crawl.names import NameOptions, name_of
+from adaptc.crawl.weburl import fragment_of, parts_of, without_credentials, without_fragment
 from adaptc.formats.css.references import CssReference, rewrite_urls
 from adaptc.formats.html.document import parse
+from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.references import (
     LAZY_SRCSETS,
     attribute_references,
@@ -24,6 +29,7 @@ from adaptc.formats.html.syntax import parse_refresh, parse_srcset, serialise_sr
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
+
 
 _SRCSETS = LAZY_SRCSETS | {"srcset", "imagesrcset"}
 # name, "=", and the quote where there is one; what is between is the value
@@ -179,3 +185,107 @@ def _is_css(attribute: str, value: str) -> bool:
 def _escaped(value: str, quote: str) -> str:
     value = value.replace("&", "&amp;")
     return value.replace(quote, f"&#{ord(quote)};") if quote else value
+
+
+_MARKS = {"utf-16be": b"\xfe\xff", "utf-16le": b"\xff\xfe"}  # what no meta element can declare
+
+
+def declared_page(decoded: Decoded, source: bytes) -> Decoded:
+    """Return a page whose bytes say the encoding that it has; ``source`` are the bytes that came."""
+    if decoded.bom or source.isascii() or sniff_encoding(source).name == decoded.encoding:
+        return decoded
+    if decoded.encoding in _MARKS:
+        return decoded._replace(bom=_MARKS[decoded.encoding])
+    place = _first_in_head(decoded)
+    return decoded._replace(text=f'{decoded.text[:place]}<meta charset="{decoded.encoding}">{decoded.text[place:]}')
+
+
+def _first_in_head(decoded: Decoded) -> int:
+    """Return the offset behind doctype, html and head tags: the first declaration is the one that counts."""
+    tree = parse(decoded.readable)
+    places = [0]
+    for tag in ("html", "head"):
+        element = tree.find(tag)
+        location = element.source_location if element is not None else None
+        if location is not None:
+            places.append(location.start_tag.end_offset)
+    if len(places) == 1:
+        return _behind_doctype(decoded.text)
+    offset = max(places)
+    return offset + decoded.text.count("\r\n", 0, offset)
+
+
+def _behind_doctype(text: str) -> int:
+    is_first = text.lstrip()[:9].lower() == "<!doctype"
+    return text.index(">") + 1 if is_first and ">" in text else 0
+
+
+def declared_sheet(decoded: Decoded, source: bytes) -> Decoded:
+    """Return a sheet that says its encoding where that is not UTF-8, which it has without saying so."""
+    if decoded.bom or decoded.encoding == "utf-8" or source.isascii() or source[:10].lower() == b'@charset "':
+        return decoded
+    if decoded.encoding in _MARKS:
+        return decoded._replace(bom=_MARKS[decoded.encoding])
+    return decoded._replace(text=f'@charset "{decoded.encoding}";{decoded.text}')
+
+
+# Returns the name of the file that holds a URL, or None.
+Names = Callable[[str], str | None]
+
+
+class Linker:
+    """Converts the links of the file ``name``, had from ``url``; ``base`` is what they are resolved against."""
+
+    empties_base = True  # what is left relative is relative to the file
+
+    def __init__(self, url: str, name: str, base: str, names: Names) -> None:
+        self.url, self.name, self.base, self._names = url, name, base, names
+
+    def based(self, base: str) -> Self:
+        """Return the linker of a part of the file that has another base URL."""
+        return type(self)(self.url, self.name, base, self._names)
+
+    def __call__(self, written: str) -> str | None:
+        """Return what a reference becomes, ``None`` when it stays: it is right already, or nothing for a crawler."""
+        absolute = join(self.base, written)
+        if absolute is None or not absolute.startswith(("http:", "https:")):
+            return None
+        target, fragment = without_fragment(without_credentials(absolute)), fragment_of(absolute)
+        trimmed = written.strip()
+        if target == self.url and self.base == self.url and trimmed[:1] in ("", "#"):
+            return None
+        made = self._made(target, fragment)
+        return None if made == trimmed else made
+
+    def _made(self, target: str, fragment: str) -> str | None:
+        name = self._names(target)
+        return target + fragment if name is None else relative_url(self.name, name) + fragment
+
+
+_AS_SERVED = NameOptions(host_directories=False)
+
+
+class ServedLinker(Linker):
+    """Converts only the links whose file a server would not find: a query in the name, a redirect, a taken name.
+
+    Names are those of a mirror without directories for hosts; what was not saved stays as it is written.
+    """
+
+    empties_base = False
+
+    def _made(self, target: str, fragment: str) -> str | None:
+        name = self._names(target)
+        if name is None or (name == name_of(target, _AS_SERVED) and parts_of(target).query is None):
+            return None
+        return self._reachable(f"/{quote_path(_without_index(name))}") + fragment
+
+    def _reachable(self, path: str) -> str:
+        """Return a path of the site as a reference that ``<base href>`` of another host does not lead astray."""
+        absolute = parts_of(self.url).origin + path
+        return path if join(self.base, path) == absolute else absolute
+
+
+def _without_index(name: str) -> str:
+    """Return the path by which a directory's page is asked for."""
+    index = _AS_SERVED.default_page
+    return name.removesuffix(index) if name == index or name.endswith(f"/{index}") else name

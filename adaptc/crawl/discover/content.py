@@ -14,9 +14,8 @@ from adaptc.crawl.discover.feeds import (
     sitemap_links,
     sitemap_tree_links,
 )
-from adaptc.crawl.discover.fields import field_links, forbids_following
-from adaptc.crawl.discover.link import Discovered, Link, links_of
-from adaptc.crawl.head import Head
+from adaptc.crawl.discover.link import Discovered, Link, field_links, forbids_following, links_of
+from adaptc.crawl.http import Head
 
 
 class Kind(Enum):
@@ -91,7 +90,7 @@ def _page_links(content: bytes, url: str, charset: str | None) -> Discovered:
 
 def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
     from adaptc.core.model import Reference
-    from adaptc.crawl.discover.text import decode_sheet
+    from adaptc.crawl.discover.page import decode_sheet
     from adaptc.formats.css.references import css_references
 
     text = decode_sheet(content, charset, "utf-8").readable

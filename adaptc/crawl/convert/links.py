@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.crawl.convert.encodings import declared_page, declared_sheet
-from adaptc.crawl.convert.linker import Linker, ServedLinker
-from adaptc.crawl.convert.page import convert_page
+from adaptc.crawl.convert.page import Linker, ServedLinker, convert_page, declared_page, declared_sheet
 from adaptc.crawl.discover.content import Kind
-from adaptc.crawl.discover.text import decode_page, decode_sheet
-from adaptc.crawl.frontier import Frontier
+from adaptc.crawl.discover.page import decode_page, decode_sheet
+from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import Mirror, http_time
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.rows import Row, State
 from adaptc.crawl.weburl import without_parameters
 from adaptc.formats.css.references import rewrite_urls
 
@@ -92,3 +89,6 @@ class LinkConversion:
 
 def _is_sheet(row: Row) -> bool:
     return row.kind == Kind.SHEET.value
+
+
+# Returns the name of the file that holds a URL, or None.

@@ -16,10 +16,9 @@ from pathlib import Path
 import pycurl
 
 from adaptc.core.fs import write_atomic
-from adaptc.crawl.curlsetup import add_cookies, cookie_lines, own_headers, set_authorities, set_up
-from adaptc.crawl.fetch import Request, Response
-from adaptc.crawl.network import NetworkOptions
-from adaptc.crawl.transfer import Transfer
+from adaptc.crawl.curl_transfer import Transfer, add_cookies, cookie_lines, own_headers, set_authorities, set_up
+from adaptc.crawl.http import Request, Response
+from adaptc.crawl.options import NetworkOptions
 from adaptc.crawl.weburl import parts_of
 
 # wget's classes of errors, which are its exit codes

@@ -1,7 +1,4 @@
-"""A body becomes a file of the mirror and a list of links: decoded, read, and written under its name.
-
-Nothing here asks what the crawl knows, so that another process may do it (``reader``).
-"""
+"""The job of a reader: a body becomes a file of the mirror and a list of links."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from typing import NamedTuple
 from adaptc.crawl.bodies import LARGEST, Undecodable, dechunked, decode_body, is_chunked, is_coded
 from adaptc.crawl.discover.content import PARSED, discover, kind_of
 from adaptc.crawl.discover.link import Discovered, Link, distinct
-from adaptc.crawl.head import Head
+from adaptc.crawl.http import Head
 from adaptc.crawl.mirror import Mirror, Outside
-from adaptc.crawl.packing import pack
-from adaptc.crawl.partial import continues, part_of, total
+from adaptc.crawl.request import continues, part_of, total
 from adaptc.crawl.scope import ScopeOptions
+from adaptc.crawl.store import pack
 
 _SNIFFED = 512
 # What is wrong with one name, and not with the disk: another file may still be written.

@@ -1,22 +1,23 @@
-"""What a request is: its method, its fields, and whether it is made again."""
+"""What a request is: its method, its fields, whether it is made again, and partial files that it continues.
+
+A file that was cut off is kept with its validators, and a range request fetches the rest (RFC 9110, section 14).
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
 from adaptc.core import media
+from adaptc.crawl.bodies import is_coded
 from adaptc.crawl.discover.content import PARSED, kind_of
-from adaptc.crawl.fetch import Request, Response
-from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.head import Head
+from adaptc.crawl.frontier import Frontier, Row
+from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.mirror import Mirror, http_date
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.pace import LONGEST_RETRY_AFTER, retry_after, retry_wait
-from adaptc.crawl.partial import part_of, range_fields, validator
-from adaptc.crawl.rows import Row
+from adaptc.crawl.schedule import LONGEST_RETRY_AFTER, Task, retry_after, retry_wait
 from adaptc.crawl.scope import Refusal, Scope
-from adaptc.crawl.waiting import Task
 from adaptc.crawl.weburl import parts_of
 
 _SIZEABLE = 1 << 20  # bytes from which on a file that is cut off is gone on with
@@ -132,3 +133,37 @@ def _may_hold_links(row: Row) -> bool:
     """Whether a URL's name may be that of a page, a sheet, or anything else with links."""
     known = media.by_name(parts_of(row.url).file)
     return known is None or kind_of(known, row.place or "", b"") in PARSED
+
+
+_RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)\s*$", re.IGNORECASE)
+
+
+def part_of(spool: str, number: int) -> str:
+    """Return where the part of a URL's file is, if there is one; ``number`` is the URL's id."""
+    return f"{spool}/{number}.part"
+
+
+def validator(head: Head) -> str | None:
+    """Return what ``If-Range`` may carry: a strong ETag, else Last-Modified; ``None`` where a part is worth nothing."""
+    if is_coded(head):
+        return None
+    etag = head.get("etag")
+    return etag if etag is not None and not etag.startswith("W/") else head.get("last-modified")
+
+
+def range_fields(size: int, condition: str | None) -> tuple[str, ...]:
+    """Return the fields that ask for the rest behind ``size`` bytes."""
+    fields = (f"Range: bytes={size}-", "Accept-Encoding: identity")
+    return (*fields, f"If-Range: {condition}") if condition else fields
+
+
+def continues(head: Head, size: int) -> bool:
+    """Whether a 206 is the rest behind ``size`` bytes."""
+    found = _RANGE.match(head.get("content-range") or "")
+    return found is not None and int(found[1]) == size
+
+
+def total(head: Head) -> int | None:
+    """Return the size of the whole file that a 206 is a part of."""
+    found = _RANGE.match(head.get("content-range") or "")
+    return int(found[3]) if found is not None and found[3] != "*" else None
