@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.crawl.frontier import Found, Frontier, State
+from adaptc.crawl.frontier import Frontier, MetUrl, State
 from adaptc.crawl.names import Claims
 
 
@@ -19,8 +19,8 @@ def begun(path: Path | str = ":memory:", *starts: str) -> Frontier:
     return frontier
 
 
-def found(*names: str, depth: int = 1, requisite: bool = False) -> list[Found]:
-    return [Found(f"http://h/{name}", depth, requisite) for name in names]
+def found(*names: str, depth: int = 1, requisite: bool = False) -> list[MetUrl]:
+    return [MetUrl(f"http://h/{name}", depth, requisite) for name in names]
 
 
 def waiting(frontier: Frontier) -> list[str]:
@@ -41,7 +41,7 @@ def test_the_order_is_that_of_a_sequential_crawl_whichever_page_comes_first() ->
 
 def test_a_refused_link_is_followed_where_another_page_may() -> None:
     frontier = begun()
-    frontier.add(1, 0, [Found("http://h/a", 1, False, rule="nofollow", reason="no")])
+    frontier.add(1, 0, [MetUrl("http://h/a", 1, False, rule="nofollow", reason="no")])
     frontier.add(1, 1, found("a"))
     row = frontier.row("http://h/a")
     assert row is not None
@@ -51,7 +51,7 @@ def test_a_refused_link_is_followed_where_another_page_may() -> None:
 def test_what_is_done_is_not_fetched_again_in_the_same_run() -> None:
     frontier = begun()
     frontier.update(1, State.STORED)
-    frontier.add(1, 0, [Found("http://h/", 1, False)])
+    frontier.add(1, 0, [MetUrl("http://h/", 1, False)])
     assert frontier.next_level() is None
 
 

@@ -24,7 +24,7 @@ from adaptc.crawl.crawl import crawl as crawl_site
 from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.reader import ReaderBeside, ReaderHere, reader_for
+from adaptc.crawl.reader import InlineReader, ReaderProcess, reader_for
 from adaptc.crawl.scope import ScopeOptions
 
 PAGE = b'<title>t</title><a href="a.html#x">a</a><a href=a.html rel=nofollow>a</a><img src="i%C3%A9.png">'
@@ -54,13 +54,13 @@ def reading(tmp_path: Path) -> Reading:
 
 
 @pytest.fixture
-def beside(reading: Reading) -> Iterator[ReaderBeside]:
-    reader = ReaderBeside(reading)
+def beside(reading: Reading) -> Iterator[ReaderProcess]:
+    reader = ReaderProcess(reading)
     yield reader
     reader.close()
 
 
-def outcomes(reader: ReaderBeside) -> list[tuple[Any, Outcome]]:
+def outcomes(reader: ReaderProcess) -> list[tuple[Any, Outcome]]:
     found = []
     while reader.pending:
         found += reader.ended(waits=True)
@@ -71,8 +71,8 @@ def comparable(outcome: Outcome | None) -> Any:
     return outcome if isinstance(outcome, Done) else (type(outcome), str(outcome))
 
 
-def test_outcomes_are_those_of_the_own_process_in_order(beside: ReaderBeside, tmp_path: Path) -> None:
-    here = ReaderHere(Reading(Mirror(tmp_path / "n"), ScopeOptions(), is_raw=False))
+def test_outcomes_are_those_of_the_own_process_in_order(beside: ReaderProcess, tmp_path: Path) -> None:
+    here = InlineReader(Reading(Mirror(tmp_path / "n"), ScopeOptions(), is_raw=False))
     expected = {key: here.begin(key, one) for key, one in JOBS.items()}
     for key, one in JOBS.items():
         assert beside.begin(key, one) is None
@@ -84,7 +84,7 @@ def test_outcomes_are_those_of_the_own_process_in_order(beside: ReaderBeside, tm
     assert (tmp_path / "m/h/index.html").read_bytes() == (tmp_path / "n/h/index.html").read_bytes()
 
 
-def test_what_a_page_leads_to_comes_over(beside: ReaderBeside) -> None:
+def test_what_a_page_leads_to_comes_over(beside: ReaderProcess) -> None:
     beside.begin("p", job())
     [(_, outcome)] = outcomes(beside)
     assert isinstance(outcome, Done)
@@ -95,7 +95,7 @@ def test_what_a_page_leads_to_comes_over(beside: ReaderBeside) -> None:
     ]
 
 
-def test_more_than_the_sockets_hold(beside: ReaderBeside) -> None:
+def test_more_than_the_sockets_hold(beside: ReaderProcess) -> None:
     large = b"<a href=x>" * 200_000
     for number in range(8):
         beside.begin(number, job(number, large, f"h/{number}.html"))
@@ -104,7 +104,7 @@ def test_more_than_the_sockets_hold(beside: ReaderBeside) -> None:
     assert all(isinstance(one, Done) and one.disk == len(large) for _, one in found)
 
 
-def test_what_a_killed_process_left_is_done_here(beside: ReaderBeside, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_done_here(beside: ReaderProcess, tmp_path: Path) -> None:
     beside.begin(0, job(0, name="h/0.html"))
     assert [key for key, _ in outcomes(beside)] == [0]
     os.kill(beside._child, signal.SIGKILL)
@@ -120,7 +120,7 @@ def test_a_full_disk_and_a_fault_are_told(reading: Reading, monkeypatch: pytest.
         raise OSError(errno.ENOSPC, "No space left on device", name) if name == "full" else ZeroDivisionError("fault")
 
     monkeypatch.setattr(reading.mirror, "write", write)
-    reader = ReaderBeside(reading)
+    reader = ReaderProcess(reading)
     reader.begin("full", job(name="full"))
     [(_, full)] = outcomes(reader)
     assert isinstance(full, OSError)
@@ -140,9 +140,9 @@ def test_who_reads(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
         reader.close()
         return type(reader)
 
-    assert chosen() is ReaderBeside
+    assert chosen() is ReaderProcess
     others = [chosen(cpus=1), chosen(threads=2), chosen(platform="darwin"), chosen(alone=True)]
-    assert set(others) == {ReaderHere}
+    assert set(others) == {InlineReader}
 
 
 # ---- a whole crawl

@@ -223,6 +223,6 @@ def test_what_cannot_work_is_said_before_work_starts(
 def test_a_failure_of_the_network_reads_as_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = str(tmp_path / "m")
     assert run(["crawl", "http://127.0.0.1:1/", "-o", output]) == 4
-    assert "error: http://127.0.0.1:1/ could not be had: Failed to connect" in capsys.readouterr().err
+    assert "error: http://127.0.0.1:1/ could not be fetched: Failed to connect" in capsys.readouterr().err
     run(["crawl", "--explain", "http://127.0.0.1:1/", "-o", output])
-    assert "was asked for and could not be had: Failed to connect" in capsys.readouterr().out
+    assert "was asked for and could not be fetched: Failed to connect" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A crawl: mirrors sites that exist only behind a server, with the semantics of wget and HTTrack.
+"""A crawl: mirrors sites that only a server can give, with the semantics of wget and HTTrack.
 
 ``engine`` drives; the frontier (``frontier``) holds every URL that was met, on disk. What is wanted is decided by
 ``scope`` and ``robots``, how it is called by ``names``, when it is asked for by ``pace``, how by ``fetch``. What a

@@ -78,8 +78,8 @@ def _tokens(head: Head) -> list[str]:
     fields = head.all("content-encoding")
     if not fields:
         return []
-    found = [token.strip().removeprefix("x-") for token in ",".join(fields).lower().split(",")]
-    return [token for token in found if token and token != "identity"]
+    tokens = [token.strip().removeprefix("x-") for token in ",".join(fields).lower().split(",")]
+    return [token for token in tokens if token and token != "identity"]
 
 
 def _is_archive(head: Head, url: str) -> bool:

@@ -24,7 +24,7 @@ _UNNAMEABLE = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, er
 class Job(NamedTuple):
     """A response that is to be read.
 
-    ``number`` is the id of its URL, ``place`` where the first link to it stands. The body, with its content coding, is
+    ``number`` is the id of its URL, ``place`` that of the first link to it. The body, with its content coding, is
     in ``body`` or in ``file``, of ``size`` bytes. ``name`` is what it is kept under, ``None`` where it is read for its
     links only; ``modified`` the time that the file gets, in seconds since 1970. ``is_old`` says that an earlier crawl
     stored the URL.
@@ -76,9 +76,9 @@ Outcome = Done | Unkept | OSError
 """An ``OSError`` says that nothing can be written any more."""
 
 
-def leads_of(found: Discovered, scope: ScopeOptions) -> Leads:
+def leads_of(discovered: Discovered, scope: ScopeOptions) -> Leads:
     """Return what the frontier wants to know of a file's links."""
-    return Leads(found.base, found.nofollow, pack(found.links), distinct(found.links, scope))
+    return Leads(discovered.base, discovered.nofollow, pack(discovered.links), distinct(discovered.links, scope))
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ class Reading:
         return None
 
     def _complete(self, job: Job, head: Head, body: _Body) -> None:
-        """Put the rest of a file behind its part. Raises ``Undecodable`` when they do not make a whole."""
+        """Append the rest of a file to its part. Raises ``Undecodable`` when together they are not the whole file."""
         part = Path(part_of(self.mirror.spool, job.number))
         if body.file is None:
             before = part.stat().st_size if part.exists() else 0
@@ -182,7 +182,7 @@ def _dechunk(body: _Body) -> None:
 
 
 def _start_of(content: bytes | None, body: _Body) -> bytes:
-    """Return the first bytes of a body, by which its kind is told."""
+    """Return the first bytes of a body, which tell its kind."""
     if content is not None:
         return content[:_SNIFFED]
     if body.file is None:

@@ -30,7 +30,7 @@ from adaptc.crawl.weburl import parts_of, start_url
 
 _WATCHED = 0.5
 _LAST_BREATH = (
-    1.0  # seconds: the reader beside a crawl that was killed finishes its file, and holds the lock until then
+    1.0  # seconds: the reader process of a crawl that was killed finishes its file, and holds the lock until then
 )
 
 
@@ -75,10 +75,10 @@ def crawl(
     clock: Callable[[], float] = time.monotonic,
     watch: Callable[[Watched], None] | None = None,
 ) -> CrawlResult:
-    """Mirror the site behind ``options.urls`` into ``options.output``.
+    """Mirror the site of ``options.urls`` into ``options.output``.
 
     Raises ``UsageError``, ``Busy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
-    ``is_stopped`` says so; a crawl that ended early is gone on with by the next. ``watch`` is called now and then with
+    ``is_stopped`` says so; the next crawl resumes one that ended early. ``watch`` is called now and then with
     how far it is.
     """
     starts = tuple(_start(url) for url in options.urls)
@@ -138,13 +138,13 @@ def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tup
 
 def _watcher(watch: Callable[[Watched], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:
     """Return what tells how far a crawl is, at most every ``_WATCHED`` seconds: counting what waits takes time."""
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
 
     def tell() -> None:
-        nonlocal told
+        nonlocal reported
         now = time.monotonic()
-        if now - told >= _WATCHED:
-            told = now
+        if now - reported >= _WATCHED:
+            reported = now
             watch(Watched(settler.files, settler.stored_bytes, frontier.waiting(), now - began))
 
     return tell
@@ -159,12 +159,12 @@ def _start(typed: str) -> str:
 
 def _begin(frontier: Frontier, starts: tuple[str, ...]) -> bool:
     """Begin a run, or go on with one that was interrupted and was asked for with the same URLs; return which."""
-    asked = json.dumps(starts)
-    if frontier.is_unfinished and frontier.meta("starts") == asked:
+    arguments = json.dumps(starts)
+    if frontier.is_unfinished and frontier.meta("starts") == arguments:
         return True
     frontier.begin_run()
     with frontier:
-        frontier.set_meta("starts", asked)
+        frontier.set_meta("starts", arguments)
         for position, url in enumerate(starts):
             frontier.add_start(url, position)
     frontier.next_level()
@@ -184,7 +184,7 @@ def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
 def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Reader:
     """Return who reads what comes.
 
-    Nothing is read beside where a limit may end the crawl, so that no file is written behind its back, nor where the
+    No second process reads where a limit may end the crawl, so that no file is written after it ended, nor where the
     crawl waits between requests anyway: there, what is asked for twice after a kill is what was under way.
     """
     scope = options.scope
@@ -195,7 +195,7 @@ def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Rea
 def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
     from adaptc.crawl.curl_fetcher import CurlFetcher
 
-    return CurlFetcher(options.network, recording=options.records.warc is not None, beside=reader.awaited)
+    return CurlFetcher(options.network, recording=options.records.warc is not None, descriptors=reader.awaited)
 
 
 _NAMES = NameOptions(host_directories=False, trust_server_names=True)

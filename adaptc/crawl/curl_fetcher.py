@@ -49,7 +49,8 @@ Descriptors = tuple[list[int], list[int]]
 class CurlFetcher:
     """Fetches with libcurl.
 
-    ``recording`` keeps the bytes of requests, for WARC files; ``beside`` says what else ends the waiting of ``poll``.
+    ``recording`` keeps the bytes of requests, for WARC files; ``descriptors`` gives what else ends the waiting of
+    ``poll``.
     """
 
     def __init__(
@@ -57,9 +58,9 @@ class CurlFetcher:
         options: NetworkOptions,
         *,
         recording: bool = False,
-        beside: Callable[[], Descriptors] = lambda: ([], []),
+        descriptors: Callable[[], Descriptors] = lambda: ([], []),
     ) -> None:
-        self.options, self.recording, self.beside = options, recording, beside
+        self.options, self.recording, self.descriptors = options, recording, descriptors
         self.active = 0
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, options.connections)
@@ -73,13 +74,13 @@ class CurlFetcher:
         self._rate = _Rate(options.limit_rate)
         self._own = own_headers(options)
         self._basic: set[str] = set()  # hosts that were satisfied with Basic: it is sent without being asked for again
-        self._cookies = self._made()
+        self._cookies = self._created()
         self._idle.append(self._cookies)
         add_cookies(self._cookies, options)
 
     def start(self, request: Request) -> None:
         """Begin a request."""
-        curl = self._idle.pop() if self._idle else self._made()
+        curl = self._idle.pop() if self._idle else self._created()
         transfer = self._under_way[curl] = self._transfers[curl]
         transfer.begin(request)
         self._ask(curl, request, transfer)
@@ -99,8 +100,8 @@ class CurlFetcher:
         return self._ended()
 
     def _wait(self, seconds: float) -> None:
-        """Wait for the network, and for what is beside it."""
-        readable, writable = self.beside()
+        """Wait for the network, and for the other descriptors."""
+        readable, writable = self.descriptors()
         if not readable and self.active:
             self._multi.select(seconds)
             return
@@ -121,9 +122,9 @@ class CurlFetcher:
 
     def _ended(self) -> list[Response]:
         done: list[Response] = []
-        left = 1
-        while left:
-            left, fine, failed = self._multi.info_read()
+        remaining = 1
+        while remaining:
+            remaining, fine, failed = self._multi.info_read()
             done.extend(self._finish(curl, 0, "") for curl in fine)
             done.extend(self._finish(curl, code, message) for curl, code, message in failed)
         return done
@@ -162,7 +163,7 @@ class CurlFetcher:
         """Whether a body counts as whole though it is shorter than announced (``--ignore-length``)."""
         return code == pycurl.E_PARTIAL_FILE and self.options.ignore_length and bool(transfer.received)
 
-    def _made(self) -> pycurl.Curl:
+    def _created(self) -> pycurl.Curl:
         curl = pycurl.Curl()
         transfer = self._transfers[curl] = Transfer()
         set_up(curl, self.options)
@@ -179,11 +180,11 @@ class CurlFetcher:
         curl.setopt(pycurl.URL, request.url.encode())
         if request.url.startswith("https:"):
             set_authorities(curl, self.options)
-        asked = (request.method, request.headers)
-        if transfer.asked != asked:
+        method_and_headers = (request.method, request.headers)
+        if transfer.settings != method_and_headers:
             curl.setopt(pycurl.NOBODY if request.method == "HEAD" else pycurl.HTTPGET, 1)
             curl.setopt(pycurl.HTTPHEADER, [*self._own, *request.headers])
-            transfer.asked = asked
+            transfer.settings = method_and_headers
         if self.options.auth:
             self._authenticate(curl, parts_of(request.url).host)
 

@@ -24,17 +24,17 @@ class Transfer:
     """What one libcurl handle has under way: collects head and body as libcurl hands them over.
 
     ``lines`` are those of every head: libcurl may send several requests for one (100 Continue, 401 before a Digest,
-    CONNECT to a proxy), and hands over the body of the last. ``asked`` are the method and the fields that the handle
+    CONNECT to a proxy), and passes the body of the last on. ``settings`` are the method and the fields that the handle
     is set to.
     """
 
-    __slots__ = ("asked", "chunks", "file", "head", "lines", "received", "refused", "request", "sent")
+    __slots__ = ("chunks", "file", "head", "lines", "received", "refused", "request", "sent", "settings")
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
         self.sent: list[bytes] = []
-        self.asked: tuple[str, tuple[str, ...]] | None = None
+        self.settings: tuple[str, tuple[str, ...]] | None = None
 
     def begin(self, request: Request) -> None:
         """Get ready for a request."""
@@ -82,7 +82,7 @@ class Transfer:
         return None
 
     def _spill(self, path: str) -> None:
-        """Go on in a file; the rest of one that was cut off goes behind what there is."""
+        """Go on in a file; the rest of one that was cut off is appended."""
         self.file = open(path, "ab" if self.parsed().status == 206 else "wb")  # noqa: SIM115
         self.file.write(b"".join(self.chunks))
         self.chunks.clear()
@@ -199,5 +199,5 @@ def _lines(path: Path) -> list[str]:
 
 def cookie_lines(cookies: Iterable[str], options: NetworkOptions) -> str:
     """Return a Netscape file of cookies; those of the session (expiry 0) only where they are asked for."""
-    kept = [line for line in cookies if options.keep_session_cookies or line.split("\t")[4] != "0"]
-    return _NETSCAPE + "".join(f"{line}\n" for line in sorted(kept))
+    lines = [line for line in cookies if options.keep_session_cookies or line.split("\t")[4] != "0"]
+    return _NETSCAPE + "".join(f"{line}\n" for line in sorted(lines))

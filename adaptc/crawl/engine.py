@@ -147,8 +147,8 @@ class Engine:
         rows = self.frontier.queued(self._loaded, _WINDOW)
         self._is_drained = not rows
         for row in rows:
-            found = parts_of(row.url)
-            self.waiting.add(self.asking.prepared(Task(row, found.origin, found.host)))
+            parts = parts_of(row.url)
+            self.waiting.add(self.asking.prepared(Task(row, parts.origin, parts.host)))
             self._loaded = row.rank or 0
 
     def _start(self) -> None:

@@ -77,30 +77,30 @@ def judge(filters: Sequence[Filter], url: str, media_type: str | None = None, si
     """
     is_known = media_type is not None
     subject = url.partition("://")[2]
-    for one in reversed(filters):
-        if one.needs_response and not is_known:
-            if one.on_type or one.pattern.fullmatch(subject):
+    for rule in reversed(filters):
+        if rule.needs_response and not is_known:
+            if rule.on_type or rule.pattern.fullmatch(subject):
                 return Ruling.OPEN
-        elif _matches(one, subject, media_type or "", size):
-            return Ruling.ACCEPT if one.accepts else Ruling.REJECT
+        elif _matches(rule, subject, media_type or "", size):
+            return Ruling.ACCEPT if rule.accepts else Ruling.REJECT
     return Ruling.SILENT
 
 
 def last_match(filters: Sequence[Filter], url: str) -> str:
     """Return the rule that decided on a URL, as written, for a sentence."""
     subject = url.partition("://")[2]
-    found = (one.written for one in reversed(filters) if not one.needs_response and one.pattern.fullmatch(subject))
-    return next(found, "")
+    rules = (rule.written for rule in reversed(filters) if not rule.needs_response and rule.pattern.fullmatch(subject))
+    return next(rules, "")
 
 
-def _matches(one: Filter, subject: str, media_type: str, size: int | None) -> bool:
-    if not one.pattern.fullmatch(media_type if one.on_type else subject):
+def _matches(rule: Filter, subject: str, media_type: str, size: int | None) -> bool:
+    if not rule.pattern.fullmatch(media_type if rule.on_type else subject):
         return False
-    if one.low is None and one.high is None:
+    if rule.low is None and rule.high is None:
         return True
     if size is None:
         return False
-    return (one.low is None or size > one.low) and (one.high is None or size < one.high)
+    return (rule.low is None or size > rule.low) and (rule.high is None or size < rule.high)
 
 
 def _bare(pattern: str) -> str:
@@ -122,15 +122,15 @@ def _translated(token: re.Match[str], bounds: dict[str, int], written: str) -> s
 
 
 def _bounded(inside: str, bounds: dict[str, int], written: str) -> str:
-    found = _SIZE.findall(inside)
-    if not found or _SIZE.sub("", inside).strip():
+    sizes = _SIZE.findall(inside)
+    if not sizes or _SIZE.sub("", inside).strip():
         raise UsageError(f"filter {written!r}: {inside} is no bound of sizes, as in *[>5<10]")
-    bounds.update((mark, int(number) * _KIB) for mark, number in found)
+    bounds.update((mark, int(number) * _KIB) for mark, number in sizes)
     return ".*"
 
 
 def _listed(inside: str) -> list[str]:
-    r"""Split ``a-z,\,,_`` at its commas; an escaped character stands for itself."""
+    r"""Split ``a-z,\,,_`` at its commas; an escaped character is itself."""
     return [part for part in re.findall(r"(?:\\.|[^,\\])+", inside) if part]
 
 
@@ -177,7 +177,7 @@ def has_html_suffix(name: str) -> bool:
 
 
 def has_repeats(path: str, limit: int) -> bool:
-    """Whether a name, or a pair of names, stands in a path more than ``limit`` times one after the other."""
+    """Whether a path repeats a name, or a pair of names, more than ``limit`` times in a row."""
     if path.count("/") <= limit:
         return False
     steps = path.split("/")

@@ -25,7 +25,7 @@ class State(IntEnum):
     QUEUED = 1  # of the level that is being fetched
     STORED = 2  # its file is complete
     REDIRECTED = 3  # leads to another URL (column ``target``)
-    FAILED = 4  # was wanted and could not be had
+    FAILED = 4  # was wanted and could not be fetched
     REFUSED = 5  # is out of scope, or forbidden
     CHECKED = 6  # is there; not kept (``--spider``, or deleted after loading)
     GONE = 7  # a former crawl stored it and this one did not meet it, or met an error
@@ -67,7 +67,7 @@ class Unnamed(NamedTuple):
     rank: int
 
 
-class Found(NamedTuple):
+class MetUrl(NamedTuple):
     """A link that was met and decided on. ``place`` is as ``Reference.where``; a refused one says why."""
 
     url: str
@@ -161,12 +161,12 @@ class Frontier(Store):
 
     def add_start(self, url: str, position: int) -> None:
         """Enter a URL that the user named, at depth 0."""
-        self._db.execute(UPSERT, self._entry(Found(url, 0, requisite=False, place="start"), None, 0, position))
+        self._db.execute(UPSERT, self._entry(MetUrl(url, 0, requisite=False, place="start"), None, 0, position))
 
-    def add(self, parent: int | None, parent_rank: int, found: Iterable[Found]) -> None:
+    def add(self, parent: int | None, parent_rank: int, links: Iterable[MetUrl]) -> None:
         """Enter the links of a page in their order; what is known already from an earlier place stays."""
         rows = []
-        for position, link in enumerate(found):
+        for position, link in enumerate(links):
             rows.append(self._entry(link, parent, parent_rank, position))
             if len(self._seen) >= _SEEN:
                 self._seen.clear()
@@ -181,7 +181,7 @@ class Frontier(Store):
         before = self._seen.get(url)
         return before is not None and before[0] <= parent_rank and (before[1] or not requisite)
 
-    def _entry(self, link: Found, parent: int | None, parent_rank: int, position: int) -> tuple[Any, ...]:
+    def _entry(self, link: MetUrl, parent: int | None, parent_rank: int, position: int) -> tuple[Any, ...]:
         """Return the values of ``UPSERT``."""
         return (
             link.url, State.REFUSED if link.rule else State.FOUND, link.depth, parent_rank, position, parent,
@@ -202,7 +202,7 @@ class Frontier(Store):
         return int(depth)
 
     def queued(self, after: int, limit: int) -> list[Row]:
-        """Return up to ``limit`` queued rows behind rank ``after``, in the order of their ranks."""
+        """Return up to ``limit`` queued rows after rank ``after``, in the order of their ranks."""
         # the state is written out: only so does SQLite use the index of waiting URLs
         rows = self._db.execute(
             f"{SELECT_ROW} WHERE state = {State.QUEUED} AND rank > ? ORDER BY rank LIMIT ?", (after, limit)
@@ -210,7 +210,7 @@ class Frontier(Store):
         return list(map(Row._make, rows))
 
     def unnamed(self, after: int, limit: int) -> list[Unnamed]:
-        """Return up to ``limit`` queued rows without a name behind rank ``after``, in the order of their ranks."""
+        """Return up to ``limit`` queued rows without a name after rank ``after``, in the order of their ranks."""
         rows = self._db.execute(
             f"SELECT {','.join(Unnamed._fields)} FROM urls "
             f"WHERE state = {State.QUEUED} AND rank > ? AND name IS NULL ORDER BY rank LIMIT ?",
@@ -286,11 +286,11 @@ class Frontier(Store):
 
     def redirect(self, row: Row, url: str, refusal: tuple[str, str] | None) -> int:
         """Enter what ``row`` was redirected to, in the same level; return its id."""
-        with_rank = Found(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
+        with_rank = MetUrl(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
         self._db.execute(UPSERT, self._entry(with_rank, row.id, row.rank or 0, 0))
-        found = self.row(url)
-        assert found is not None
-        return found.id
+        target = self.row(url)
+        assert target is not None
+        return target.id
 
     # ---- names
 

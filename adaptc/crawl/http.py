@@ -104,15 +104,15 @@ class Head:
     @property
     def closes(self) -> bool:
         """Whether the server keeps no connection (RFC 9112, section 9.3)."""
-        said = (self._first.get("connection") or "").lower()
-        return "close" in said or (self.raw.startswith(b"HTTP/1.0") and "keep-alive" not in said)
+        tokens = (self._first.get("connection") or "").lower()
+        return "close" in tokens or (self.raw.startswith(b"HTTP/1.0") and "keep-alive" not in tokens)
 
     @property
     def charset(self) -> str | None:
         """The charset that Content-Type names."""
-        said = self._first.get("content-type") or ""
-        found = _CHARSET.search(said) if ";" in said else None
-        return (found[1] or found[2]) if found else None
+        content_type = self._first.get("content-type") or ""
+        match = _CHARSET.search(content_type) if ";" in content_type else None
+        return (match[1] or match[2]) if match else None
 
     @property
     def length(self) -> int | None:

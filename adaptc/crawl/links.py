@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from adaptc.crawl.body_job import Leads
 from adaptc.crawl.discover.link import Link
-from adaptc.crawl.frontier import Found, Frontier, Row
+from adaptc.crawl.frontier import Frontier, MetUrl, Row
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.report import Journal
 from adaptc.crawl.scope import Candidate, Scope
@@ -23,28 +23,28 @@ class Links:
         self._refused: set[tuple[str, str]] = set()
         self._by_tag = options.scope.by_tag
 
-    def add(self, row: Row, found: Leads) -> None:
+    def add(self, row: Row, leads: Leads) -> None:
         """Enter the links of a file, and keep them for reports and for the crawl after a 304."""
-        self.frontier.remember_links(row.id, found.base, found.packed)
+        self.frontier.remember_links(row.id, leads.base, leads.packed)
         rank, knows = row.rank or 0, self.frontier.knows
-        new = (link for link in found.links if not knows(link.url, rank, link.requisite))
-        decided = [self._decided(row, link, found.nofollow) for link in new]
-        self.frontier.add(row.id, rank, [one for one in decided if one is not None])
+        new = (link for link in leads.links if not knows(link.url, rank, link.requisite))
+        decided = [self._decided(row, link, leads.nofollow) for link in new]
+        self.frontier.add(row.id, rank, [link for link in decided if link is not None])
 
-    def _decided(self, row: Row, link: Link, nofollow: bool) -> Found | None:
+    def _decided(self, row: Row, link: Link, nofollow: bool) -> MetUrl | None:
         tag = link.tag if self._by_tag else ""
         forbidden = self._nofollow(link, nofollow)
         candidate = Candidate(link.url, row.depth + 1, link.requisite, tag, link.is_relative, forbidden)
         refused = self.scope.refusal(candidate)
         if refused is None:
-            return Found(link.url, row.depth + 1, link.requisite, link.place, link.line)
+            return MetUrl(link.url, row.depth + 1, link.requisite, link.place, link.line)
         if (link.url, refused.rule) in self._refused:
             return None
         if len(self._refused) >= _REFUSALS:
             self._refused.clear()
         self._refused.add((link.url, refused.rule))
         self.journal.write("refused", link.url, rule=refused.rule, reason=refused.reason, referrer=row.url)
-        return Found(link.url, row.depth + 1, link.requisite, link.place, link.line, refused.rule, refused.reason)
+        return MetUrl(link.url, row.depth + 1, link.requisite, link.place, link.line, refused.rule, refused.reason)
 
     def _nofollow(self, link: Link, page_forbids: bool) -> str:
         if not self.options.robots or link.requisite:
@@ -53,6 +53,6 @@ class Links:
             return "its link says rel=nofollow"
         return "the page forbids to follow its links (meta robots or X-Robots-Tag)" if page_forbids else ""
 
-    def add_sitemaps(self, found: Iterable[Found]) -> None:
+    def add_sitemaps(self, sitemaps: Iterable[MetUrl]) -> None:
         """Enter the sitemaps that a robots.txt names; scope is not asked, since their pages are asked for."""
-        self.frontier.add(None, 0, [one for one in found if parts_of(one.url).host in self.scope.hosts])
+        self.frontier.add(None, 0, [sitemap for sitemap in sitemaps if parts_of(sitemap.url).host in self.scope.hosts])

@@ -34,7 +34,7 @@ class Mirror:
         os.makedirs(self.spool, exist_ok=True)
         self.root = os.path.realpath(root)
         self.temporary = "new"  # another process that writes here has files of its own
-        self._made: set[str] = set()
+        self._created: set[str] = set()
 
     def path(self, name: str) -> str:
         """Return the absolute path of a name."""
@@ -116,14 +116,14 @@ class Mirror:
     def _directory(self, name: str) -> str:
         """Make the directory of a name and return it; one that leads elsewhere is refused."""
         directory = self.path(name).rpartition("/")[0]
-        if directory in self._made:
+        if directory in self._created:
             return directory
         os.makedirs(directory, exist_ok=True)
         if not (os.path.realpath(directory) + "/").startswith(self.root + "/"):
             raise Outside(f"{directory} leads out of {self.root}")
-        if len(self._made) >= _REMEMBERED:
-            self._made.clear()
-        self._made.add(directory)
+        if len(self._created) >= _REMEMBERED:
+            self._created.clear()
+        self._created.add(directory)
         return directory
 
     def folds_case(self) -> bool:
@@ -184,9 +184,9 @@ def write_table(frontier: Frontier, mirror: Mirror, options: NameOptions) -> Non
             names[origin] = docroot_of(url, options)
             docroots.setdefault(names[origin], _entry(origin, frontier, options))
         docroot = names[origin]
-        told = _told_type(media_type, name)
-        if told is not None:
-            docroots[docroot]["types"][name.removeprefix(f"{docroot}/") if docroot else name] = told
+        given_type = _given_type(media_type, name)
+        if given_type is not None:
+            docroots[docroot]["types"][name.removeprefix(f"{docroot}/") if docroot else name] = given_type
     content = json.dumps({"schema": _SCHEMA, "docroots": docroots}, indent=1, sort_keys=True)
     write_atomic(str(mirror.state / NAME), f"{content}\n".encode())
 
@@ -196,7 +196,7 @@ def _entry(origin: str, frontier: Frontier, options: NameOptions) -> dict[str, A
     return {"base_url": f"{origin}/" if keeps_paths else None, "csp": frontier.meta(policy_key(origin)), "types": {}}
 
 
-def _told_type(media_type: str | None, name: str) -> str | None:
+def _given_type(media_type: str | None, name: str) -> str | None:
     """Return the media type of the response, where it says another than the name of the file."""
-    told = media.JS if media_type in _SCRIPTS else media_type
-    return told if told in _KNOWN and told != media.by_name(name) else None
+    given_type = media.JS if media_type in _SCRIPTS else media_type
+    return given_type if given_type in _KNOWN and given_type != media.by_name(name) else None

@@ -55,45 +55,45 @@ class NameOptions:
 
 def name_of(url: str, options: NameOptions) -> str:
     """Return the path, relative to the output, that the file of a normalised URL asks for."""
-    found = parts_of(url)
-    directory = _directory_name(found.scheme, found.host, found.port, found.directory, options)
-    return directory + safe_step(_file_step(found, options), options)
+    parts = parts_of(url)
+    directory = _directory_name(parts.scheme, parts.host, parts.port, parts.directory, options)
+    return directory + safe_step(_file_step(parts, options), options)
 
 
 @lru_cache(maxsize=4096)  # a directory has many files
 def _directory_name(scheme: str, host: str, port: int, directory: str, options: NameOptions) -> str:
-    found = Parts(scheme, host, port, directory, None)
-    steps = [*_host_steps(found, options), *_directory_steps(found, options)]
+    parts = Parts(scheme, host, port, directory, None)
+    steps = [*_host_steps(parts, options), *_directory_steps(parts, options)]
     return "".join(f"{safe_step(step, options)}/" for step in steps)
 
 
 def docroot_of(url: str, options: NameOptions) -> str:
-    """Return the directory of the mirror that stands for the root of a URL's host; ``""`` is the mirror itself."""
+    """Return the directory of the mirror for the root of a URL's host; ``""`` is the mirror itself."""
     return "/".join(safe_step(step, options) for step in _host_steps(parts_of(url), options))
 
 
-def _host_steps(found: Parts, options: NameOptions) -> list[str]:
+def _host_steps(parts: Parts, options: NameOptions) -> list[str]:
     if not options.directories:
         return []
-    steps = [found.scheme] if options.protocol_directories else []
+    steps = [parts.scheme] if options.protocol_directories else []
     if options.host_directories:
-        site = found.site
+        site = parts.site
         steps.append(site.replace(":", "+") if options.is_windows else site)
     return steps
 
 
-def _directory_steps(found: Parts, options: NameOptions) -> list[str]:
+def _directory_steps(parts: Parts, options: NameOptions) -> list[str]:
     if not options.directories:
         return []
-    steps = [_decoded(step) for step in found.directory.split("/") if step]
+    steps = [_decoded(step) for step in parts.directory.split("/") if step]
     return steps[options.cut_dirs :]
 
 
-def _file_step(found: Parts, options: NameOptions) -> str:
-    name = _decoded(found.file) or options.default_page
-    if found.query is None:
+def _file_step(parts: Parts, options: NameOptions) -> str:
+    name = _decoded(parts.file) or options.default_page
+    if parts.query is None:
         return name
-    return f"{name}{'@' if options.is_windows else '?'}{_decoded(found.query)}"
+    return f"{name}{'@' if options.is_windows else '?'}{_decoded(parts.query)}"
 
 
 def _decoded(text: str) -> str:

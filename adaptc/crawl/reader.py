@@ -1,4 +1,4 @@
-"""Who reads responses: this process, or one beside it that reads while this one asks for more.
+"""Who reads responses: this process, or a second one that reads while this one requests more.
 
 Where the server answers at once, reading pages and writing files is a third of a crawl's work, and another processor
 takes it over. Jobs go there and outcomes come back over a pair of sockets, in the same order.
@@ -25,7 +25,7 @@ from adaptc.crawl.discover.link import Link
 
 _LENGTH = 4  # bytes in front of a message
 _CHUNK = 1 << 18
-_TEMPORARY = "read"  # how the temporary files of the process beside are called
+_TEMPORARY = "read"  # the prefix of the second process's temporary files
 
 
 class Reader(Protocol):
@@ -50,7 +50,7 @@ class Reader(Protocol):
         """Let go of it."""
 
 
-class ReaderHere:
+class InlineReader:
     """Reads in this process, at once."""
 
     pending = 0
@@ -74,7 +74,7 @@ class ReaderHere:
         """Do nothing."""
 
 
-class ReaderBeside:
+class ReaderProcess:
     """Reads in a process of its own, which ends with this one, however that ends."""
 
     def __init__(self, reading: Reading) -> None:
@@ -120,12 +120,12 @@ class ReaderBeside:
         if not self._jobs:
             return []
         self._exchange()
-        found = self._outcomes()
-        while waits and self._jobs and not found:
+        outcomes = self._outcomes()
+        while waits and self._jobs and not outcomes:
             select.select(*self.awaited(), [])
             self._exchange()
-            found = self._outcomes()
-        return found
+            outcomes = self._outcomes()
+        return outcomes
 
     def close(self) -> None:
         """End the process."""
@@ -153,12 +153,12 @@ class ReaderBeside:
             self._is_gone = True
 
     def _outcomes(self) -> list[tuple[Any, Outcome]]:
-        found = [(self._jobs.popleft()[0], outcome) for outcome in self._messages()]
+        outcomes = [(self._jobs.popleft()[0], outcome) for outcome in self._messages()]
         if self._is_gone:  # it failed, or was killed for want of memory: what it left undone is done here
             self._unsent.clear()
-            found.extend((key, self.reading.outcome(job)) for key, job in self._jobs)
+            outcomes.extend((key, self.reading.outcome(job)) for key, job in self._jobs)
             self._jobs.clear()
-        return found
+        return outcomes
 
     def _messages(self) -> Iterator[Outcome]:
         position, received = 0, self._received
@@ -175,17 +175,17 @@ class ReaderBeside:
 
 
 def reader_for(reading: Reading, *, alone: bool) -> Reader:
-    """Return a reader: beside this process where another processor is free for it, unless ``alone`` forbids it.
+    """Return a reader: a second process where another processor is free for it, unless ``alone`` forbids it.
 
     A process with threads is not copied: what another thread had locked would stay locked in the copy.
     """
     may_copy = sys.platform == "linux" and threading.active_count() == 1
     if alone or not may_copy or len(os.sched_getaffinity(0)) < 2:
-        return ReaderHere(reading)
-    return ReaderBeside(reading)
+        return InlineReader(reading)
+    return ReaderProcess(reading)
 
 
-# ---- the process beside
+# ---- the second process
 
 
 def _serve(connection: socket.socket, reading: Reading) -> None:

@@ -20,7 +20,7 @@ from adaptc.crawl.weburl import start_url
 
 
 def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each place that leads to a URL that could not be had."""
+    """Yield a diagnostic for each place that leads to a URL that could not be fetched."""
     failed = {row.url: row for row in frontier.rows(State.FAILED)}
     if not failed:
         return
@@ -69,7 +69,7 @@ def _gone(frontier: Frontier) -> Iterator[Row]:
 
 
 def _looked_everywhere(frontier: Frontier) -> bool:
-    """Whether what was not met is gone: behind a page that could not be had, or a start, there may be anything."""
+    """Whether a URL that was not met is gone: a page or start that could not be fetched may lead anywhere."""
     return all(row.status in _GONE and row.place != "start" for row in frontier.rows(State.FAILED))
 
 

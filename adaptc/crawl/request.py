@@ -61,10 +61,10 @@ class Asking:
         if part is not None and part.exists():
             condition = self.frontier.partial(row.id)
             return range_fields(part.stat().st_size, condition) if condition else ()
-        left = row.name if self.options.again.continue_partial and row.status is None else None
-        if left is None or not self.mirror.size(left):
+        leftover = row.name if self.options.again.continue_partial and row.status is None else None
+        if leftover is None or not self.mirror.size(leftover):
             return ()
-        begun = self.mirror.read(left)
+        begun = self.mirror.read(leftover)
         Path(part_of(self.mirror.spool, row.id)).write_bytes(begun)
         return range_fields(len(begun), None)
 
@@ -109,10 +109,10 @@ class Asking:
             return None if response.is_final else retry_wait(task.tried + 1, network.retry_wait)
         if response.head.status not in network.retry_on:
             return None
-        asked = retry_after(response.head.get("retry-after"), time.time())
-        if asked is not None and asked > LONGEST_RETRY_AFTER:
+        requested = retry_after(response.head.get("retry-after"), time.time())
+        if requested is not None and requested > LONGEST_RETRY_AFTER:
             return None
-        return asked if asked is not None else retry_wait(task.tried + 1, network.retry_wait)
+        return requested if requested is not None else retry_wait(task.tried + 1, network.retry_wait)
 
     def _needs_get(self, task: Task, response: Response) -> bool:
         """Whether the body must be had after all: the server knows no HEAD, or the file holds links."""
@@ -159,11 +159,11 @@ def range_fields(size: int, condition: str | None) -> tuple[str, ...]:
 
 def continues(head: Head, size: int) -> bool:
     """Whether a 206 is the rest behind ``size`` bytes."""
-    found = _RANGE.match(head.get("content-range") or "")
-    return found is not None and int(found[1]) == size
+    match = _RANGE.match(head.get("content-range") or "")
+    return match is not None and int(match[1]) == size
 
 
 def total(head: Head) -> int | None:
     """Return the size of the whole file that a 206 is a part of."""
-    found = _RANGE.match(head.get("content-range") or "")
-    return int(found[3]) if found is not None and found[3] != "*" else None
+    match = _RANGE.match(head.get("content-range") or "")
+    return int(match[3]) if match is not None and match[3] != "*" else None

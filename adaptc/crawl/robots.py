@@ -11,7 +11,7 @@ from typing import Any
 
 from adaptc.crawl.bodies import decoded_or_as_is
 from adaptc.crawl.discover.feeds import SITEMAP
-from adaptc.crawl.frontier import Found, Frontier
+from adaptc.crawl.frontier import Frontier, MetUrl
 from adaptc.crawl.http import Fetcher, Request, Response
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.schedule import Pace, Task, retry_wait
@@ -20,7 +20,7 @@ from adaptc.crawl.weburl import parts_of, resolved
 
 LONGEST = 500 * 1024  # bytes that are read of a robots.txt (RFC 9309, section 2.5)
 MOST_REDIRECTS = 5  # section 2.3.1.2
-UNREACHABLE = 599  # the status kept for an origin whose robots.txt cannot be had
+UNREACHABLE = 599  # the status stored for an origin whose robots.txt cannot be fetched
 _TOKEN = "adaptc"
 
 
@@ -44,14 +44,14 @@ class Robots:
 
 
 def robots_of(status: int, content: bytes) -> Robots:
-    """Return the rules that a response for ``/robots.txt`` stands for (section 2.3.1).
+    """Return the rules of a response for ``/robots.txt`` (section 2.3.1).
 
     2xx is read; 4xx (and redirects that do not end) means no rules; 5xx and no answer at all mean that nothing may be
     asked for.
     """
     if status >= 500:
-        said = "cannot be had" if status == UNREACHABLE else f"is answered with {status}"
-        return Robots(blanket=False, reason=f"robots.txt {said}: everything counts as forbidden (RFC 9309, 2.3.1.4)")
+        reason = "cannot be fetched" if status == UNREACHABLE else f"is answered with {status}"
+        return Robots(blanket=False, reason=f"robots.txt {reason}: everything counts as forbidden (RFC 9309, 2.3.1.4)")
     if not 200 <= status < 300:
         return Robots()
     from protego import Protego
@@ -81,21 +81,21 @@ class Origins:
         self.options, self.frontier, self.fetcher = options, frontier, fetcher
         self.settler, self.pace = settler, pace
         self._known: dict[str, Robots] = {}
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
         self._again: dict[str, RobotsTask] = {}
 
     def is_ready(self, origin: str, host: str, now: float) -> bool:
         """Whether an origin's rules are known; else ask for them."""
         if not self.options.robots or origin in self._known:
             return True
-        if origin in self._asked:
+        if origin in self._requested:
             self._ask_again(origin, now)
             return False
-        kept = self.frontier.robots(origin)
-        if kept is not None:
-            self._learn(origin, robots_of(*kept))
+        stored = self.frontier.robots(origin)
+        if stored is not None:
+            self._learn(origin, robots_of(*stored))
             return True
-        self._asked.add(origin)
+        self._requested.add(origin)
         self._ask(RobotsTask(origin, host, origin + "/robots.txt"), now)
         return False
 
@@ -143,7 +143,7 @@ class Origins:
         with self.frontier:
             self.frontier.remember_robots(origin, status, body)
             if parts_of(origin + "/").host in self.settler.scope.hosts:
-                self._found(origin, robots, response, body)
+                self._sitemaps_of(origin, robots, response, body)
 
     def _content(self, response: Response) -> bytes:
         is_raw = self.settler.archive is not None
@@ -153,11 +153,11 @@ class Origins:
         self._known[origin] = robots
         self.pace.slow_down(parts_of(origin + "/").host, robots.delay)
 
-    def _found(self, origin: str, robots: Robots, response: Response, body: bytes) -> None:
+    def _sitemaps_of(self, origin: str, robots: Robots, response: Response, body: bytes) -> None:
         """Keep a robots.txt as a file of the site, and enter the sitemaps that it names."""
         if robots.rules is not None:
             self.settler.keep_robots(origin + "/robots.txt", response, body)
         if self.options.sitemaps:
-            found = (resolved(origin + "/", written) for written in robots.sitemaps)
-            links = [Found(url, 1, requisite=False, place=SITEMAP) for url in found if url is not None]
+            sitemaps = (resolved(origin + "/", written) for written in robots.sitemaps)
+            links = [MetUrl(url, 1, requisite=False, place=SITEMAP) for url in sitemaps if url is not None]
             self.settler.links.add_sitemaps(links)

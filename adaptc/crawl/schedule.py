@@ -45,10 +45,10 @@ class Pace:
 
     def host(self, name: str) -> Host:
         """Return what is known of a host."""
-        found = self._hosts.get(name)
-        if found is None:
-            found = self._hosts[name] = Host(delay=self.wait, most=self.connections)
-        return found
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = Host(delay=self.wait, most=self.connections)
+        return host
 
     def slow_down(self, name: str, delay: float) -> None:
         """Leave at least ``delay`` seconds between requests to a host (Crawl-delay)."""

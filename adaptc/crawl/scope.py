@@ -63,12 +63,12 @@ class ScopeOptions:
 
     @property
     def by_tag(self) -> bool:
-        """Whether the element counts that a link stands in."""
+        """Whether links of this element are followed."""
         return bool(self.follow_tags or self.ignore_tags)
 
 
 class Candidate(NamedTuple):
-    """A link to decide on. ``depth`` is that of what it leads to; ``tag`` the element it stands in, ``""`` if none.
+    """A link to decide on. ``depth`` is that of what it leads to; ``tag`` its element, ``""`` if none.
 
     ``is_relative`` says that it was written without a scheme and host.
     """
@@ -101,15 +101,15 @@ class Scope:
 
     def __init__(self, options: ScopeOptions, starts: tuple[str, ...]) -> None:
         self.options = options
-        self.starts = tuple({Start(one.host, one.directory) for one in map(parts_of, starts)})
+        self.starts = tuple({Start(parts.host, parts.directory) for parts in map(parts_of, starts)})
         self.hosts = frozenset(start.host for start in self.starts)
         self._places: dict[tuple[str, str, str, bool], Refusal | None] = {}
 
     def welcome(self, url: str) -> None:
         """Take the host of ``url`` into scope: a start URL was redirected there."""
-        found = parts_of(url)
-        self.starts = (*self.starts, Start(found.host, found.directory))
-        self.hosts |= {found.host}
+        parts = parts_of(url)
+        self.starts = (*self.starts, Start(parts.host, parts.directory))
+        self.hosts |= {parts.host}
         self._places.clear()
 
     def refusal(self, link: Candidate) -> Refusal | None:
@@ -154,54 +154,56 @@ class Scope:
     # ---- rules on the URL
 
     def _by_url(self, link: Candidate) -> Refusal | None:
-        found = parts_of(link.url)
-        return self._place(found, link) or self._name(found, link) or self._regex(link.url) or self._trap(link)
+        parts = parts_of(link.url)
+        return self._place(parts, link) or self._name(parts, link) or self._regex(link.url) or self._trap(link)
 
-    def _place(self, found: Parts, link: Candidate) -> Refusal | None:
+    def _place(self, parts: Parts, link: Candidate) -> Refusal | None:
         """Ask the rules on scheme, host and directory, once for each directory: a site has many files in one."""
-        key = (found.scheme, found.host, found.directory, link.requisite)
+        key = (parts.scheme, parts.host, parts.directory, link.requisite)
         if key not in self._places:
             if len(self._places) >= _REMEMBERED:
                 self._places.clear()
-            self._places[key] = self._scheme(found) or self._host(found) or self._directory(found, link)
+            self._places[key] = self._scheme(parts) or self._host(parts) or self._directory(parts, link)
         return self._places[key]
 
-    def _scheme(self, found: Parts) -> Refusal | None:
-        if self.options.https_only and found.scheme != "https":
+    def _scheme(self, parts: Parts) -> Refusal | None:
+        if self.options.https_only and parts.scheme != "https":
             return Refusal("https-only", "--https-only: it is http")
         return None
 
-    def _host(self, found: Parts) -> Refusal | None:
+    def _host(self, parts: Parts) -> Refusal | None:
         options = self.options
-        if any(in_domain(found.host, domain) for domain in options.exclude_domains):
-            return Refusal("exclude-domains", f"--exclude-domains names {found.host}")
-        if options.domains and not any(in_domain(found.host, domain) for domain in options.domains):
-            return Refusal("domains", f"--domains does not name {found.host}")
-        if not options.span_hosts and found.host not in self.hosts:
-            return Refusal("span-hosts", f"leads to another host, {found.host}")
+        if any(in_domain(parts.host, domain) for domain in options.exclude_domains):
+            return Refusal("exclude-domains", f"--exclude-domains names {parts.host}")
+        if options.domains and not any(in_domain(parts.host, domain) for domain in options.domains):
+            return Refusal("domains", f"--domains does not name {parts.host}")
+        if not options.span_hosts and parts.host not in self.hosts:
+            return Refusal("span-hosts", f"leads to another host, {parts.host}")
         return None
 
-    def _directory(self, found: Parts, link: Candidate) -> Refusal | None:
+    def _directory(self, parts: Parts, link: Candidate) -> Refusal | None:
         options = self.options
-        if options.no_parent and not (options.page_requisites and link.requisite) and self._is_above(found):
+        if options.no_parent and not (options.page_requisites and link.requisite) and self._is_above(parts):
             return Refusal("no-parent", "--no-parent: it is not below the directory of a start URL")
-        directory = found.directory
-        if options.include_directories and not any(in_directory(directory, one) for one in options.include_directories):
+        directory = parts.directory
+        if options.include_directories and not any(
+            in_directory(directory, pattern) for pattern in options.include_directories
+        ):
             return Refusal("include-directories", f"--include-directories does not name {directory}")
-        if any(in_directory(directory, one) for one in options.exclude_directories):
+        if any(in_directory(directory, pattern) for pattern in options.exclude_directories):
             return Refusal("exclude-directories", f"--exclude-directories names {directory}")
         return None
 
-    def _is_above(self, found: Parts) -> bool:
-        same_host = [start for start in self.starts if start.host == found.host]
-        return bool(same_host) and not any(found.path.startswith(start.directory) for start in same_host)
+    def _is_above(self, parts: Parts) -> bool:
+        same_host = [start for start in self.starts if start.host == parts.host]
+        return bool(same_host) and not any(parts.path.startswith(start.directory) for start in same_host)
 
-    def _name(self, found: Parts, link: Candidate) -> Refusal | None:
+    def _name(self, parts: Parts, link: Candidate) -> Refusal | None:
         if not (self.options.accept or self.options.reject):
             return None
-        if not found.file or (has_html_suffix(found.file) and self._leads_on(link)):
+        if not parts.file or (has_html_suffix(parts.file) and self._leads_on(link)):
             return None
-        return self.name_refusal(found.file)
+        return self.name_refusal(parts.file)
 
     def _leads_on(self, link: Candidate) -> bool:
         """Whether a page is needed for its links though its name is not asked for (wget, recur.c)."""
@@ -210,9 +212,9 @@ class Scope:
     def name_refusal(self, name: str) -> Refusal | None:
         """Return why a file of this name is not kept, by ``--accept`` and ``--reject``."""
         accept, reject, fold = self.options.accept, self.options.reject, self.options.ignore_case
-        if accept and not any(matches_name(name, one, fold) for one in accept):
+        if accept and not any(matches_name(name, pattern, fold) for pattern in accept):
             return Refusal("accept", f"--accept does not name {name}")
-        if reject and any(matches_name(name, one, fold) for one in reject):
+        if reject and any(matches_name(name, pattern, fold) for pattern in reject):
             return Refusal("reject", f"--reject names {name}")
         return None
 

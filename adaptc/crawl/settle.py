@@ -9,7 +9,7 @@ from adaptc.core import media
 from adaptc.crawl.body_job import Done, Job, Outcome, Unkept, leads_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovered
-from adaptc.crawl.frontier import Found, Frontier, Row, State
+from adaptc.crawl.frontier import Frontier, MetUrl, Row, State
 from adaptc.crawl.http import Head, Response
 from adaptc.crawl.links import Links
 from adaptc.crawl.mirror import Mirror, http_time, policy_key
@@ -34,7 +34,7 @@ class Archive(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _PendingBody:
     """A response that is being read: the ``name`` of its file, or the ``reason`` why it has none."""
 
     row: Row
@@ -68,9 +68,9 @@ class Settler:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
         if not self.options.again.no_clobber or row.name is None or self.mirror.size(row.name) is None:
             return False
-        found = self._links_on_disk(row)
+        discovered = self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, leads_of(found, self.options.scope))
+            self.links.add(row, leads_of(discovered, self.options.scope))
             self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
         self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
@@ -84,7 +84,7 @@ class Settler:
         if response.refused is not None:
             self._refused_by_head(row, response.refused, head)
         elif response.error:
-            self._fail(row, response.error, f"could not be had: {response.message}", None)
+            self._fail(row, response.error, f"could not be fetched: {response.message}", None)
         elif head.status in _REDIRECTS and head.get("location"):
             self._redirect(task, head.get("location") or "", head.status)
         elif head.status == 304 and task.conditional:
@@ -155,42 +155,44 @@ class Settler:
 
     def _keep(self, row: Row, response: Response) -> None:
         reason = self.keeping.unwanted(row)
-        kept = _Kept(row, response, self.keeping.final_name(row, response.head) if reason is None else None, reason)
-        outcome = self.reader.begin(kept, self.keeping.job(row, response, kept.name))
+        body = _PendingBody(
+            row, response, self.keeping.final_name(row, response.head) if reason is None else None, reason
+        )
+        outcome = self.reader.begin(body, self.keeping.job(row, response, body.name))
         if outcome is not None:
-            self._finish(kept, outcome)
+            self._finish(body, outcome)
 
     def settle_read(self, *, waits: bool = False) -> None:
         """Write down what has been read meanwhile; ``waits`` until there is something, if there will be."""
-        for kept, outcome in self.reader.ended(waits=waits):
-            self._finish(kept, outcome)
+        for body, outcome in self.reader.ended(waits=waits):
+            self._finish(body, outcome)
 
-    def _finish(self, kept: _Kept, outcome: Outcome) -> None:
+    def _finish(self, body: _PendingBody, outcome: Outcome) -> None:
         if isinstance(outcome, OSError):
             raise outcome
         if isinstance(outcome, Unkept):
-            self._fail(kept.row, outcome.kind, str(outcome), kept.response.head.status)
+            self._fail(body.row, outcome.kind, str(outcome), body.response.head.status)
         else:
-            self._store(kept, outcome)
+            self._store(body, outcome)
 
-    def _store(self, kept: _Kept, done: Done) -> None:
-        row, response, head = kept.row, kept.response, kept.response.head
+    def _store(self, body: _PendingBody, done: Done) -> None:
+        row, response, head = body.row, body.response, body.response.head
         kind = Kind(done.kind)
         if row.depth == 0 and kind is Kind.PAGE:
             self.frontier.set_meta(policy_key(parts_of(row.url).origin), head.get("content-security-policy"))
-        state, decision = (State.CHECKED, "checked") if kept.name is None else (State.STORED, "stored")
+        state, decision = (State.CHECKED, "checked") if body.name is None else (State.STORED, "stored")
         with self.frontier:
             if done.leads is not None:
                 self.links.add(row, done.leads)
             self.frontier.update(
-                row.id, state, name=kept.name or row.name, status=head.status, type=head.media_type,
+                row.id, state, name=body.name or row.name, status=head.status, type=head.media_type,
                 charset=head.charset, kind=done.kind, size=done.size, disk=done.disk, etag=head.get("etag"),
-                modified=head.get("last-modified"), rule=None, reason=kept.reason,
+                modified=head.get("last-modified"), rule=None, reason=body.reason,
             )  # fmt: skip
         self._count(kind, done.size)
         self.journal.write(
             decision, row.url, status=head.status, type=head.media_type, bytes=done.size,
-            seconds=round(response.seconds, 4), file=kept.name, referrer=self._referrer(row), reason=kept.reason,
+            seconds=round(response.seconds, 4), file=body.name, referrer=self._referrer(row), reason=body.reason,
         )  # fmt: skip
 
     def _count(self, kind: Kind, size: int) -> None:
@@ -206,9 +208,9 @@ class Settler:
     def _unchanged(self, row: Row) -> None:
         """Keep the file of a 304 and go on with the links that it had."""
         known = self.frontier.links(row.id)
-        found = Discovered(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
+        discovered = Discovered(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, leads_of(found, self.options.scope))
+            self.links.add(row, leads_of(discovered, self.options.scope))
             self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
         self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)
@@ -228,7 +230,7 @@ class Settler:
             return
         if self.scope.name_refusal("robots.txt") is not None:
             return
-        self.frontier.add(None, 0, [Found(url, 1, requisite=False, place="robots.txt")])
+        self.frontier.add(None, 0, [MetUrl(url, 1, requisite=False, place="robots.txt")])
         row = self.frontier.row(url)
         if row is None or row.state != State.FOUND:
             return
@@ -245,14 +247,14 @@ class Settler:
 
 def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:
     """Return what is wrong with a redirect: too many of them, or a loop."""
-    hops, one = 1, row
-    while one.parent is not None:
-        parent = frontier.by_id(one.parent)
-        if parent is None or parent.target != one.id or parent.state != State.REDIRECTED:
+    hops, hop = 1, row
+    while hop.parent is not None:
+        parent = frontier.by_id(hop.parent)
+        if parent is None or parent.target != hop.id or parent.state != State.REDIRECTED:
             break
         if parent.url == target:
             return "redirects in a loop"
-        hops, one = hops + 1, parent
+        hops, hop = hops + 1, parent
     if target == row.url:
         return "redirects to itself"
     return "redirects more often than --max-redirect" if hops > limit else ""
@@ -288,9 +290,9 @@ class Keeping:
         """Return the name with what only the response tells: Content-Disposition, the extension of the type."""
         assert row.name is not None
         names, wanted = self.options.names, row.name
-        given = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
-        if given is not None:
-            wanted = wanted[: wanted.rfind("/") + 1] + given
+        server_given = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
+        if server_given is not None:
+            wanted = wanted[: wanted.rfind("/") + 1] + server_given
         wanted = adjusted(wanted, head.media_type, names)
         if wanted == row.name:
             return wanted

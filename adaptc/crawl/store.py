@@ -105,7 +105,7 @@ class Store:
         self._partial.add(number)
 
     def is_partial(self, number: int) -> bool:
-        """Whether a file was begun that may be gone on with."""
+        """Whether a partial file can be continued."""
         return number in self._partial
 
     def partial(self, number: int) -> str | None:

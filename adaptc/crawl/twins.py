@@ -13,21 +13,21 @@ def merge_twins(frontier: Frontier, mirror: Mirror, claims: Claims, default_page
         page = frontier.by_id(number)
         directory = frontier.row(page.url.removesuffix(default_page)) if page is not None else None
         if page is not None and directory is not None and directory.state == State.STORED:
-            kept, twin = (page, directory) if _has_name(page, default_page) else (directory, page)
-            _merge(frontier, mirror, claims, kept, twin)
+            survivor, twin = (page, directory) if _has_name(page, default_page) else (directory, page)
+            _merge(frontier, mirror, claims, survivor, twin)
 
 
 def _has_name(row: Row, default_page: str) -> bool:
     return row.name is not None and (row.name == default_page or row.name.endswith(f"/{default_page}"))
 
 
-def _merge(frontier: Frontier, mirror: Mirror, claims: Claims, kept: Row, twin: Row) -> None:
-    if kept.name is None or twin.name is None or mirror.size(kept.name) != mirror.size(twin.name):
+def _merge(frontier: Frontier, mirror: Mirror, claims: Claims, survivor: Row, twin: Row) -> None:
+    if survivor.name is None or twin.name is None or mirror.size(survivor.name) != mirror.size(twin.name):
         return
-    if mirror.original(kept.id, kept.name) != mirror.original(twin.id, twin.name):
+    if mirror.original(survivor.id, survivor.name) != mirror.original(twin.id, twin.name):
         return
     with frontier:
         claims.release(twin.name)
-        frontier.update(twin.id, State.REDIRECTED, target=kept.id, name=None, reason=f"the same as {kept.url}")
+        frontier.update(twin.id, State.REDIRECTED, target=survivor.id, name=None, reason=f"the same as {survivor.url}")
     mirror.remove(twin.name)
     mirror.forget_original(twin.id)

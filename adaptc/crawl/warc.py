@@ -46,15 +46,15 @@ class WarcFile:
         """Record a request and its response."""
         body = response.body if response.file is None else response.file.read_bytes()
         url, raw = response.request.url, response.head.raw
-        made = self._record(url, "response", raw + body, {
+        response_record = self._record(url, "response", raw + body, {
             "WARC-IP-Address": response.address, "WARC-Payload-Digest": _digest(body),
         })  # fmt: skip
         start = self._file.tell()
-        self._writer.write_record(made)
-        self._index(response, made, body, start)
+        self._writer.write_record(response_record)
+        self._index(response, response_record, body, start)
         if response.sent:
             concurrent = {
-                "WARC-Concurrent-To": made.rec_headers.get_header("WARC-Record-ID"),
+                "WARC-Concurrent-To": response_record.rec_headers.get_header("WARC-Record-ID"),
                 "WARC-Payload-Digest": _digest(b""),
             }
             self._writer.write_record(self._record(url, "request", response.sent, concurrent))
@@ -73,10 +73,10 @@ class WarcFile:
         )
         return ArcWarcRecord("warc", kind, headers, BytesIO(content), None, _HTTP + kind, len(content))
 
-    def _index(self, response: Response, made: Any, body: bytes, start: int) -> None:
+    def _index(self, response: Response, record: Any, body: bytes, start: int) -> None:
         if self.cdx_path is None:
             return
-        date = "".join(filter(str.isdigit, made.rec_headers.get_header("WARC-Date")))[:14]
+        date = "".join(filter(str.isdigit, record.rec_headers.get_header("WARC-Date")))[:14]
         head, url = response.head, response.request.url
         digest = _digest(body).partition(":")[2]
         location = head.get("location") or "-"
@@ -110,11 +110,11 @@ def _surt(url: str) -> str:
     """Return the key that indexes sort by: ``org,example)/path`` (Sort-friendly URI Reordering Transform)."""
     from adaptc.crawl.weburl import parts_of
 
-    found = parts_of(url)
-    port = "" if found.port in (80, 443) else f":{found.port}"
-    host = found.host if found.host.replace(".", "").isdigit() else ",".join(reversed(found.host.split(".")))
-    query = "" if found.query is None else f"?{found.query}"
-    return f"{host}{port}){found.path}{query}".lower()
+    parts = parts_of(url)
+    port = "" if parts.port in (80, 443) else f":{parts.port}"
+    host = parts.host if parts.host.replace(".", "").isdigit() else ",".join(reversed(parts.host.split(".")))
+    query = "" if parts.query is None else f"?{parts.query}"
+    return f"{host}{port}){parts.path}{query}".lower()
 
 
 _CODED = frozenset({"content-encoding", "transfer-encoding", "content-length"})

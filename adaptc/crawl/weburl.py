@@ -49,10 +49,10 @@ class Parts(NamedTuple):
 @lru_cache(maxsize=4096)
 def parts_of(url: str) -> Parts:
     """Split a normalised URL. Raises ``ValueError`` for any other."""
-    found = _PARTS.match(url)
-    if found is None:
+    match = _PARTS.match(url)
+    if match is None:
         raise ValueError(f"not a URL of the web: {url}")
-    scheme, host, port, path, query = found.groups()
+    scheme, host, port, path, query = match.groups()
     return Parts(scheme, host, int(port) if port else _PORTS[scheme], path or "/", query)
 
 
@@ -67,8 +67,8 @@ def resolved(base: str, reference: str) -> str | None:
 @lru_cache(maxsize=256)
 def directory_of(url: str) -> str:
     """Return a URL up to the last slash of its path."""
-    found = _DIRECTORY.match(url)
-    return found[0] if found is not None else url
+    match = _DIRECTORY.match(url)
+    return match[0] if match is not None else url
 
 
 def start_url(typed: str) -> str | None:
@@ -80,10 +80,10 @@ def credentials_in(typed: str) -> tuple[str, str] | None:
     """Return user and password written in a URL (``http://user:password@host/``), or ``None``."""
     from urllib.parse import unquote
 
-    found = _CREDENTIALS.match(typed)
-    if found is None or not found[2]:
+    match = _CREDENTIALS.match(typed)
+    if match is None or not match[2]:
         return None
-    user, _, password = found[2].partition(":")
+    user, _, password = match[2].partition(":")
     return unquote(user), unquote(password)
 
 
@@ -108,5 +108,5 @@ def without_parameters(url: str, names: frozenset[str]) -> str:
     bare, mark, query = url.partition("?")
     if not mark:
         return url
-    kept = [one for one in query.split("&") if one.partition("=")[0] not in names]
-    return f"{bare}?{'&'.join(kept)}" if kept else bare
+    parameters = [parameter for parameter in query.split("&") if parameter.partition("=")[0] not in names]
+    return f"{bare}?{'&'.join(parameters)}" if parameters else bare

@@ -20,7 +20,10 @@ _MOST_HOPS = 30
 
 
 class LinkConversion:
-    """Converts the files of a mirror. Sources are the bytes that came, which are kept beside the converted file."""
+    """Converts the files of a mirror.
+
+    Sources are the bytes as received, which are stored next to the converted file.
+    """
 
     def __init__(self, options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> None:
         self.options, self.frontier, self.mirror = options, frontier, mirror

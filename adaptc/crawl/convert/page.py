@@ -58,9 +58,9 @@ def convert_page(decoded: Decoded, linker: Linker) -> str | None:
 def _spliced(text: str, splices: list[_Splice]) -> str:
     pieces: list[str] = []
     done = 0
-    for one in splices:
-        pieces += (text[done : one.start], one.written)
-        done = one.end
+    for splice in splices:
+        pieces += (text[done : splice.start], splice.written)
+        done = splice.end
     return "".join([*pieces, text[done:]])
 
 
@@ -80,8 +80,8 @@ class _Page:
         for element in referring_elements(self.tree):
             if element.tag == "style":
                 yield from self._style(element)
-            for attribute, found in attribute_references(element):
-                value = self._value(element, attribute, found[0][2])
+            for attribute, references in attribute_references(element):
+                value = self._value(element, attribute, references[0][2])
                 if value is not None:
                     yield from self._replaced(element, attribute, value)
 
@@ -126,7 +126,10 @@ class _Page:
     def _srcset(self, value: str) -> str | None:
         """Replace the URLs of the candidates where they stand; write the list anew when that reads otherwise."""
         candidates = parse_srcset(value)
-        wanted = [type(one)(self._link(one.url) or one.url, one.descriptors) for one in candidates]
+        wanted = [
+            type(candidate)(self._link(candidate.url) or candidate.url, candidate.descriptors)
+            for candidate in candidates
+        ]
         if wanted == candidates:
             return None
         pieces, done = [], 0
@@ -152,16 +155,16 @@ class _Page:
         if span is None:
             return
         start, end = self._raw(span.start_offset), self._raw(span.end_offset)
-        found = _ATTRIBUTE.match(self.text, start, end)
-        if found is None or found.end() == start or "=" not in found[0][1:]:
+        match = _ATTRIBUTE.match(self.text, start, end)
+        if match is None or match.end() == start or "=" not in match[0][1:]:
             return
-        quote = found[1] or ""
+        quote = match[1] or ""
         closing = end - len(quote)
         if quote:
-            yield _Splice(found.end(), closing, _escaped(value, quote))
+            yield _Splice(match.end(), closing, _escaped(value, quote))
         else:
             needs = _NEEDS_QUOTES.search(value) is not None
-            yield _Splice(found.end(), end, f'"{_escaped(value, chr(34))}"' if needs else _escaped(value, ""))
+            yield _Splice(match.end(), end, f'"{_escaped(value, chr(34))}"' if needs else _escaped(value, ""))
 
     def _style(self, element: Element) -> Iterator[_Splice]:
         location = element.source_location
@@ -171,7 +174,7 @@ class _Page:
         end = self._raw(location.end_tag.start_offset) if location.end_tag is not None else len(self.text)
         css = self.text[start:end]
         if "&" in css and element.namespace.name != "HTML":
-            return  # character references count in an SVG's style: what stands there is not the style sheet
+            return  # character references count in an SVG's style: its source is not the style sheet
         new = rewrite_urls(css, self._css)
         if new != css:
             yield _Splice(start, end, new)
@@ -201,7 +204,7 @@ def declared_page(decoded: Decoded, source: bytes) -> Decoded:
 
 
 def _first_in_head(decoded: Decoded) -> int:
-    """Return the offset behind doctype, html and head tags: the first declaration is the one that counts."""
+    """Return the offset after doctype, html and head tags: the first declaration is the one that counts."""
     tree = parse(decoded.readable)
     places = [0]
     for tag in ("html", "head"):
@@ -210,12 +213,12 @@ def _first_in_head(decoded: Decoded) -> int:
         if location is not None:
             places.append(location.start_tag.end_offset)
     if len(places) == 1:
-        return _behind_doctype(decoded.text)
+        return _after_doctype(decoded.text)
     offset = max(places)
     return offset + decoded.text.count("\r\n", 0, offset)
 
 
-def _behind_doctype(text: str) -> int:
+def _after_doctype(text: str) -> int:
     is_first = text.lstrip()[:9].lower() == "<!doctype"
     return text.index(">") + 1 if is_first and ">" in text else 0
 
@@ -254,10 +257,10 @@ class Linker:
         trimmed = written.strip()
         if target == self.url and self.base == self.url and trimmed[:1] in ("", "#"):
             return None
-        made = self._made(target, fragment)
-        return None if made == trimmed else made
+        converted = self._convert(target, fragment)
+        return None if converted == trimmed else converted
 
-    def _made(self, target: str, fragment: str) -> str | None:
+    def _convert(self, target: str, fragment: str) -> str | None:
         name = self._names(target)
         return target + fragment if name is None else relative_url(self.name, name) + fragment
 
@@ -273,7 +276,7 @@ class ServedLinker(Linker):
 
     empties_base = False
 
-    def _made(self, target: str, fragment: str) -> str | None:
+    def _convert(self, target: str, fragment: str) -> str | None:
         name = self._names(target)
         if name is None or (name == name_of(target, _AS_SERVED) and parts_of(target).query is None):
             return None

@@ -60,11 +60,11 @@ def kind_of(media_type: str, place: str, head: bytes) -> Kind:
 
 def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovered:
     """Return the links of a response in their order: those of its fields first."""
-    found = _of_content(kind, content, url, head.charset)
+    discovered = _of_content(kind, content, url, head.charset)
     fields: list[Link] = field_links(head, url)
-    found.links[:0] = fields
-    found.nofollow = found.nofollow or forbids_following(head)
-    return found
+    discovered.links[:0] = fields
+    discovered.nofollow = discovered.nofollow or forbids_following(head)
+    return discovered
 
 
 def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Discovered:
@@ -94,9 +94,12 @@ def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
     from adaptc.formats.css.references import css_references
 
     text = decode_sheet(content, charset, "utf-8").readable
-    found = css_references(text)
+    references = css_references(text)
     places = (
-        Reference(one.role, one.url, f"css {_SPELLED.get(one.role.value, 'url()')}", one.line, 1) for one in found
+        Reference(
+            reference.role, reference.url, f"css {_SPELLED.get(reference.role.value, 'url()')}", reference.line, 1
+        )
+        for reference in references
     )
     return Discovered(url, links_of(url, places))
 

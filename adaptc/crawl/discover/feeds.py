@@ -45,32 +45,34 @@ def sitemap_links(content: bytes, url: str) -> Discovered:
     if root is not None:
         return sitemap_tree_links(root, url)
     lines = content.decode("utf-8-sig", "replace").split()
-    return Discovered(url, list(_made(url, ((line, _LISTED, number) for number, line in enumerate(lines, 1)))))
+    return Discovered(url, list(_links(url, ((line, _LISTED, number) for number, line in enumerate(lines, 1)))))
 
 
 def sitemap_tree_links(root: Any, url: str) -> Discovered:
     """Return what a parsed sitemap lists: other sitemaps where it is an index; pages, images and versions else."""
     is_index = local_name(root.tag) == "sitemapindex"
     place = SITEMAP if is_index else _LISTED
-    found = ((node.text or "", place, node.sourceline or 1) for node in root.iter() if local_name(node.tag) == "loc")
+    locations = (
+        (node.text or "", place, node.sourceline or 1) for node in root.iter() if local_name(node.tag) == "loc"
+    )
     alternates = (
         (node.get("href") or "", _LISTED, node.sourceline or 1)
         for node in root.iter()
         if local_name(node.tag) == "link" and node.get("href")
     )
-    return Discovered(url, [*_made(url, found), *_made(url, alternates)])
+    return Discovered(url, [*_links(url, locations), *_links(url, alternates)])
 
 
 def feed_links(root: Any, url: str) -> Discovered:
     """Return the links of an RSS or Atom feed; ``xml:base`` counts."""
-    found: list[Link] = []
+    links: list[Link] = []
     for node in root.iter():
         base = node.base or url
         for source in _FEED_URLS.get(local_name(node.tag), ()):
             written = node.text if source is None else node.get(source)
             if written and written.strip() and not len(node):
-                found += _made(resolved(url, base) or url, [(written, "feed", node.sourceline or 1)])
-    return Discovered(url, found)
+                links += _links(resolved(url, base) or url, [(written, "feed", node.sourceline or 1)])
+    return Discovered(url, links)
 
 
 def manifest_links(content: bytes, url: str) -> Discovered:
@@ -83,22 +85,22 @@ def manifest_links(content: bytes, url: str) -> Discovered:
         return Discovered(url)
     icons = [(source, "manifest", 1) for source in _manifest_images(manifest)]
     starts = [(manifest.get("start_url"), "manifest start_url", 1)]
-    shortcuts = [(one.get("url"), "manifest shortcut", 1) for one in _objects(manifest.get("shortcuts"))]
-    return Discovered(url, [*_made(url, icons, requisite=True), *_made(url, starts), *_made(url, shortcuts)])
+    shortcuts = [(shortcut.get("url"), "manifest shortcut", 1) for shortcut in _objects(manifest.get("shortcuts"))]
+    return Discovered(url, [*_links(url, icons, requisite=True), *_links(url, starts), *_links(url, shortcuts)])
 
 
 def _manifest_images(manifest: dict[str, Any]) -> Iterator[Any]:
     for holder in (manifest, *_objects(manifest.get("shortcuts"))):
         for name in _MANIFEST_LISTS:
-            yield from (one.get("src") for one in _objects(holder.get(name)))
+            yield from (image.get("src") for image in _objects(holder.get(name)))
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _made(base: str, found: Iterable[tuple[Any, str, int]], *, requisite: bool = False) -> Iterator[Link]:
-    for written, place, line in found:
+def _links(base: str, places: Iterable[tuple[Any, str, int]], *, requisite: bool = False) -> Iterator[Link]:
+    for written, place, line in places:
         url = resolved(base, written.strip()) if isinstance(written, str) else None
         if url is not None:
             yield Link(url, requisite, place, line)

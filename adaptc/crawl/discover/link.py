@@ -1,4 +1,4 @@
-"""Links found in files and header fields (``Link``, ``Refresh``), and fields that forbid following (``X-Robots-Tag``)."""
+"""Links of files and header fields (``Link``, ``Refresh``), and fields that forbid following (``X-Robots-Tag``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from adaptc.formats.html.syntax import parse_refresh
 # What a page needs to look and work as it should: what a browser loads by itself, and what its scripts will.
 REQUISITE = EMBEDDED | {Role.FONT, Role.PRELOAD, Role.MANIFEST, Role.CSS_URL, Role.LAZY}
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
-# How references begin that are resolved against the page itself, not its directory; a control stands in front of any
+# How references begin that are resolved against the page itself, not its directory; control characters come first of
+# any
 _OWN = frozenset({"", "?", "#", *map(chr, range(0x20))})
 # Where a form is sent is no page: asking for it may change something on the server.
 _FORMS = frozenset({"form action", "button formaction", "input formaction"})
@@ -35,7 +36,7 @@ class Link(NamedTuple):
 
     @property
     def tag(self) -> str:
-        """The element that it stands in."""
+        """The element that holds it."""
         return self.place.partition(" ")[0]
 
 
@@ -87,16 +88,16 @@ def distinct(links: Iterable[Link], scope: ScopeOptions) -> list[Link]:
 
     Where elements or spellings count, each of those once.
     """
-    found: dict[tuple[str, str, bool], Link] = {}
+    links_by_target: dict[tuple[str, str, bool], Link] = {}
     strips, by_tag = scope.strip_query, scope.by_tag
     for link in links:
         if strips:
             link = link._replace(url=without_parameters(link.url, strips))
         key = (link.url, link.tag if by_tag else "", link.is_relative and scope.relative)
-        known = found.setdefault(key, link)
+        known = links_by_target.setdefault(key, link)
         if known is not link and _is_stronger(link, known):
-            found[key] = link
-    return list(found.values())
+            links_by_target[key] = link
+    return list(links_by_target.values())
 
 
 def _is_stronger(link: Link, known: Link) -> bool:
@@ -119,10 +120,10 @@ def field_links(head: Head, url: str) -> list[Link]:
 
 def _link_fields(head: Head, url: str) -> Iterator[Link]:
     """Yield the links of ``Link`` fields (RFC 8288)."""
-    for found in (one for value in head.all("link") for one in _LINK.finditer(value)):
-        rel = _REL.search(found[2])
+    for match in (link for value in head.all("link") for link in _LINK.finditer(value)):
+        rel = _REL.search(match[2])
         rels = frozenset((rel[1] or rel[2] or "").lower().split()) if rel else frozenset()
-        target = resolved(url, found[1])
+        target = resolved(url, match[1])
         if target is not None and not rels & _IGNORED:
             yield Link(target, bool(rels & _NEEDED), "Link header")
 

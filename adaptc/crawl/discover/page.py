@@ -37,13 +37,13 @@ def page_links(content: bytes, url: str, charset: str | None) -> Discovered:
     decoded = decode_page(content, charset)
     lowered = decoded.text.lower()
     tree = parse(decoded.readable, spans="<style" in lowered)  # of styles, references have places of their own
-    found = Discovered(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
+    discovered = Discovered(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
     shunned = _shunned(tree) if "nofollow" in lowered else frozenset()
     for reference in references(tree):
-        link = _link(found.base, reference, decoded, shunned)
+        link = _link(discovered.base, reference, decoded, shunned)
         if link is not None:
-            found.links.append(link)
-    return found
+            discovered.links.append(link)
+    return discovered
 
 
 def _link(base: str, reference: Reference, decoded: Decoded, shunned: frozenset[tuple[int, int]]) -> Link | None:
@@ -71,8 +71,8 @@ def _in_query(character: str, encoding: str) -> str:
 
 def _shunned(tree: Document) -> frozenset[tuple[int, int]]:
     """Return the places of elements with ``rel=nofollow``."""
-    found = [element.position or (1, 0) for element in tree.select('[rel~="nofollow" i]')]
-    return frozenset((line, column + 1) for line, column in found)
+    positions = [element.position or (1, 0) for element in tree.select('[rel~="nofollow" i]')]
+    return frozenset((line, column + 1) for line, column in positions)
 
 
 def _forbids_following(tree: Document) -> bool:
