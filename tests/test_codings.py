@@ -136,7 +136,7 @@ def test_cut_off_stream_is_refused(coding, cut):
 
 
 @every_coding
-def test_garbage_behind_the_stream_is_refused(coding):
+def test_garbage_after_the_stream_is_refused(coding):
     with pytest.raises(CodingError):
         decode(encode(PAGE, coding, "fast") + b"garbage", coding, None)
 

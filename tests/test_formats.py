@@ -160,10 +160,15 @@ def test_the_codecs_are_there() -> None:
     assert lacks_codec("avif") is None
 
 
+def test_a_libvips_without_the_operation_lacks_the_codec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(made_by.ENCODERS, "no", lambda image, effort, quality: image.no_such_save_buffer(Q=quality))
+    assert lacks_codec("no") == "no reason given"
+
+
 def test_an_unknown_format_is_refused(site: BuiltSite) -> None:
-    wrong = {"levels__lossless": {"alternates": {"formats": ["jxl"]}}}
+    wrong = {"levels__lossless": {"alternates": {"formats": ["bmp"]}}}
     with pytest.raises(
-        UsageError, match=r'option formats of pass alternates must be \[\] or \["avif"\] or .*, not \["jxl"\]'
+        UsageError, match=r'option formats of pass alternates must be \[\] or \["avif"\] or .*, not \["bmp"\]'
     ):
         site.build(**wrong)
 

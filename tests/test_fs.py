@@ -41,8 +41,8 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Tree:
 
 
 def test_a_directory_is_listed_by_name(tree: Tree) -> None:
-    assert [(one.path, one.kind) for one in tree.list_directory("")] == [("a.html", "file"), ("sub", "directory")]
-    assert [(one.path, one.kind) for one in tree.list_directory("sub")] == [
+    assert [(entry.path, entry.kind) for entry in tree.list_directory("")] == [("a.html", "file"), ("sub", "directory")]
+    assert [(entry.path, entry.kind) for entry in tree.list_directory("sub")] == [
         ("sub/b.css", "file"),
         ("sub/deep", "directory"),
     ]
@@ -66,9 +66,9 @@ def test_kinds_of_entries(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("else where")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.relpath(tmp_path / "socket"))
-        found = {one.path: (one.kind, one.link) for one in DiskTree(tmp_path).list_directory("")}
-    assert found == {"fifo": ("fifo", ""), "link": ("symlink", "else where"), "socket": ("socket", "")}
-    assert {one.kind for one in DiskTree("/dev").list_directory("") if one.path == "null"} == {"device"}
+        entries = {entry.path: (entry.kind, entry.link) for entry in DiskTree(tmp_path).list_directory("")}
+    assert entries == {"fifo": ("fifo", ""), "link": ("symlink", "else where"), "socket": ("socket", "")}
+    assert {entry.kind for entry in DiskTree("/dev").list_directory("") if entry.path == "null"} == {"device"}
 
 
 def test_links_are_followed_to_where_they_lead(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_name_that_goes_while_the_directory_is_read_costs_nothing_else(
         raise FileNotFoundError(errno.ENOENT, "gone", path)
 
     monkeypatch.setattr(os, "readlink", gone)
-    assert [one.path for one in DiskTree(tmp_path).list_directory("")] == ["a"]
+    assert [entry.path for entry in DiskTree(tmp_path).list_directory("")] == ["a"]
 
 
 @pytest.mark.parametrize("write", ["append", "same size", "truncate"])
@@ -198,7 +198,7 @@ def test_a_file_is_copied_where_links_are_not_possible(
     assert sorted(os.listdir(tmp_path)) == ["object", "target"]
 
 
-def test_other_refusals_are_told(tmp_path: Path) -> None:
+def test_other_errors_are_raised(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         place(*(str(tmp_path / name) for name in ("object", "target", "temporary")))
 

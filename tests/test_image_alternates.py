@@ -27,19 +27,19 @@ def picture(mode: str) -> Image.Image:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "LA", "P", "1"])
 def test_a_png_has_a_webp_of_the_same_pixels(mode: str, effort: Any) -> None:
     content = encoded(picture(mode), "PNG", compress_level=0)
-    made = exact_webp(content, effort=effort)
-    assert made is not None
-    assert len(made) < len(content)
-    before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (content, made))
+    webp = exact_webp(content, effort=effort)
+    assert webp is not None
+    assert len(webp) < len(content)
+    before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (content, webp))
     assert before == after
 
 
 def test_a_gif_of_one_frame_has_one_and_an_animation_has_none() -> None:
     frame = picture("P")
     still = encoded(frame, "GIF", transparency=3)
-    made = exact_webp(still)
-    assert made is not None
-    before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (still, made))
+    webp = exact_webp(still)
+    assert webp is not None
+    before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (still, webp))
     assert before == after
     assert exact_webp(encoded(frame, "GIF", save_all=True, append_images=[frame.rotate(90)])) is None
 

@@ -128,9 +128,9 @@ def test_another_size_is_another_image() -> None:
     assert same_pixels(PNG, encoded(picture("RGB", 24)), unfiltered(picture("RGB", 25))) is False
 
 
-def test_damage_is_told_in_the_words_of_the_decoder() -> None:
+def test_damage_is_reported_with_the_message_of_the_decoder() -> None:
     content = encoded(picture("RGB", 200), "JPEG", progressive=True)
     assert jpeg_damage(content) is None
-    found = jpeg_damage(content[:-200])
-    assert isinstance(found, Refusal)
-    assert "(VipsJpeg: premature end of JPEG image)" in found.reason
+    damage = jpeg_damage(content[:-200])
+    assert isinstance(damage, Refusal)
+    assert "(VipsJpeg: premature end of JPEG image)" in damage.reason

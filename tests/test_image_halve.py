@@ -68,7 +68,7 @@ def screenshot(width: int = 400, height: int = 300, soft: bool = True) -> Image.
     return image
 
 
-def made(content: bytes, **options: Any) -> ImageCopy:
+def copy_of(content: bytes, **options: Any) -> ImageCopy:
     result = halve(content, **options)
     assert isinstance(result, ImageCopy), result.reason
     assert len(result.content) < len(content)
@@ -129,7 +129,7 @@ def test_a_limit_of_the_width_holds() -> None:
 @pytest.mark.parametrize("effort", ["fast", "default", "max"])
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 def test_a_photograph_is_halved(kind: str, effort: str) -> None:
-    result = made(encoded(photo(), kind, quality=92), effort=effort)
+    result = copy_of(encoded(photo(), kind, quality=92), effort=effort)
     assert (result.width, result.height) == (120, 80)
     assert (result.natural_width, result.natural_height) == (240, 160)
     assert (result.media_type, result.extension) == ("image/webp", "webp")
@@ -138,7 +138,7 @@ def test_a_photograph_is_halved(kind: str, effort: str) -> None:
 
 def test_the_score_reaches_the_target_by_the_lowest_quality_that_does() -> None:
     content = encoded(photo(grain=20), "JPEG", quality=95)
-    soft, fine = made(content, target=0.5), made(content, target=0.98, qualities=(45, 97), effort="max")
+    soft, fine = copy_of(content, target=0.5), copy_of(content, target=0.98, qualities=(45, 97), effort="max")
     assert soft.score is not None
     assert fine.score is not None
     assert fine.score >= 0.98
@@ -148,14 +148,14 @@ def test_the_score_reaches_the_target_by_the_lowest_quality_that_does() -> None:
 
 
 def test_what_no_quality_reaches_gets_the_highest() -> None:
-    result = made(encoded(photo(grain=200), "PNG"), target=0.999)
+    result = copy_of(encoded(photo(grain=200), "PNG"), target=0.999)
     assert "quality 75," in result.reason
     assert result.score is not None
     assert result.score < 0.999
 
 
 def test_a_fixed_quality_is_not_measured() -> None:
-    result = made(encoded(photo(), "JPEG", quality=95), target="q=33")
+    result = copy_of(encoded(photo(), "JPEG", quality=95), target="q=33")
     assert result.score is None
     assert "webp quality 33: " in result.reason
 
@@ -171,14 +171,14 @@ def test_a_target_that_is_none_is_a_mistake(target: str) -> None:
     [(("webp",), "image/webp", "webp"), (("jpeg", "png"), "image/jpeg", "jpg"), (("png",), "image/png", "png")],
 )
 def test_only_formats_that_are_allowed(formats: tuple[str, ...], media_type: str, extension: str) -> None:
-    result = made(encoded(photo()), formats=formats)
+    result = copy_of(encoded(photo()), formats=formats)
     assert (result.media_type, result.extension) == (media_type, extension)
 
 
 def test_alpha_is_never_given_to_jpeg() -> None:
     image = photo()
     image.putalpha(Image.radial_gradient("L").resize(image.size))
-    assert made(encoded(image), formats=("jpeg", "png")).media_type == "image/png"
+    assert copy_of(encoded(image), formats=("jpeg", "png")).media_type == "image/png"
     assert refused(encoded(image), formats=("jpeg",)).reason.endswith("no allowed format can hold it")
 
 
@@ -190,7 +190,7 @@ def test_orientation_is_applied(orientation: int) -> None:
         stored = stored.transpose(Image.Transpose(undo[orientation]))
     exif = Image.Exif()
     exif[0x0112] = orientation
-    result = made(encoded(stored, "JPEG", quality=95, exif=exif.tobytes()))
+    result = copy_of(encoded(stored, "JPEG", quality=95, exif=exif.tobytes()))
     assert (result.natural_width, result.natural_height) == (200, 100)
     assert (result.width, result.height) == (100, 50)
     assert_quarters(opened(result))
@@ -203,14 +203,14 @@ def test_a_profile_is_converted_to_srgb() -> None:
     profile = profile.replace(b"rXYZ", b"tXYZ").replace(b"bXYZ", b"rXYZ").replace(b"tXYZ", b"bXYZ")
     profile = bytearray(bytes(profile).replace("sRGB".encode("utf-16-be"), "swap".encode("utf-16-be")))
     red, green, blue = quarters().split()
-    result = made(encoded(Image.merge("RGB", (blue, green, red)), "JPEG", quality=95, icc_profile=bytes(profile)))
+    result = copy_of(encoded(Image.merge("RGB", (blue, green, red)), "JPEG", quality=95, icc_profile=bytes(profile)))
     assert_quarters(opened(result))
     assert "icc_profile" not in opened(result).info
 
 
 def test_the_usual_profile_costs_nothing_and_goes() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    result = made(encoded(quarters(), "JPEG", quality=95, icc_profile=profile))
+    result = copy_of(encoded(quarters(), "JPEG", quality=95, icc_profile=profile))
     assert_quarters(opened(result))
     assert "icc_profile" not in opened(result).info
 
@@ -218,15 +218,15 @@ def test_the_usual_profile_costs_nothing_and_goes() -> None:
 def test_cmyk_without_a_profile_is_shown_as_browsers_do() -> None:
     red, green, blue = (band.point(lambda value: 255 - value) for band in quarters().split())
     inks = Image.merge("CMYK", (red, green, blue, Image.new("L", red.size, 0)))
-    assert_quarters(opened(made(encoded(inks, "JPEG", quality=95))))
+    assert_quarters(opened(copy_of(encoded(inks, "JPEG", quality=95))))
     dark = Image.merge("CMYK", (red, green, blue, Image.new("L", red.size, 128)))
-    assert np.asarray(opened(made(encoded(dark, "JPEG", quality=95)))).max() < 140
+    assert np.asarray(opened(copy_of(encoded(dark, "JPEG", quality=95)))).max() < 140
 
 
 def test_gray_palette_and_one_bit_images_keep_their_picture() -> None:
     for mode in ("L", "P", "1"):
         image = photo(300, 200, grain=120).convert(mode)
-        result = made(encoded(image))
+        result = copy_of(encoded(image))
         expected = image.convert("RGB").resize((150, 100), Image.Resampling.BOX)
         difference = np.abs(np.asarray(opened(result), dtype=int) - np.asarray(expected, dtype=int))
         assert difference.mean() < 20, mode
@@ -235,7 +235,7 @@ def test_gray_palette_and_one_bit_images_keep_their_picture() -> None:
 def test_sixteen_bits_become_eight() -> None:
     samples = (np.arange(200 * 200, dtype=np.uint32) * 65535 // (200 * 200)).reshape(200, 200).astype(np.uint16)
     samples ^= np.random.default_rng(1).integers(0, 4096, samples.shape, dtype=np.uint16)
-    result = opened(made(encoded(Image.fromarray(samples)))).convert("L")
+    result = opened(copy_of(encoded(Image.fromarray(samples)))).convert("L")
     assert result.getpixel((50, 5)) < 25
     assert result.getpixel((50, 95)) > 230
 
@@ -246,7 +246,7 @@ def test_alpha_is_kept_and_weighs_colours() -> None:
     alpha = Image.new("L", image.size, 255)
     alpha.paste(0, (0, 0, 119, 160))  # the magenta is invisible but for a column at an odd place
     image.putalpha(alpha)
-    result = opened(made(encoded(image)))
+    result = opened(copy_of(encoded(image)))
     assert result.mode == "RGBA"
     assert result.getpixel((20, 40))[3] == 0
     assert result.getpixel((100, 40))[3] == 255
@@ -256,13 +256,13 @@ def test_alpha_is_kept_and_weighs_colours() -> None:
 def test_alpha_that_hides_nothing_goes() -> None:
     image = photo()
     image.putalpha(255)
-    assert opened(made(encoded(image))).mode == "RGB"
+    assert opened(copy_of(encoded(image))).mode == "RGB"
 
 
 def test_a_transparent_colour_of_a_palette_stays_transparent() -> None:
     image = photo().quantize(64)
     image.paste(63, (0, 0, 100, 160))
-    result = opened(made(encoded(image, transparency=63)))
+    result = opened(copy_of(encoded(image, transparency=63)))
     assert result.getpixel((20, 40))[3] == 0
     assert result.getpixel((100, 40))[3] > 200
 
@@ -287,19 +287,19 @@ def test_text_that_only_alpha_shows_is_seen() -> None:
 
 def test_images_with_text_get_a_scale_of_their_own() -> None:
     content = encoded(screenshot(), "PNG", compress_level=0)
-    assert made(content).width == 200
-    assert made(content, text_scale=TEXT_SCALE).width == 284
-    assert made(encoded(photo(400, 300), "PNG"), text_scale=TEXT_SCALE).width == 200
+    assert copy_of(content).width == 200
+    assert copy_of(content, text_scale=TEXT_SCALE).width == 284
+    assert copy_of(encoded(photo(400, 300), "PNG"), text_scale=TEXT_SCALE).width == 200
 
 
 def test_a_drawing_stays_whole_where_that_is_smaller() -> None:
     content = encoded(screenshot(soft=False), "PNG", compress_level=0)
-    result = made(content, text_scale=TEXT_SCALE)
+    result = copy_of(content, text_scale=TEXT_SCALE)
     assert (result.width, result.height, result.score) == (400, 300, 1.0)
     assert result.reason.startswith("400x300 of 400x300 pixels, webp lossless")
     assert np.array_equal(np.asarray(opened(result)), np.asarray(screenshot(soft=False)))
-    assert made(content).width == 200  # not where half the pixels were asked for
-    assert made(content, text_scale=TEXT_SCALE, formats=("png",)).width == 284
+    assert copy_of(content).width == 200  # not where half the pixels were asked for
+    assert copy_of(content, text_scale=TEXT_SCALE, formats=("png",)).width == 284
 
 
 def test_strips_are_spread_evenly_and_small_images_are_whole() -> None:
@@ -321,7 +321,7 @@ def moving(kind: str = "GIF", frames: int = 4, **options: Any) -> bytes:
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
 def test_an_animation_keeps_frames_times_and_repetitions(kind: str) -> None:
-    result = made(moving(kind, loop=3))
+    result = copy_of(moving(kind, loop=3))
     image = opened(result)
     durations = []
     for frame in range(image.n_frames):
@@ -336,7 +336,7 @@ def test_an_animation_keeps_frames_times_and_repetitions(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
 def test_an_animation_is_frozen_on_demand(kind: str) -> None:
-    image = opened(made(moving(kind), frozen=True))
+    image = opened(copy_of(moving(kind), frozen=True))
     assert getattr(image, "n_frames", 1) == 1
     first = photo().resize((120, 80), Image.Resampling.BOX)
     assert np.abs(np.asarray(image.convert("RGB"), dtype=int) - np.asarray(first, dtype=int)).mean() < 20
@@ -389,7 +389,7 @@ def gamma(value: int) -> bytes:
 
 def test_colours_that_would_change_are_left() -> None:
     assert refused(gamma(100_000)).reason.endswith("its colours are not those of sRGB")
-    assert made(gamma(45_000)).width == 120
+    assert copy_of(gamma(45_000)).width == 120
 
 
 def test_another_natural_size_by_metadata_is_left() -> None:
@@ -411,7 +411,7 @@ def test_a_hard_copy_is_narrow_and_smaller_than_a_moderate_one() -> None:
         assert isinstance(hard, ImageCopy)
         assert hard.width <= 480
         assert hard.natural_width == width
-        assert len(hard.content) <= len(made(content, text_scale=TEXT_SCALE).content)
+        assert len(hard.content) <= len(copy_of(content, text_scale=TEXT_SCALE).content)
 
 
 def test_a_hard_copy_of_text_stays_legible_and_of_an_animation_stands_still() -> None:

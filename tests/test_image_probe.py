@@ -21,9 +21,9 @@ def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def facts(content: bytes) -> ImageFacts:
-    found = probe(content)
-    assert isinstance(found, ImageFacts)
-    return found
+    image = probe(content)
+    assert isinstance(image, ImageFacts)
+    return image
 
 
 def turned(orientation: int) -> bytes:
@@ -53,9 +53,9 @@ def turned(orientation: int) -> bytes:
 def test_the_header_says_type_size_mode_and_alpha(
     mode: str, kind: str, media_type: str, shown: str, alpha: bool
 ) -> None:
-    found = facts(encoded(Image.new(mode, (40, 30)), kind))
-    assert (found.media_type, found.width, found.height) == (media_type, 40, 30)
-    assert (found.mode, found.has_alpha, found.is_animated, found.has_icc) == (shown, alpha, False, False)
+    image = facts(encoded(Image.new(mode, (40, 30)), kind))
+    assert (image.media_type, image.width, image.height) == (media_type, 40, 30)
+    assert (image.mode, image.has_alpha, image.is_animated, image.has_icc) == (shown, alpha, False, False)
 
 
 def test_transparency_without_an_alpha_channel_is_alpha() -> None:
@@ -65,9 +65,9 @@ def test_transparency_without_an_alpha_channel_is_alpha() -> None:
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 def test_an_orientation_of_a_quarter_turn_exchanges_the_natural_size(kind: str) -> None:
-    found = facts(encoded(Image.new("RGB", (40, 30)), kind, exif=turned(6)))
-    assert found.orientation == 6
-    assert found.natural_size == (30, 40)
+    image = facts(encoded(Image.new("RGB", (40, 30)), kind, exif=turned(6)))
+    assert image.orientation == 6
+    assert image.natural_size == (30, 40)
 
 
 def test_a_profile_and_frames_are_seen() -> None:
@@ -91,9 +91,9 @@ def bomb(width: int, height: int) -> bytes:
 def test_a_bomb_is_refused_by_its_header() -> None:
     refused = probe(bomb(60_000, 60_000), 100_000_000)
     assert isinstance(refused, Refusal)
-    found = refused.diagnostic("a.png")
-    assert found.id == "image-bomb"
-    assert "3600000000 pixels decoded, more than the limit of 100000000" in found.message
+    diagnostic = refused.diagnostic("a.png")
+    assert diagnostic.id == "image-bomb"
+    assert "3600000000 pixels decoded, more than the limit of 100000000" in diagnostic.message
 
 
 def test_the_limit_is_the_caller_s() -> None:

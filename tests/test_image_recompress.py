@@ -43,7 +43,7 @@ def pixels(content: bytes, mode: str = "RGBA") -> bytes:
     return Image.open(io.BytesIO(content)).convert(mode).tobytes()
 
 
-def made(content: bytes, media_type: str, **options: Any) -> tuple[Recompression, bytes]:
+def smaller_of(content: bytes, media_type: str, **options: Any) -> tuple[Recompression, bytes]:
     result = recompress("a." + media_type.partition("/")[2], content, media_type, **options)
     assert result.content is not None, result.reason
     assert len(result.content) < len(content)
@@ -52,7 +52,7 @@ def made(content: bytes, media_type: str, **options: Any) -> tuple[Recompression
 
 @cache
 def profile() -> bytes:
-    """A profile that is made once: it holds the time of its making."""
+    """A profile, created once: it holds the time of its creation."""
     return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
@@ -70,7 +70,7 @@ def turned(orientation: int = 6) -> bytes:
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "LA", "P", "1"])
 def test_a_png_keeps_its_pixels(mode: str, effort: str) -> None:
     content = encoded(picture(mode, 48), "PNG", compress_level=0)
-    result, smaller = made(content, PNG, effort=effort)
+    result, smaller = smaller_of(content, PNG, effort=effort)
     assert pixels(smaller) == pixels(content)
     assert result.score == 1.0
     assert result.reason == f"{len(content) - len(smaller):,} bytes saved, pixels identical"
@@ -80,7 +80,7 @@ def test_colours_under_full_transparency_stay() -> None:
     image = picture("RGBA")
     image.putalpha(0)
     content = encoded(image, "PNG", compress_level=0)
-    assert pixels(made(content, PNG)[1]) == pixels(content)
+    assert pixels(smaller_of(content, PNG)[1]) == pixels(content)
 
 
 @pytest.mark.parametrize(("mode", "colour"), [("P", 3), ("RGB", (255, 0, 255)), ("L", 255)])
@@ -88,21 +88,21 @@ def test_a_transparent_colour_stays_transparent(mode: str, colour: Any) -> None:
     image = Image.new(mode, (64, 64), colour)
     image.paste(picture(mode, 32), (8, 8))
     content = encoded(image, "PNG", compress_level=0, transparency=colour)
-    assert pixels(made(content, PNG)[1]) == pixels(content)
+    assert pixels(smaller_of(content, PNG)[1]) == pixels(content)
 
 
 def test_sixteen_bits_stay_sixteen() -> None:
     image = Image.new("I;16", (64, 64))
     image.putdata([(x * 7919) % 65536 for x in range(64)] * 64)
     content = encoded(image, "PNG", compress_level=0)
-    smaller = made(content, PNG)[1]
+    smaller = smaller_of(content, PNG)[1]
     assert Image.open(io.BytesIO(smaller)).tobytes() == image.tobytes()
 
 
 def test_sixteen_bits_that_say_no_more_than_eight_become_eight() -> None:
     image = Image.new("I;16", (64, 64))
     image.putdata([x * 257 for x in range(64)] * 64)
-    smaller = made(encoded(image, "PNG", compress_level=0), PNG)[1]
+    smaller = smaller_of(encoded(image, "PNG", compress_level=0), PNG)[1]
     described = png.read_header(smaller)
     assert described is not None
     assert described.depth == 8
@@ -117,14 +117,14 @@ def chunky(*chunks: tuple[bytes, bytes]) -> bytes:
 
 def test_chunks_that_change_colours_are_kept_and_others_go() -> None:
     gamma, white = (100_000).to_bytes(4, "big"), png.SRGB_PRIMARIES
-    smaller = made(chunky((b"gAMA", gamma), (b"cHRM", white), (b"tEXt", b"Author\0me")), PNG)[1]
+    smaller = smaller_of(chunky((b"gAMA", gamma), (b"cHRM", white), (b"tEXt", b"Author\0me")), PNG)[1]
     assert [(c.name, c.content) for c in png.colour_chunks(smaller)] == [(b"gAMA", gamma), (b"cHRM", white)]
     assert b"tEXt" not in png.chunk_names(smaller)
 
 
 def test_a_profile_stays_with_the_kind_of_colour_it_is_for() -> None:
     gray_in_rgb = picture("L").convert("RGB")
-    smaller = made(encoded(gray_in_rgb, "PNG", compress_level=0, icc_profile=profile()), PNG)[1]
+    smaller = smaller_of(encoded(gray_in_rgb, "PNG", compress_level=0, icc_profile=profile()), PNG)[1]
     described = png.read_header(smaller)
     assert described is not None
     assert described.colour_type & 2
@@ -134,7 +134,7 @@ def test_a_profile_stays_with_the_kind_of_colour_it_is_for() -> None:
 def test_exif_of_a_png_is_kept_only_if_it_turns_the_image() -> None:
     for orientation, kept in ((1, False), (6, True)):
         content = encoded(picture(), "PNG", compress_level=0, exif=turned(orientation))
-        assert (b"eXIf" in png.chunk_names(made(content, PNG)[1])) is kept
+        assert (b"eXIf" in png.chunk_names(smaller_of(content, PNG)[1])) is kept
 
 
 def test_an_animated_png_is_left() -> None:
@@ -147,13 +147,13 @@ def test_an_animated_png_is_left() -> None:
 
 
 def test_what_cannot_shrink_is_kept() -> None:
-    smallest = made(encoded(picture(), "PNG", compress_level=0), PNG)[1]
+    smallest = smaller_of(encoded(picture(), "PNG", compress_level=0), PNG)[1]
     assert recompress("a.png", smallest, PNG) == Recompression(None, "already smallest")
 
 
 @pytest.mark.parametrize(("image", "filtered"), [(noise(), True), (picture("P"), False)])
 def test_fast_filters_the_rows_of_photographs_alone(image: Image.Image, filtered: bool) -> None:
-    smaller = made(encoded(image, "PNG", compress_level=0), PNG, effort="fast")[1]
+    smaller = smaller_of(encoded(image, "PNG", compress_level=0), PNG, effort="fast")[1]
     assert (unfiltered_samples(smaller) is None) is filtered
 
 
@@ -164,23 +164,23 @@ def test_fast_filters_the_rows_of_photographs_alone(image: Image.Image, filtered
 @pytest.mark.parametrize("mode", ["RGB", "L"])
 def test_a_jpeg_keeps_its_pixels(mode: str, options: dict[str, Any]) -> None:
     content = encoded(picture(mode, 200), "JPEG", quality=90, comment=b"x" * 900, **options)
-    assert pixels(made(content, JPEG)[1]) == pixels(content)
+    assert pixels(smaller_of(content, JPEG)[1]) == pixels(content)
 
 
 def test_a_jpeg_of_rgb_samples_stays_one() -> None:
     content = encoded(picture(), "JPEG", keep_rgb=True, comment=b"x" * 900)
-    assert pixels(made(content, JPEG)[1]) == pixels(content)
+    assert pixels(smaller_of(content, JPEG)[1]) == pixels(content)
 
 
 def test_the_profile_of_a_jpeg_stays() -> None:
     content = encoded(picture(), "JPEG", icc_profile=profile(), comment=b"x" * 900)
-    assert Image.open(io.BytesIO(made(content, JPEG)[1])).info["icc_profile"] == profile()
+    assert Image.open(io.BytesIO(smaller_of(content, JPEG)[1])).info["icc_profile"] == profile()
 
 
 @pytest.mark.parametrize(("orientation", "kept"), [(1, False), (6, True)])
 def test_exif_of_a_jpeg_is_kept_only_if_it_turns_the_image(orientation: int, kept: bool) -> None:
     content = encoded(picture(), "JPEG", exif=turned(orientation), comment=b"x" * 900)
-    smaller = made(content, JPEG)[1]
+    smaller = smaller_of(content, JPEG)[1]
     assert (jpeg.exif_segment(smaller) is not None) is kept
     assert Image.open(io.BytesIO(smaller)).getexif().get(0x0112) == (orientation if kept else None)
 
@@ -190,7 +190,7 @@ def test_exif_that_changes_the_natural_size_is_kept() -> None:
     exif[0x011A], exif[0x011B], exif[0x0128] = 144.0, 144.0, 2
     exif.get_ifd(0x8769).update({0xA002: 48, 0xA003: 48})
     content = encoded(picture(), "JPEG", exif=exif.tobytes(), comment=b"x" * 900)
-    assert jpeg.exif_segment(made(content, JPEG)[1]) == jpeg.exif_segment(content)
+    assert jpeg.exif_segment(smaller_of(content, JPEG)[1]) == jpeg.exif_segment(content)
 
 
 def progressive(**options: Any) -> bytes:
@@ -204,26 +204,26 @@ def scans(content: bytes) -> bytes:
 
 def test_fast_takes_the_metadata_of_a_progressive_jpeg_and_no_more() -> None:
     options: dict[str, Any] = {"icc_profile": profile(), "exif": turned(6), "keep_rgb": True}
-    smaller = made(progressive(comment=b"x" * 900, **options), JPEG, effort="fast")[1]
+    smaller = smaller_of(progressive(comment=b"x" * 900, **options), JPEG, effort="fast")[1]
     assert smaller == progressive(**options)
-    assert scans(made(progressive(exif=turned(1)), JPEG, effort="fast")[1]) == scans(progressive())
+    assert scans(smaller_of(progressive(exif=turned(1)), JPEG, effort="fast")[1]) == scans(progressive())
 
 
 def test_fast_leaves_a_progressive_jpeg_without_metadata() -> None:
     content = progressive(quality=95)
     assert recompress("a.jpg", content, JPEG, effort="fast") == Recompression(None, "already smallest")
-    assert made(content, JPEG)[1]
+    assert smaller_of(content, JPEG)[1]
 
 
 def test_fast_codes_a_jpeg_anew_that_is_not_progressive() -> None:
     content = encoded(noise(), "JPEG")
-    smaller = made(content, JPEG, effort="fast")[1]
+    smaller = smaller_of(content, JPEG, effort="fast")[1]
     assert pixels(smaller) == pixels(content)
     assert scans(smaller) != scans(content)
 
 
 @pytest.mark.parametrize("options", [{}, {"comment": b"x" * 900}])
-def test_damage_behind_the_metadata_is_found_by_fast(options: dict[str, Any]) -> None:
+def test_damage_after_the_metadata_is_reported_by_fast(options: dict[str, Any]) -> None:
     result = recompress("a.jpg", progressive(**options)[:-9], JPEG, effort="fast")
     assert result.content is None
     assert [d.id for d in result.diagnostics] == ["image-broken"]
@@ -280,7 +280,7 @@ def test_other_types_are_left_without_a_finding(media_type: str) -> None:
 @pytest.mark.parametrize("target", [0.7, 0.8])
 def test_a_lossy_image_reaches_its_score(kind: str, media_type: str, target: float) -> None:
     content = encoded(noise(), kind, quality=98)
-    result, _ = made(content, media_type, target=target, effort="fast")
+    result, _ = smaller_of(content, media_type, target=target, effort="fast")
     assert result.score is not None
     assert target <= result.score < 1
     assert "score" in result.reason
@@ -288,20 +288,20 @@ def test_a_lossy_image_reaches_its_score(kind: str, media_type: str, target: flo
 
 def test_a_lower_target_is_no_larger() -> None:
     content = encoded(picture(side=256), "JPEG", quality=98)
-    sizes = [len(made(content, JPEG, target=t, effort="fast")[1]) for t in (0.8, 0.9, 0.97)]
+    sizes = [len(smaller_of(content, JPEG, target=t, effort="fast")[1]) for t in (0.8, 0.9, 0.97)]
     assert sizes == sorted(sizes)
 
 
 def test_a_turned_image_is_set_upright_when_its_metadata_goes() -> None:
     image = picture(side=256).crop((0, 0, 256, 128))
     content = encoded(image, "JPEG", quality=98, exif=turned(6))
-    smaller = Image.open(io.BytesIO(made(content, JPEG, target=0.9, effort="fast")[1]))
+    smaller = Image.open(io.BytesIO(smaller_of(content, JPEG, target=0.9, effort="fast")[1]))
     assert smaller.size == (128, 256)
     assert smaller.getexif().get(0x0112) is None
 
 
 def test_alpha_survives_a_lossy_png() -> None:
-    smaller = made(encoded(noise("RGBA"), "PNG"), PNG, target=0.8, effort="fast")[1]
+    smaller = smaller_of(encoded(noise("RGBA"), "PNG"), PNG, target=0.8, effort="fast")[1]
     alpha = Image.open(io.BytesIO(smaller)).convert("RGBA").getchannel("A")
     assert alpha.getextrema()[0] < 40
     assert alpha.getextrema()[1] > 215
@@ -309,13 +309,13 @@ def test_alpha_survives_a_lossy_png() -> None:
 
 def test_a_target_out_of_reach_falls_back_to_the_exact_result() -> None:
     content = encoded(picture("RGBA", 128), "PNG", compress_level=0)
-    result, smaller = made(content, PNG, target=1.0, effort="fast")
+    result, smaller = smaller_of(content, PNG, target=1.0, effort="fast")
     assert result.score == 1.0
     assert pixels(smaller) == pixels(content)
 
 
 def test_colours_other_than_srgb_are_not_re_encoded_but_may_shrink_exactly() -> None:
     content = chunky((b"gAMA", (100_000).to_bytes(4, "big")))
-    result, smaller = made(content, PNG, target=0.9)
+    result, smaller = smaller_of(content, PNG, target=0.9)
     assert result.score == 1.0
     assert png.colour_chunks(smaller) == png.colour_chunks(content)

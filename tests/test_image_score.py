@@ -60,13 +60,13 @@ def score(content: bytes) -> float:
 
 
 def test_the_lowest_quality_that_reaches_the_target_is_found() -> None:
-    found = search_quality(encode, score, 0.73)
-    assert found.content == encode(73)
-    assert found.best == Point(73, 73, 0.73)
-    assert len(found.points) <= 7
+    search = search_quality(encode, score, 0.73)
+    assert search.content == encode(73)
+    assert search.best == Point(73, 73, 0.73)
+    assert len(search.points) <= 7
 
 
 def test_a_target_out_of_reach_gives_nothing_but_its_points() -> None:
-    found = search_quality(encode, score, 0.99)
-    assert (found.content, found.best) == (None, None)
-    assert found.points
+    search = search_quality(encode, score, 0.99)
+    assert (search.content, search.best) == (None, None)
+    assert search.points

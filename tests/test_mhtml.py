@@ -23,8 +23,8 @@ def read(content: bytes) -> list[tuple[str, str, bytes]]:
 
 @given(st.lists(st.binary(max_size=300), max_size=4))
 def test_every_byte_comes_back(contents: list[bytes]) -> None:
-    parts = [PAGE, *(Part(f"http://x.example/{n}", "image/png", one) for n, one in enumerate(contents))]
-    assert read(write_mhtml(parts)) == [(one.location, one.media_type, one.content) for one in parts]
+    parts = [PAGE, *(Part(f"http://x.example/{n}", "image/png", content) for n, content in enumerate(contents))]
+    assert read(write_mhtml(parts)) == [(part.location, part.media_type, part.content) for part in parts]
 
 
 def test_lines_end_as_in_mail() -> None:

@@ -71,7 +71,7 @@ def lacks_codec(name: str) -> str | None:
     """Return why libvips cannot write a format, ``None`` if it can."""
     try:
         ENCODERS[name](vips().Image.black(16, 16, bands=3), "fast", 50)
-    except vips().Error as problem:
+    except (vips().Error, AttributeError) as problem:  # AttributeError: it was built without the operation
         return (str(problem).strip() or "no reason given").splitlines()[0]
     return None
 
