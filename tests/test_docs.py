@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
+import adaptc
 from adaptc.cli.crawl_options import MISSING_FLAGS, MISSING_VALUES
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
@@ -99,6 +102,26 @@ def test_the_examples_of_the_documentation_are_sound() -> None:
             source: TomlSource = parse_toml(example, page.name)
             load_levels(source.below("levels"), KNOWN_PASSES)
             assert set(source.below("diagnostics").values) <= set(KINDS)
+
+
+def test_the_examples_of_the_python_interface_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/index.html").write_text("<!DOCTYPE html>\n<title>t</title>\n<a href=gone.html>x</a>\n")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for example in re.findall(r"```python\n(.*?)```", text("docs/api.md"), re.DOTALL):
+        exec(example, names)
+    assert set(names["result"].built) == {("full", "index.html"), ("lossless", "index.html")}
+    assert names["missing"] == ["index.html"]
+    assert names["errors"] == []
+    assert names["thorough"].build.effort == "max"
+
+
+def test_the_python_interface_is_documented() -> None:
+    page = text("docs/api.md")
+    assert [name for name in adaptc.__all__ if not name.startswith("__") and name not in page] == []
+    fields = [field.name for kind in (adaptc.BuildResult, adaptc.Plan) for field in dataclasses.fields(kind)]
+    assert [name for name in fields if f"`{name}`" not in page and f"`Plan.{name}`" not in page] == []
 
 
 # ---- the command line

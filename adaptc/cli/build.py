@@ -100,12 +100,12 @@ class _Shown:
 def _build_fetched(
     invocation: Invocation, source: str, settings: dict[str, Any], shown: _Shown, dry_run: bool
 ) -> ExitCode:
-    from adaptc.workflow.api import refuse_strangers
+    from adaptc.workflow.api import refuse_foreign_output
 
     config = invocation.load(settings)
     if dry_run:
         raise UsageError(f"--dry-run writes nothing, so that {source} cannot be crawled: name a directory")
-    refuse_strangers(config, config.output)
+    refuse_foreign_output(config, config.output)
     crawl = _fetch(invocation, source, config.output)
     if invocation.format == "text":
         print_text(crawl_summary(crawl), invocation)

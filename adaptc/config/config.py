@@ -37,7 +37,7 @@ class SiteConfig:
 
 @dataclass(frozen=True, slots=True)
 class BuildConfig:
-    """``[build]``: which levels, with how much effort.
+    """``[build]``: the levels to build, and with how much effort.
 
     ``jobs`` 0 means as many as the CPUs that this process may use. ``identity`` is ``complete`` (the ``id``
     tree of a level holds every file of the site) or ``changed`` (only those that differ from the docroot).
@@ -100,11 +100,11 @@ FRESHNESS = ("watched", "strict")
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """``[serve]``: what the server's configuration shall do, for ``adaptc emit``.
+    """``[serve]``: the server configuration that ``adaptc emit`` writes.
 
     ``emit`` names what ``build`` writes too. ``docroot``, ``output`` and ``state`` are paths on the server. ``prefix``
     is the URL path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when
-    the flag is set and nothing says otherwise, None for the cheapest one that promises the same page. ``freshness`` is
+    the flag is set and nothing says otherwise, None for the lowest one that promises the same page. ``freshness`` is
     one of ``FRESHNESS``.
     """
 
@@ -140,10 +140,10 @@ class ServeConfig:
 
 @dataclass(frozen=True, slots=True)
 class DecorationsConfig:
-    """``[decorations]``: what the user knows better than the classifier of images.
+    """``[decorations]``: corrections to the classifier of images.
 
-    ``keep`` and ``drop`` hold patterns of URLs and, behind ``##``, CSS selectors. ``rules`` is a file with tables of
-    ``rules/decorations.toml``; ``filters`` are lists of filters as ad blockers take them.
+    ``keep`` and ``drop`` hold patterns of URLs and, after ``##``, CSS selectors. ``rules`` is a file with tables of
+    ``rules/decorations.toml``; ``filters`` are lists of filters in the syntax of ad blockers.
     """
 
     keep: tuple[str, ...] = ()
@@ -154,12 +154,21 @@ class DecorationsConfig:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of a build. Paths are absolute or relative to the working directory.
+    """All settings of a build, frozen; ``adaptc.load_config`` reads them from ``adaptc.toml``.
 
-    ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``.
-    ``diagnostics`` are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which
-    no build depends on. ``budgets`` are the ``[budgets.LEVEL]`` tables, for ``adaptc.config.budgets``. ``file``
-    is the file that the settings were read from, if any.
+    Paths are absolute or relative to the working directory. ``docroot`` is the site as it is, ``output`` the directory
+    that a build writes. ``site``, ``build``, ``codings``, ``select``, ``cost``, ``decorations`` and ``serve`` are the
+    tables of these names (docs/configuration.md).
+
+    ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``. ``diagnostics``
+    are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which no build depends
+    on, ``budgets`` the ``[budgets.LEVEL]`` tables, for ``adaptc.config.budgets``. ``file`` is the file that was read,
+    if any.
+
+    >>> from dataclasses import replace
+    >>> config = Config()
+    >>> replace(config, build=replace(config.build, effort="max")).build.effort
+    'max'
     """
 
     docroot: Path | None = None

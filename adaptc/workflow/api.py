@@ -1,4 +1,4 @@
-"""The Python interface, which the command line uses: ``adaptc.build(config) -> BuildResult``."""
+"""The Python interface, which the command line uses too: ``build``, ``plan`` and their results (docs/api.md)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.reporting import BuildReport
     from adaptc.report.figures import SiteFigures
 
-__all__ = ["BuildResult", "Plan", "build", "plan", "refuse_strangers"]
+__all__ = ["BuildResult", "Plan", "build", "plan", "refuse_foreign_output"]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What a build did and what it found.
+    """The result of ``build``.
 
-    ``built`` tells for each unit (level, path) why it was built, in the order of paths: empty when everything was up to
-    date. ``removed`` counts units that lost their source. ``figures.pages`` is empty here: they are in the report.
+    ``output`` is the output directory. ``figures`` are sizes and requests by level, the numbers of the summary; its
+    ``pages`` are empty here, they are in the report. ``built`` maps each unit that was built, a pair of level and path,
+    to the reason, in the order of paths; it is empty when everything was up to date. ``removed`` is the number of units
+    whose source is gone. ``diagnostics`` are all diagnostics of the site, those of units that were not built included.
     """
 
     output: Path
@@ -42,18 +44,22 @@ class BuildResult:
 
     @property
     def report(self) -> Path:
-        """The report, a page to open in a browser."""
+        """The path of the report, an HTML page."""
         return self.output / "report.html"
 
     @property
     def manifest(self) -> Path:
-        """The manifest, for programs."""
+        """The path of the manifest, for programs (docs/manifest.md)."""
         return self.output / "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a build would do: the units it would build and why, and how many it would remove."""
+    """The result of ``plan``: the units that a build would build.
+
+    ``reasons`` maps each unit, a pair of level and path, to the reason. ``removed`` is the number of units that a build
+    would remove. ``diagnostics`` are those of loading the docroot; those of pages are known after a build.
+    """
 
     reasons: dict[Unit, Reason]
     removed: int
@@ -61,25 +67,35 @@ class Plan:
 
 
 def build(config: Config, progress: Progress | None = None, screenshots: int = 0) -> BuildResult:
-    """Bring ``config.output`` up to date with ``config.docroot`` and return what was done.
+    """Build the site: bring ``config.output`` up to date with ``config.docroot``.
 
-    ``screenshots`` is of how many pages the report shows screenshots, if there is a Chromium to take them with.
+    Only what changed is built. ``progress`` is called as the build goes on, from the thread of the caller (see
+    ``adaptc.compile.engine.reporting.Progress``). ``screenshots`` is the number of pages that the report shows
+    screenshots of, which needs an installed Chromium. A web server may read the output meanwhile: files appear
+    complete, and outdated ones are removed before new ones appear.
 
-    Raises ``UsageError`` for a wrong configuration, ``Busy`` when another build is at work in the output, and
-    ``OSError`` when the output or the cache cannot be written; the trees then hold what is complete and true.
+    Problems of the content do not raise: they are ``BuildResult.diagnostics``.
+
+    Raises ``UsageError`` for a wrong configuration, ``Busy`` when another build is writing to the output, and
+    ``OSError`` when the output or the cache cannot be written; the files in the trees are complete and up to date then.
+
+    >>> import adaptc
+    >>> config = adaptc.load_config(overrides={"docroot": "site", "output": "opt"})  # doctest: +SKIP
+    >>> adaptc.build(config).manifest  # doctest: +SKIP
+    PosixPath('opt/manifest.json')
     """
     engine = engine_of(config, progress or Silent())
     with engine.lock():
         try:
-            return _built(engine, screenshots)
+            return _build(engine, screenshots)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise system_error(error, engine.spec.state_path) from None
         discard(engine.spec.state_path)
-        return _built(engine, screenshots)
+        return _build(engine, screenshots)
 
 
-def _built(engine: Builder, screenshots: int) -> BuildResult:
+def _build(engine: Builder, screenshots: int) -> BuildResult:
     with contextlib.closing(State(engine.spec.state_path)) as state:
         return bring_up_to_date(engine, state, screenshots)[1]
 
@@ -92,18 +108,26 @@ def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tup
     from adaptc.report.documents import DocumentWriter
 
     spec, report = engine.spec, engine.run(state)
-    figures, said = DocumentWriter(spec, state, report, engine.progress, screenshots).write()
+    figures, diagnostics = DocumentWriter(spec, state, report, engine.progress, screenshots).write()
     if spec.config.serve.emit:
         from adaptc.serve.emitter import emit_from
 
         emit_from(state, spec.config, spec.config.serve.emit)
     if report.has_work:
         Store(spec.cache).collect(spec.config.build.cache_size)
-    return report, BuildResult(spec.output, figures, report.reasons, report.removed, said)
+    return report, BuildResult(spec.output, figures, report.reasons, report.removed, diagnostics)
 
 
 def plan(config: Config) -> Plan:
-    """Return what ``build`` would do, without writing anything. Raises ``UsageError``."""
+    """Return what ``build`` would do; nothing is written.
+
+    Raises ``UsageError`` for a wrong configuration, and ``OSError`` when the docroot cannot be read.
+
+    >>> import adaptc
+    >>> config = adaptc.load_config(overrides={"docroot": "site"})  # doctest: +SKIP
+    >>> for (level, path), reason in adaptc.plan(config).reasons.items():  # doctest: +SKIP
+    ...     print(level, path, reason)
+    """
     engine = engine_of(config, Silent())
     with contextlib.closing(State(engine.spec.state_path, read_only=True)) as state:
         report = engine.plan(state)
@@ -111,16 +135,23 @@ def plan(config: Config) -> Plan:
 
 
 def engine_of(config: Config, progress: Progress) -> Builder:
-    """Return the engine of a build. Raises ``UsageError`` for paths that cannot be."""
+    """Return the engine of a build. Raises ``UsageError`` for a wrong configuration."""
     return Builder(build_spec(config), progress)
 
 
 def build_spec(config: Config) -> BuildSpec:
-    """Return what a build is to make. Raises ``UsageError`` for paths that cannot be."""
+    """Return the specification of a build. Raises ``UsageError`` for a wrong configuration."""
     levels = configured_levels(config)
     if config.docroot is None:
         raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
     docroot, output = Path(os.path.realpath(config.docroot)), Path(os.path.realpath(config.output))
+    _refuse_wrong_paths(config, docroot, output)
+    _refuse_cache_in_docroot(config, docroot)
+    refuse_foreign_output(config, output)
+    return BuildSpec(config, docroot, levels)
+
+
+def _refuse_wrong_paths(config: Config, docroot: Path, output: Path) -> None:
     if not docroot.is_dir():
         raise UsageError(f"docroot {config.docroot} is not a directory")
     if output == docroot or docroot in output.parents:
@@ -129,9 +160,6 @@ def build_spec(config: Config) -> BuildSpec:
         raise UsageError(f"docroot {config.docroot} is inside the output {config.output}: choose another output")
     if output.exists() and not output.is_dir():
         raise UsageError(f"output {config.output} is not a directory")
-    _refuse_cache_in_docroot(config, docroot)
-    refuse_strangers(config, output)
-    return BuildSpec(config, docroot, levels)
 
 
 def _refuse_cache_in_docroot(config: Config, docroot: Path) -> None:
@@ -142,7 +170,7 @@ def _refuse_cache_in_docroot(config: Config, docroot: Path) -> None:
         raise UsageError(f"cache {config.build.cache} is inside the docroot {config.docroot}: choose another cache")
 
 
-def refuse_strangers(config: Config, output: Path) -> None:
-    """Raise ``UsageError`` for an output that holds files but was not made by ``adaptc``: it may be something dear."""
+def refuse_foreign_output(config: Config, output: Path) -> None:
+    """Raise ``UsageError`` for an output that holds files which ``adaptc`` did not write: a build would remove them."""
     if output.is_dir() and not (output / ".adaptc").is_dir() and any(output.iterdir()):
         raise UsageError(f"output {config.output} is not empty and was not made by adaptc: choose another output")
