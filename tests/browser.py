@@ -24,20 +24,66 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--mute-audio",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
     "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--font-render-hinting=none",
+    # an animated image stays at its first frame, and none is drawn before it is decoded
+    "--blink-settings=imageAnimationPolicy=2", "--disable-checker-imaging",
+    # frames of other sites are drawn in the same process, so that their requests are told here too
+    "--disable-site-isolation-trials",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *localhost", "--remote-debugging-pipe",
 )  # fmt: skip
-# Seconds without a request before a page counts as loaded, and at most
-QUIET, PATIENCE = 0.5, 20.0
+# Seconds in which a loaded page asks for nothing before it counts as still, and at most until then
+QUIET, PATIENCE = 0.5, 60.0
+# Has the page use its fonts and draw twice: what it does when something comes into view is done then
+DRAWN = """(async () => {
+    await document.fonts.ready
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
+})()"""
 
 
 @dataclass(slots=True)
 class View:
-    """A page as it was drawn: PNG bytes, console errors, requests that failed, bytes received, requests made."""
+    """A page as it was drawn: PNG bytes, console errors, requests that failed, requests made."""
 
     png: bytes = b""
     errors: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     requests: int = 0
+
+
+@dataclass(slots=True)
+class _Loading:
+    """A page that loads: what is seen of it so far, whether its load event came, which requests have no answer yet."""
+
+    seen: View = field(default_factory=View)
+    loaded: bool = False
+    open: set[str] = field(default_factory=set)
+    last: float = field(default_factory=time.monotonic)
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Take what the browser says."""
+        method, params = event.get("method", ""), event.get("params", {})
+        self.loaded |= method == "Page.loadEventFired"
+        if method.startswith("Network."):
+            self._network(method.removeprefix("Network."), params)
+        else:
+            self.seen.errors += _errors(method, params)
+
+    def _network(self, method: str, params: dict[str, Any]) -> None:
+        self.last = time.monotonic()
+        if method == "requestWillBeSent":
+            self.seen.requests += not (params["request"]["url"].startswith("data:") or _is_icon(params["request"]))
+            # a stream of events never ends
+            if params.get("type") != "EventSource":
+                self.open.add(params["requestId"])
+        elif method == "responseReceived":
+            if params["response"]["status"] >= 400 and not _is_icon(params["response"]):
+                self.seen.failed.append(params["response"]["url"])
+        elif method in ("loadingFinished", "loadingFailed"):
+            self.open.discard(params["requestId"])
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it is loaded, and waits for nothing and has asked for nothing for a moment."""
+        return self.loaded and not self.open and time.monotonic() - self.last > QUIET
 
 
 class Browser:
@@ -98,31 +144,42 @@ class Browser:
         while b"\0" not in self.buffer:
             if not select.select([self.input], [], [], patience)[0]:
                 return None
-            self.buffer += os.read(self.input, 1 << 20)
+            read = os.read(self.input, 1 << 20)
+            if not read:
+                raise RuntimeError("the browser ended")
+            self.buffer += read
         message, _, self.buffer = self.buffer.partition(b"\0")
         return dict(json.loads(message))
 
     def view(self, url: str, width: int = 1280, height: int = 1600) -> View:
-        """Load a page and return its view when it has been quiet for a moment."""
+        """Load a page and return its view when it is still. Raises ``RuntimeError`` when it never is."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.events.clear()
         self.call("Page.navigate", url=url)
-        seen = View()
-        start = last = time.monotonic()
-        loaded = False
-        while time.monotonic() - start < PATIENCE and not (loaded and time.monotonic() - last > QUIET):
-            if not self.events:
-                event = self._receive(QUIET / 2)
-                if event is None:
-                    continue
-                self.events.append(event)
-            for event in self.events:
-                loaded |= event.get("method") == "Page.loadEventFired"
-                if _note(event, seen):
-                    last = time.monotonic()
-            self.events.clear()
-        seen.png = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-        return seen
+        page, requests = _Loading(), -1
+        # drawing may ask for more, an image that comes into view
+        while requests != page.seen.requests:
+            self._await(page)
+            requests = page.seen.requests
+            self.call("Runtime.evaluate", expression=DRAWN, awaitPromise=True)
+            self._take(page)
+        page.seen.png = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        self._take(page)
+        return page.seen
+
+    def _await(self, page: _Loading) -> None:
+        end = time.monotonic() + PATIENCE
+        while not page.quiet:
+            if time.monotonic() > end:
+                raise RuntimeError(f"the page is not still after {PATIENCE} s: {page}")
+            event = self._receive(QUIET / 2)
+            self.events += [] if event is None else [event]
+            self._take(page)
+
+    def _take(self, page: _Loading) -> None:
+        for event in self.events:
+            page.take(event)
+        self.events.clear()
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page that was viewed last."""
@@ -137,23 +194,13 @@ def _moved_up(descriptor: int) -> int:
     return moved
 
 
-def _note(event: dict[str, Any], seen: View) -> bool:
-    """Take an event into the view; return whether the page is still busy."""
-    method, params = event.get("method"), event.get("params", {})
-    if method == "Network.requestWillBeSent":
-        seen.requests += not (params["request"]["url"].startswith("data:") or _is_icon(params["request"]))
-    elif method == "Network.responseReceived":
-        if params["response"]["status"] >= 400 and not _is_icon(params["response"]):
-            seen.failed.append(params["response"]["url"])
-    elif method == "Runtime.exceptionThrown":
+def _errors(method: str, params: dict[str, Any]) -> list[str]:
+    if method == "Runtime.exceptionThrown":
         details = params["exceptionDetails"]
-        seen.errors.append(details.get("exception", {}).get("description", details["text"]).split("\n")[0])
-    elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
-        if params["entry"]["source"] != "network":
-            seen.errors.append(params["entry"]["text"])
-    else:
-        return False
-    return True
+        return [details.get("exception", {}).get("description", details["text"]).split("\n")[0]]
+    if method == "Log.entryAdded" and params["entry"]["level"] == "error" and params["entry"]["source"] != "network":
+        return [params["entry"]["text"]]
+    return []
 
 
 def _is_icon(asked: dict[str, Any]) -> bool:
@@ -176,11 +223,18 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    # a connection that finds the queue full is tried again a second later
+    request_queue_size = 128
+
+
 @contextlib.contextmanager
 def serving(*roots: Path) -> Iterator[str]:
     """Serve files on loopback, each from the first of ``roots`` that has it; give the base URL."""
     handler = type("Handler", (_Quiet,), {"roots": tuple(os.fspath(root) for root in roots)})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with _Server(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/"
+        finally:
+            server.shutdown()

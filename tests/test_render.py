@@ -40,17 +40,10 @@ def test_lossless_pages_look_and_behave_as_before(name: str, browser: Browser, t
         _same_view(browser, page, docroot, tmp_path / "opt" / "lossless" / "id")
 
 
-# An animated image and a script that comes late make two drawings of one page differ now and then; a page that was
-# changed differs every time.
-TRIES = 4
-
-
 def _same_view(browser: Browser, page: str, original: Path, tree: Path) -> None:
-    for left in reversed(range(TRIES)):
-        before, after = _view(browser, page, original), _view(browser, page, tree)
-        if after.png == before.png and after.errors == before.errors:
-            break
-        assert left, f"{page} is drawn otherwise: {before.errors} {after.errors}"
+    before, after = _view(browser, page, original), _view(browser, page, tree)
+    assert after.errors == before.errors, page
+    assert after.png == before.png, f"{page} is drawn otherwise"
     assert sorted(set(map(_path, after.failed))) == sorted(set(map(_path, before.failed))), page
     assert after.requests <= before.requests, page
 
