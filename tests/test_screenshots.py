@@ -171,6 +171,18 @@ def test_the_browser_asks_nobody_else(chromium: str) -> None:
     assert set(asked) >= {"https://site.invalid/", "https://example.com/x.png", "http://127.0.0.1:1/"}
 
 
+@pytest.mark.chromium
+def test_an_animated_image_is_shown_at_its_first_frame(chromium: str) -> None:
+    gif = io.BytesIO()
+    frames = [Image.new("RGB", (300, 200), colour) for colour in (RED, BLUE)]
+    frames[0].save(gif, "GIF", save_all=True, append_images=frames[1:], duration=20)
+    page = Answer(b"<!DOCTYPE html><title>t</title><body style='margin:0'><img src=a.gif>", "text/html")
+    image = Answer(gif.getvalue(), "image/gif")
+    with running(chromium) as browser:
+        png = browser.picture("https://site.invalid/", lambda url: image if url.endswith(".gif") else page, 300, 200)
+    assert Image.open(io.BytesIO(png)).convert("RGB").getpixel((150, 100)) == RED
+
+
 def test_a_browser_that_ends_is_said(tmp_path: Path, trees: Trees, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "bin/chromium"
     program.parent.mkdir()

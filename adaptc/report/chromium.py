@@ -27,6 +27,8 @@ _FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync",
     "--disable-extensions", "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--font-render-hinting=none",
     "--host-resolver-rules=MAP * ~NOTFOUND",
+    # an animated image stays at its first frame: another one would look like a difference between two levels
+    "--blink-settings=imageAnimationPolicy=2",
 )  # fmt: skip
 
 # Seconds: without a request until a loaded page counts as drawn; at most until then; until the browser has to answer
