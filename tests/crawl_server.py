@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import socketserver
 import ssl
 import threading
@@ -202,9 +201,3 @@ def serving(resources: Mapping[str, Resource], context: ssl.SSLContext | None = 
             yield site
         finally:
             threads.shutdown()
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -19,6 +20,9 @@ MODULES = """
 """
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 NGINX_SCRIPTS = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
+# Below those that the system gives to whoever asks for any port, as other tests do all the time
+_PORTS = range(20000, 32768)
+_WAIT = 60.0  # seconds after which something is wrong, on the slowest machine
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,12 @@ class Server:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Return a port of loopback that nobody listens on, and that no other test gets before it is used."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def apache_text(root: Path, port: int, docroot: Path, inside: str, top: str = "", override: str = "All") -> str:
@@ -211,11 +217,12 @@ def _running(command: list[str], port: int, root: Path) -> Iterator[Server]:
             yield Server(port, started.pid, root / "error.log")
         finally:
             started.send_signal(signal.SIGTERM)
-            started.wait(20)
+            started.wait(_WAIT)
 
 
 def _await(port: int, started: subprocess.Popen[bytes], root: Path) -> None:
-    for _ in range(400):
+    end = time.monotonic() + _WAIT
+    while time.monotonic() < end:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
         if started.poll() is not None:

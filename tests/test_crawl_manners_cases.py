@@ -13,7 +13,8 @@ import brotli
 import pytest
 import zstandard
 from crawl_case import Case, check, crawl
-from crawl_server import TLS, Answer, Asked, free_port, redirect, serving, tls
+from crawl_server import TLS, Answer, Asked, redirect, serving, tls
+from servers import free_port
 
 TWO = {"/": '<a href="a.html">a</a><a href="b.html">b</a>', "/a.html": "a", "/b.html": "b"}
 
