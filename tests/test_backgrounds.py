@@ -19,8 +19,8 @@ def seen(colour: tuple[int, int, int] = NAVY, size: float = 64, opaque: float = 
 def cleared(
     css: str, evidence: ImageEvidence | None = None, *, is_bare: bool = False, declarations: bool = False
 ) -> str:
-    going = RemovableImage(evidence or seen(), is_bare)
-    return clear_backgrounds(css, lambda url: going if url == "a.png" else None, declarations=declarations).text
+    image = RemovableImage(evidence or seen(), is_bare)
+    return clear_backgrounds(css, lambda url: image if url == "a.png" else None, declarations=declarations).text
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def cleared(
         ("@media print{p{background:url(a.png)}}", "@media print{p{background:none #000080}}"),
     ],
 )
-def test_what_a_background_leaves_behind(before: str, after: str) -> None:
+def test_the_colour_instead_of_a_background(before: str, after: str) -> None:
     assert cleared(before) == after
 
 
@@ -98,8 +98,8 @@ def test_text_in_a_colour_that_other_rules_give() -> None:
 
 
 def test_an_image_of_another_site_leaves_no_colour() -> None:
-    going = clear_backgrounds("p{background:url(a.png)}", lambda _: RemovableImage(None))
-    assert (going.text, going.unreadable) == ("p{background:url(a.png)}", ("a.png",))
+    image = clear_backgrounds("p{background:url(a.png)}", lambda _: RemovableImage(None))
+    assert (image.text, image.unreadable) == ("p{background:url(a.png)}", ("a.png",))
 
 
 def test_declarations_of_an_attribute() -> None:
@@ -213,8 +213,8 @@ def test_a_sheet_in_an_encoding_of_its_own_and_a_malformed_one_stay() -> None:
     assert site.asset_of("strip-sheets", "t.css", {}).content is None
 
 
-def test_what_was_done_to_a_sheet_is_told() -> None:
+def test_actions_on_a_sheet_are_reported() -> None:
     css = "body{background:url(i/light-bg.png)}.box h2{background:url(i/bg.png) repeat-x}"
     actions = StrippedSite({"s.css": css}).sheet("s.css")[1]
-    assert [(one.verb, one.subject) for one in actions] == [("stripped", "i/light-bg.png"), ("kept", "i/bg.png")]
+    assert [(each.verb, each.subject) for each in actions] == [("stripped", "i/light-bg.png"), ("kept", "i/bg.png")]
     assert actions[1].reason == "text could not be read without it"

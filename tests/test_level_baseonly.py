@@ -96,11 +96,11 @@ def test_a_page_of_frames_stays_with_a_note():
     page = f"{HEAD}</head><frameset cols=20,*><frame src=f.html><frame src=b.html></frameset>"
     done = SmallSite({"index.html": page, **FILES}).rewrite(steps=STEPS, promise="words")
     assert done.content is None
-    assert [said.message for said in done.diagnostics] == [
+    assert [diagnostic.message for diagnostic in done.diagnostics] == [
         "pass base-only leaves this page as it is: its content is in frames"
     ]
 
 
 def test_fonts_that_are_in_the_sheet_stay():
-    kept = "@font-face{font-family:y;src:url(data:font/woff2;base64,AAAA)}"
-    assert drop_fetched_fonts(f"{kept}@font-face{{font-family:x;src:url(x.woff)}}p{{}}") == f"{kept}p{{}}"
+    unchanged = "@font-face{font-family:y;src:url(data:font/woff2;base64,AAAA)}"
+    assert drop_fetched_fonts(f"{unchanged}@font-face{{font-family:x;src:url(x.woff)}}p{{}}") == f"{unchanged}p{{}}"

@@ -24,7 +24,7 @@ def made(page=PAGE, **files):
 
 
 def ids(done):
-    return [said.id for said in done.diagnostics]
+    return [diagnostic.id for diagnostic in done.diagnostics]
 
 
 def test_the_page_is_its_text_in_one_request():
@@ -37,7 +37,7 @@ def test_the_page_is_its_text_in_one_request():
     )
 
 
-def test_what_was_left_out_is_said():
+def test_what_was_left_out_is_reported():
     subjects = {
         (action.verb, action.subject): action.count for action in made().actions if action.pass_name == "reading"
     }
@@ -61,7 +61,7 @@ def test_a_page_without_text_is_made_as_at_lossless():
     assert b"<style>a{color:red}</style>" in done.content and b"append" in done.content
 
 
-def test_a_page_whose_text_version_is_dearer_stays():
+def test_a_page_whose_text_version_is_larger_stays():
     done = made("<!doctype html><title>T</title><p>x")
     assert done.demoted == ["reading"] and ids(done) == ["pass-larger"]
 

@@ -18,13 +18,13 @@ def sheet(files, path="a.css", **options):
 
 
 def reasons(outcome):
-    return [one.reason for one in outcome.actions if one.verb == "kept"]
+    return [each.reason for each in outcome.actions if each.verb == "kept"]
 
 
 def test_a_sheet_is_flattened_and_minified():
     content, outcome = sheet({"a.css": "@import 'b.css' print;\n a { color : red }", "b.css": "b { x : y }"})
     assert content == b"@media print{b{x:y}}a{color:red}"
-    assert [one.verb for one in outcome.actions] == ["flattened", "minified"]
+    assert [each.verb for each in outcome.actions] == ["flattened", "minified"]
 
 
 def test_urls_of_imported_sheets_are_rebased():
@@ -57,8 +57,8 @@ def test_a_sheet_of_unknown_encoding_stays():
 
 
 def test_a_declared_encoding_becomes_a_declared_utf8():
-    given = "@charset \"iso-8859-1\"; a { content : 'é' }".encode("latin-1")
-    content, _ = sheet({"a.css": given})
+    source = "@charset \"iso-8859-1\"; a { content : 'é' }".encode("latin-1")
+    content, _ = sheet({"a.css": source})
     assert content.startswith(b'@charset "utf-8";') and "é" in content.decode()
 
 
@@ -81,8 +81,8 @@ def test_encodings_do_not_mix(imported):
 
 
 def test_what_is_minified_already_is_left_alone():
-    given = "".join(f".c{n}{{width:{n}px}}" for n in range(999))
-    content, outcome = sheet({"a.css": given})
+    source = "".join(f".c{n}{{width:{n}px}}" for n in range(999))
+    content, outcome = sheet({"a.css": source})
     assert content is None and reasons(outcome) == ["it is minified already"]
 
 
@@ -98,7 +98,7 @@ def test_what_is_minified_already_is_left_alone():
         ("/* open" + "x" * 9999, False),
     ],
 )
-def test_minified_text_is_told_by_its_spaces_and_comments(text, verdict):
+def test_minified_text_is_recognised_by_its_spaces_and_comments(text, verdict):
     assert is_minified(text) is verdict
 
 
@@ -113,8 +113,8 @@ def test_a_script_is_minified():
 
 @pytest.mark.parametrize("content", ["import a from 'a' ;\n", "var = ;", b"var a = '\xe9' ;", "var a=1"])
 def test_a_script_that_cannot_be_minified_stays(content):
-    made, said = script(content)
-    assert made is None and len(said) == 1
+    result, said = script(content)
+    assert result is None and len(said) == 1
 
 
 def test_minification_can_be_off():
@@ -123,13 +123,13 @@ def test_minification_can_be_off():
 
 
 def test_a_byte_order_mark_still_says_what_the_encoding_is():
-    made, _ = script(b"\xef\xbb\xbf" + "var a = 'é' ; // x\n".encode())
-    assert made == b"\xef\xbb\xbf" + "var a='é'".encode()
+    result, _ = script(b"\xef\xbb\xbf" + "var a = 'é' ; // x\n".encode())
+    assert result == b"\xef\xbb\xbf" + "var a='é'".encode()
 
 
 def test_ascii_stays_ascii():
-    made, _ = script("var a = '\\u00e9' ; // comment\n")
-    assert made is None or made.isascii()
+    result, _ = script("var a = '\\u00e9' ; // comment\n")
+    assert result is None or result.isascii()
 
 
 def test_json_loses_its_white_space():

@@ -1,4 +1,4 @@
-"""bundle: a page carries what it loads, and has the same in a file beside it."""
+"""bundle: a page carries what it loads, and has the same in a sidecar file."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_a_file_that_is_used_often_stays_a_file():
     assert done.content is None
 
 
-def test_a_page_with_much_to_carry_is_left_and_told():
+def test_a_page_with_too_many_bytes_to_bundle_is_reported():
     text, done = made("<img src=i.gif>", limit=10)
     assert "src=i.gif" in text
-    assert [str(one) for one in done.diagnostics] == [
+    assert [str(each) for each in done.diagnostics] == [
         f"index.html: note: is not bundled: its files have {len(GIF)} bytes, more than 10 [bundle-too-large]"
     ]
 
 
-# ---- the file beside the page
+# ---- the sidecar file
 
 
 @pytest.fixture
@@ -79,13 +79,13 @@ def parts(content: bytes) -> dict[str, bytes]:
 
 def test_the_file_holds_the_page_and_what_it_loads(site: BuiltSite) -> None:
     site.build(build__levels=["full", "bundle"], site__base_url="http://x.example/")
-    found = parts((site.output / "bundle/id/index.html.bundle").read_bytes())
+    contents = parts((site.output / "bundle/id/index.html.bundle").read_bytes())
     root = "http://x.example/"
-    assert next(iter(found)) in (root, root + "index.html")
-    names = [url.removeprefix(root) for url in found]
+    assert next(iter(contents)) in (root, root + "index.html")
+    names = [url.removeprefix(root) for url in contents]
     assert names[1:] == ["css/a.css", "css/f.woff2", "i.gif", "b.html"]
-    assert found[root + "i.gif"] == GIF
-    assert next(iter(found.values())) == (site.docroot / "index.html").read_bytes()
+    assert contents[root + "i.gif"] == GIF
+    assert next(iter(contents.values())) == (site.docroot / "index.html").read_bytes()
 
 
 def test_the_file_has_encodings_and_goes_with_its_page(site: BuiltSite) -> None:
@@ -107,5 +107,5 @@ def test_the_file_follows_what_it_holds(site: BuiltSite) -> None:
 def test_a_name_that_the_site_uses_is_not_taken(site: BuiltSite) -> None:
     site.write({"b.html.bundle": "mine"})
     result = site.build(build__levels=["full", "bundle"])
-    assert "bundle-name-taken" in {one.id for one in result.diagnostics}
+    assert "bundle-name-taken" in {each.id for each in result.diagnostics}
     assert site.read("b.html.bundle", "bundle") == b"mine"

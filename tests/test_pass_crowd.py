@@ -29,9 +29,9 @@ def rewritten(body: str, name: str, options: Mapping[str, object], **files: str 
         shared=["a.css", "b.css", "a.js", "b.js"],
         settings=Settings(crowd_limit=5000),
     )
-    one = BY_NAME[name]
-    defaults = {key: option.default for key, option in one.options.items()}
-    done = site.rewrite(steps=(Step(one, {**defaults, **options}),), promise="words")
+    each = BY_NAME[name]
+    defaults = {key: option.default for key, option in each.options.items()}
+    done = site.rewrite(steps=(Step(each, {**defaults, **options}),), promise="words")
     return site.contents["index.html"].decode() if done.content is None else done.content.decode()
 
 
@@ -56,14 +56,14 @@ def test_a_handle_that_no_script_names_goes_along() -> None:
 
 def test_of_a_sheet_that_is_linked_twice_the_last_wins() -> None:
     twice = "<link rel=stylesheet href=a.css><link rel=stylesheet href=b.css><link rel=stylesheet href=a.css>"
-    made = rewritten(twice, "inline-styles", CROWD)
-    assert re.findall(r"<style>(.)\{(...)", made) == [("b", "top"), ("b", "mar")]
+    result = rewritten(twice, "inline-styles", CROWD)
+    assert re.findall(r"<style>(.)\{(...)", result) == [("b", "top"), ("b", "mar")]
 
 
 @pytest.mark.parametrize("other", ["<link rel=stylesheet href=a.css media=print>", "<link rel=stylesheet href=b.css>"])
 def test_other_conditions_are_another_sheet(other: str) -> None:
-    made = rewritten(f"<link rel=stylesheet href=a.css>{other}", "inline-styles", CROWD)
-    assert made.count("<style") == 2
+    result = rewritten(f"<link rel=stylesheet href=a.css>{other}", "inline-styles", CROWD)
+    assert result.count("<style") == 2
 
 
 def test_layers_have_their_order_from_the_first() -> None:
@@ -74,16 +74,16 @@ def test_layers_have_their_order_from_the_first() -> None:
 def test_a_script_that_looks_for_itself_stays_alone_for_a_crowd() -> None:
     scripts = "<script src=a.js></script><script src=b.js></script>"
     watching = "x = document.currentScript.src; y = document.getElementsByTagName('script')"
-    made = rewritten(scripts, "inline-scripts", CROWD, b_js=watching)
-    assert "function shown" in made and "src=b.js" in made
+    result = rewritten(scripts, "inline-scripts", CROWD, b_js=watching)
+    assert "function shown" in result and "src=b.js" in result
     both = rewritten(scripts, "inline-scripts", {}, b_js=watching)
     assert "src=a.js" in both
 
 
 def test_a_script_that_looks_for_others_keeps_them() -> None:
     scripts = "<script src=a.js></script><script src=b.js></script>"
-    made = rewritten(scripts, "inline-scripts", CROWD, b_js="$('script[src*=\"a.js\"]').remove()")
-    assert "src=a.js" in made
+    result = rewritten(scripts, "inline-scripts", CROWD, b_js="$('script[src*=\"a.js\"]').remove()")
+    assert "src=a.js" in result
 
 
 def photo(width: int) -> bytes:
@@ -96,8 +96,8 @@ BUDGET = {"budget": 4000, "largest": 3000}
 
 
 def test_a_small_copy_becomes_a_data_uri_in_the_box_of_the_original() -> None:
-    made = rewritten("<p>x<img src=a.jpg alt=x>", "half-images", BUDGET, a_jpg=photo(200))
-    assert re.search(r'<img srcset="data:image/webp;base64,[\w+/=]+ 100w" sizes=200px alt=x>', made)
+    result = rewritten("<p>x<img src=a.jpg alt=x>", "half-images", BUDGET, a_jpg=photo(200))
+    assert re.search(r'<img srcset="data:image/webp;base64,[\w+/=]+ 100w" sizes=200px alt=x>', result)
 
 
 @pytest.mark.parametrize(
@@ -109,19 +109,19 @@ def test_a_small_copy_becomes_a_data_uri_in_the_box_of_the_original() -> None:
     ],
 )
 def test_a_copy_stays_a_file_where_it_must_be_one(body: str) -> None:
-    made = rewritten(f"<p>x{body}", "half-images", BUDGET, a_jpg=photo(200))
-    assert "data:" not in made and "_adaptc/" in made
+    result = rewritten(f"<p>x{body}", "half-images", BUDGET, a_jpg=photo(200))
+    assert "data:" not in result and "_adaptc/" in result
 
 
 def test_the_budget_holds() -> None:
-    made = rewritten("<p>x<img src=a.jpg><img src=b.jpg>", "half-images", {"budget": 400, "largest": 900},
+    result = rewritten("<p>x<img src=a.jpg><img src=b.jpg>", "half-images", {"budget": 400, "largest": 900},
                      a_jpg=photo(200), b_jpg=photo(240))  # fmt: skip
-    assert made.count("data:") == 1 and made.count("_adaptc/") >= 1
+    assert result.count("data:") == 1 and result.count("_adaptc/") >= 1
 
 
 def test_a_deferred_script_stays_deferred() -> None:
-    made = rewritten("<script defer src=a.js></script>", "inline-scripts", CROWD)
-    script = parse(made).select_one("script")
+    result = rewritten("<script defer src=a.js></script>", "inline-scripts", CROWD)
+    script = parse(result).select_one("script")
     assert script is not None
     assert "defer" in script.attrs
     assert str(script.attr("src")).startswith("data:text/javascript;charset=utf-8,function shown(")

@@ -39,7 +39,7 @@ def page(images="<p><img src=a.png></p>", *, css="", head=HEAD, **site):
 def sized(*args, **kwargs):
     """Return the (path, size) pairs that the pass adds."""
     done = page(*args, **kwargs).rewrite()
-    return [(one.subject, one.reason.rpartition(" ")[2]) for one in done.actions if one.pass_name == "dimensions"]
+    return [(each.subject, each.reason.rpartition(" ")[2]) for each in done.actions if each.pass_name == "dimensions"]
 
 
 ADDED = [("a.png", "40x30")]
@@ -183,7 +183,7 @@ def test_a_page_with_scripts_is_left_alone(script):
     assert sized(head=HEAD + script) == []
 
 
-def test_a_page_does_not_become_dearer():
+def test_a_page_does_not_become_larger():
     text = HEAD + "<p><img src=a.png>"
     done = SmallSite({"index.html": text, "a.png": PNG}, shared=["a.png"]).rewrite()
     assert done.content is None and done.demoted == ["dimensions"]

@@ -127,16 +127,16 @@ def test_other_attributes_stay() -> None:
 
 
 def test_a_size_without_half_is_given_with_what_browsers_round_away() -> None:
-    made = re.search(r'srcset="HALF (\d+)w" sizes=([\d.]+)px', halved("<img src=odd.png>"))
-    assert made is not None
-    assert 201 <= int(made[1]) <= 215
-    assert made[2] == "401.02"
+    result = re.search(r'srcset="HALF (\d+)w" sizes=([\d.]+)px', halved("<img src=odd.png>"))
+    assert result is not None
+    assert 201 <= int(result[1]) <= 215
+    assert result[2] == "401.02"
 
 
 def test_urls_are_relative_to_the_base() -> None:
     body = '<base href="/deep/er/"><img src="../../a.jpg">'
-    made = site(body).page_text()
-    assert re.search(r"src=\.\./\.\./_adaptc/[0-9a-f]{16}\.webp", made)
+    result = site(body).page_text()
+    assert re.search(r"src=\.\./\.\./_adaptc/[0-9a-f]{16}\.webp", result)
 
 
 def test_queries_lead_to_the_same_copy() -> None:
@@ -302,8 +302,8 @@ def copies(**sizes: tuple[int, int]) -> Any:
     ],
 )
 def test_source_sets(srcset: str, sizes: str | None, expected: tuple[str, str | None] | None) -> None:
-    made = halve_srcset(srcset, sizes, copies(a=(400, 200), b=(800, 400), c=(1600, 800)))
-    assert (None if made is None else (made.srcset, made.sizes)) == expected
+    result = halve_srcset(srcset, sizes, copies(a=(400, 200), b=(800, 400), c=(1600, 800)))
+    assert (None if result is None else (result.srcset, result.sizes)) == expected
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_declarations_of_an_attribute() -> None:
     assert copied("color:red;background:url(a)", declarations=True) == (
         "color:red;background:url(a);background:image-set(url(ha) 0.5x)"
     )
-    assert [(one.start, one.end) for one in image_declarations(" content:url(x) ;", declarations=True)] == [(1, 15)]
+    assert [(each.start, each.end) for each in image_declarations(" content:url(x) ;", declarations=True)] == [(1, 15)]
 
 
 def test_an_image_whose_height_would_be_off_stays_in_css() -> None:
@@ -441,10 +441,10 @@ def test_style_elements_and_attributes_of_a_page() -> None:
 
 
 def test_a_sheet_refers_to_copies_from_where_it_is() -> None:
-    made = HalfSite({"css/all.css": "p{background:url(../a.jpg)}", "a.jpg": photo()})
+    result = HalfSite({"css/all.css": "p{background:url(../a.jpg)}", "a.jpg": photo()})
     assert re.fullmatch(
         r"p\{background:url\(\.\./a\.jpg\);background:image-set\(url\(\.\./_adaptc/[0-9a-f]{16}\.webp\) 0\.5x\)\}",
-        made.sheet("css/all.css"),
+        result.sheet("css/all.css"),
     )
 
 
@@ -570,5 +570,5 @@ def test_a_screen_takes_half_of_what_it_took(srcset: str, browser: Browser, tmp_
 def test_case_page_covers_every_way_of_rewriting() -> None:
     text = site("".join(_CASES) + f"<style>{_EMBEDDED_CSS}</style>").page_text()
     assert all(name not in text.replace("url(a.jpg);", "") for name in ("src=a.jpg", "src=b.jpg", "src=odd.png"))
-    candidates = [parse_srcset(found) for found in re.findall(r'srcset="([^"]*)"', text)]
+    candidates = [parse_srcset(srcset) for srcset in re.findall(r'srcset="([^"]*)"', text)]
     assert len(candidates) > len(_IMAGE_CASES) * 2

@@ -1,4 +1,4 @@
-"""half-objects: the bottom half of a page's embedded objects goes."""
+"""half-objects: the bottom half of a page's embedded objects is removed."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def test_icons_are_not_embedded_and_frames_are() -> None:
     assert body(html, name=NAME) == html.replace('<iframe src="f.html" height="9">', '<iframe height="9">')
 
 
-def test_what_cannot_go_is_told_and_the_next_one_goes() -> None:
+def test_what_cannot_be_removed_is_reported_and_the_next_is_removed() -> None:
     html = img("note.png") + '<img src="i/bg.png" usemap="#m">'
-    made, actions = said(html, name=NAME)
-    assert made == box(24, 24) + '<img src="i/bg.png" usemap="#m">'
+    result, actions = said(html, name=NAME)
+    assert result == box(24, 24) + '<img src="i/bg.png" usemap="#m">'
     assert actions == [
         ("kept", "i/bg.png", "it is an image map"),
         ("stripped", "i/note.png", "in the bottom half of the embedded objects"),

@@ -32,7 +32,7 @@ def test_the_types_of_classic_scripts_go(kind):
     assert f"<script>{CODE}</script>" in inlined(f"<script type='{kind}' src=a.js></script>")
 
 
-def test_a_language_of_old_that_names_javascript_goes():
+def test_an_old_language_attribute_that_names_javascript_is_removed():
     assert f"<script>{CODE}</script>" in inlined("<script language=JavaScript1.2 src=a.js></script>")
     assert "src=a.js" in inlined("<script language=VBScript src=a.js></script>")
 

@@ -88,7 +88,7 @@ def test_a_base_on_another_site_leaves_everything():
     assert "<style" not in inlined("<base href=https://cdn.example/><link rel=stylesheet href=css/a.css>")
 
 
-def test_a_base_behind_the_link_does_not_govern_it():
+def test_a_base_after_the_link_does_not_apply_to_it():
     site = page("<link rel=stylesheet href=css/a.css><base href=sub/>", files={"sub/css/a.css": "b{}"})
     assert "<style" not in site.page("index.html", "inline-styles")
 
@@ -230,7 +230,7 @@ def test_a_page_that_declares_no_encoding_takes_ascii_only():
     assert "<style" not in inlined(head=head, sheet="a{content:'é'}" + LONG)
 
 
-def test_a_declared_encoding_is_honoured_and_the_declaration_goes():
+def test_a_declared_encoding_is_honoured_and_the_declaration_removed():
     sheet = b'@charset "iso-8859-1";' + "a{content:'é'}".encode("latin-1")
     text = inlined(sheet=sheet)
     assert "<style>a{content:'é'}</style>" in text.replace('"', "'").replace("charset='utf-8';", "")
@@ -241,7 +241,7 @@ def test_the_declaration_of_the_pages_encoding_stays_in_its_first_kilobyte():
     head = "<!doctype html><link rel=stylesheet href=css/a.css><meta charset=utf-8><title>é</title>"
     site = page("", "".join(f".c{n}{{width:{n}px}}" for n in range(99)), head=head)
     done = site.rewrite()
-    assert "inline-styles" in done.demoted and {"contract-broken"} == {said.id for said in done.diagnostics}
+    assert "inline-styles" in done.demoted and {"contract-broken"} == {diagnostic.id for diagnostic in done.diagnostics}
     assert b"<link" in done.content if done.content else True
 
 

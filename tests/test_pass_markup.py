@@ -15,14 +15,14 @@ def whole(text, *, encoding="utf-8", **files):
 
 def test_optional_tags_and_quotes_go():
     head = '<!DOCTYPE html><html><head><meta charset="utf-8"><title>T</title></head>'
-    given = head + '<body><p class="x">a</p></body></html>'
-    assert whole(given) == "<!DOCTYPE html><meta charset=utf-8><title>T</title><p class=x>a"
+    source = head + '<body><p class="x">a</p></body></html>'
+    assert whole(source) == "<!DOCTYPE html><meta charset=utf-8><title>T</title><p class=x>a"
 
 
 def test_white_space_in_the_text_stays():
     """The newline right behind ``<textarea>`` is no part of its text."""
-    given = "<p>a  b\n c</p>\n<pre>\n\n x\n  y </pre><textarea>\n a\n </textarea><p style='white-space:pre'> a  b </p>"
-    text = whole(HEAD + given)
+    source = "<p>a  b\n c</p>\n<pre>\n\n x\n  y </pre><textarea>\n a\n </textarea><p style='white-space:pre'> a  b </p>"
+    text = whole(HEAD + source)
     for kept in ("a  b\n c", "<pre>\n\n x\n  y </pre>", "<textarea> a\n </textarea>", " a  b "):
         assert kept in text
 
@@ -37,15 +37,15 @@ def test_comments_that_someone_reads_stay(comment):
 
 
 def test_other_comments_go_on_pages_without_scripts_only():
-    given = HEAD + '<!-- nobody reads this --><p class="a">x</p><p class="b">y</p>'
-    assert "nobody" not in whole(given)
+    source = HEAD + '<!-- nobody reads this --><p class="a">x</p><p class="b">y</p>'
+    assert "nobody" not in whole(source)
     for scripted in (
         "<script>x()</script>",
         "<b onclick=x()>y</b>",
         "<b onClick='x()'>y</b>",
         "<script src=//x></script>",
     ):
-        assert "nobody" in whole(given + scripted)
+        assert "nobody" in whole(source + scripted)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_other_comments_go_on_pages_without_scripts_only():
 def test_constructs_mean_the_same(kept):
     from adaptc.formats.html.document import same_dom
 
-    given = HEAD + kept + '<p class="a">x</p>'
-    assert same_dom(given, whole(given))
+    source = HEAD + kept + '<p class="a">x</p>'
+    assert same_dom(source, whole(source))
 
 
 @pytest.mark.parametrize("mark", ["<?php echo 1 ?>", "<% x %>", "{% extends 'a' %}", "{% block b %}"])
 def test_template_sources_stay(mark):
-    given = HEAD + f'<p class="a">{mark}</p>'
-    assert whole(given) == given
+    source = HEAD + f'<p class="a">{mark}</p>'
+    assert whole(source) == source
 
 
 @pytest.mark.parametrize("attribute", ['class="{{ x }}"', 'class="{% if a %}b{% endif %}"', 'title="${x}"'])
@@ -88,24 +88,24 @@ ENCODED = {
 def test_pages_in_other_encodings_survive(encoding):
     word = ENCODED[encoding]
     head = f'<!doctype html><html><head><meta charset="{encoding}"><title>{word}</title></head>'
-    given = f'{head}<body><p class="x">{word}</p>'
-    text = whole(given, encoding=encoding)
-    assert len(text) < len(given)
+    source = f'{head}<body><p class="x">{word}</p>'
+    text = whole(source, encoding=encoding)
+    assert len(text) < len(source)
     assert text.count(word) == 2 and f"charset={encoding}" in text
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_pages_in_utf16_keep_their_mark(encoding):
     mark = "\ufeff".encode(encoding)
-    given = '<!doctype html><html><head><title>日本</title></head><body><p class="x">語</p></body></html>'
-    done = SmallSite({"index.html": mark + given.encode(encoding)}).rewrite()
+    source = '<!doctype html><html><head><title>日本</title></head><body><p class="x">語</p></body></html>'
+    done = SmallSite({"index.html": mark + source.encode(encoding)}).rewrite()
     assert done.content.startswith(mark)
     assert done.content[2:].decode(encoding) == "<!DOCTYPE html><title>日本</title><p class=x>語"
 
 
 def test_a_page_without_a_declaration_gains_no_bytes_beyond_ascii():
-    given = '<!doctype html><html><head><title>T</title></head><body><p class="x">gr&uuml;n &nbsp;</p></body></html>'
-    assert whole(given).isascii()
+    source = '<!doctype html><html><head><title>T</title></head><body><p class="x">gr&uuml;n &nbsp;</p></body></html>'
+    assert whole(source).isascii()
 
 
 def test_a_fragment_stays_a_fragment():

@@ -1,4 +1,4 @@
-"""remove-scripts: what waits for a script is shown, what covers the page goes, and everything else keeps working."""
+"""remove-scripts: content that waits for a script is shown, covers are removed, and everything else keeps working."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_sheets_that_a_handler_applies_are_applied():
 # ---- covers and controls
 
 
-def test_what_covers_the_page_goes():
+def test_what_covers_the_page_is_removed():
     text = made("<div class=preloader><div class=spin></div></div><p class=loader-note>text")
     assert "preloader" not in text
     assert "loader-note" in text
@@ -264,7 +264,7 @@ def test_forms_work_as_before():
     assert "<summary><button>x</button></summary>" in text
 
 
-def test_what_was_done_is_told():
+def test_actions_are_reported():
     site = SmallSite({"index.html": HEAD + "<body><img data-src=a.png><div class=loader></div>" + RUN, "a.png": ""})
     done = site.rewrite(steps=STEPS, promise="article")
     assert {action.verb for action in done.actions} == {"loaded", "uncovered", "removed"}

@@ -1,4 +1,4 @@
-"""strip: what goes, what stays, and what is left in its place."""
+"""strip: what is removed, what stays, and what takes its place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_content_and_what_is_not_there_stay() -> None:
     assert body(html) == html
 
 
-def test_the_reason_is_told() -> None:
+def test_the_reason_is_reported() -> None:
     _, actions = said(f"<p>{NOTE} Take note.</p>")
     (action,) = actions
     assert action[:2] == ("stripped", "i/note.png")
@@ -77,7 +77,7 @@ def test_a_policy_keeps_the_page_as_it_is() -> None:
     site = StrippedSite({"index.html": f"<head>{policy}</head><p>{NOTE} Take note.</p>"})
     text, actions = site.stripped()
     assert NOTE in text
-    assert [one.reason for one in actions] == ["a Content-Security-Policy restricts the page"]
+    assert [each.reason for each in actions] == ["a Content-Security-Policy restricts the page"]
 
 
 def test_images_that_a_sheet_knows_by_their_address_stay() -> None:
@@ -106,7 +106,7 @@ def test_an_image_that_has_to_stay_somewhere_stays_everywhere() -> None:
     assert body(html) == html
 
 
-def test_a_preload_of_what_nothing_shows_any_more_goes() -> None:
+def test_a_preload_of_what_nothing_shows_any_more_is_removed() -> None:
     link = '<link rel="preload" as="image" href="i/note.png">'
     shown = "<style>p { content: url(i/note.png) }</style>"
     for styles, is_gone in (("", True), (shown, False)):
@@ -168,8 +168,8 @@ STORY = '<figure><img src="i/photo.png" alt="A ship in the harbour at night"></f
 
 def test_only_logo_and_story_stay() -> None:
     html = f'{LOGO}<h1>Ships</h1>{STORY}<p><img src="i/bg.png" alt="A map" id="m"> and {NOTE}</p>'
-    made = body(html, keep="logo-story")
-    assert made == f"{LOGO}<h1>Ships</h1>{STORY}<p><span id=m>A map</span> and </p>"
+    result = body(html, keep="logo-story")
+    assert result == f"{LOGO}<h1>Ships</h1>{STORY}<p><span id=m>A map</span> and </p>"
 
 
 @pytest.mark.parametrize(
@@ -187,6 +187,6 @@ def test_a_picture_goes_with_its_sources() -> None:
     assert body(html, keep="logo-story") == html.replace(picture, "<span>A map</span>")
 
 
-def test_what_the_author_keeps_stays_beside_logo_and_story() -> None:
+def test_what_the_author_keeps_stays_with_logo_and_story() -> None:
     html = f'{LOGO}<h1>Ships</h1>{STORY}<p data-adapt="keep"><img src="i/bg.png" alt="A map"></p>'
     assert body(html, keep="logo-story") == html

@@ -1,4 +1,4 @@
-"""unembed: what a page loads beside text and images becomes a link, or goes."""
+"""unembed: what a page loads besides text and images becomes a link, or is removed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_link_leads_to_what_was_embedded(embedded, link):
         "<svg><use href=s.svg#x></use></svg>",
     ],
 )
-def test_what_says_nothing_goes(embedded):
+def test_what_has_no_content_is_removed(embedded):
     assert made(embedded) == ""
 
 
@@ -84,7 +84,7 @@ def test_a_page_without_an_icon_stays():
     assert made("", "<link rel=next href=b.html>") == f"{HEAD}<link rel=next href=b.html><body><p>text"
 
 
-def test_what_was_done_is_told():
+def test_actions_are_reported():
     site = SmallSite({"index.html": f"{HEAD}<body><p>text<iframe src=f.html></iframe>", "f.html": ""})
     done = site.rewrite(steps=STEPS, promise="article")
     assert [(action.verb, action.subject) for action in done.actions] == [("linked", "f.html")]

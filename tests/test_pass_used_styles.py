@@ -138,7 +138,7 @@ def test_what_would_end_a_style_element_is_escaped():
     assert 'content:"<\\/style>"' in sheet('.a:before{content:"</style>"}')
 
 
-def test_a_malformed_sheet_stays_and_is_told():
+def test_a_malformed_sheet_stays_and_is_reported():
     files = {"index.html": f"{HEAD}{LINKS}<body><p class=a>t", "noise.css": NOISE, "css/a.css": ".a{color:red"}
     done = SmallSite(files).rewrite(steps=steps(), promise="article")
     assert "css/a.css" in (done.content or b"").decode()

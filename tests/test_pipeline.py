@@ -41,5 +41,5 @@ def test_a_fresh_site_costs_no_parser(tmp_path: Path, command: list[str]) -> Non
 def test_the_modules_of_a_level() -> None:
     levels = load_levels(known_passes=KNOWN_PASSES)
     assert modules_of([levels["full"]]) == []
-    found = modules_of([levels["full"], levels["lossless"]])
-    assert {"adaptc.compile.passes.images", "adaptc.compile.passes.inline_styles"} <= set(found)
+    matches = modules_of([levels["full"], levels["lossless"]])
+    assert {"adaptc.compile.passes.images", "adaptc.compile.passes.inline_styles"} <= set(matches)

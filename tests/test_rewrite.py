@@ -35,10 +35,10 @@ def edits(name, change, *, after_edits=False, changes_embeds=False, verb="change
 def text(name, change):
     """Make a step of a text pass."""
 
-    def run(given, tree, page, options):
-        assert tree is None or tree.equals(parse(given))
-        made = change(given)
-        return made and MinifiedMarkup(made, parse(made))
+    def run(source, tree, page, options):
+        assert tree is None or tree.equals(parse(source))
+        result = change(source)
+        return result and MinifiedMarkup(result, parse(result))
 
     return Step(TextPass(name, 1, PAGES, run), {})
 
@@ -77,7 +77,7 @@ def rewrite(*steps, page=TEXT, **files):
 
 
 def ids(done):
-    return [said.id for said in done.diagnostics]
+    return [diagnostic.id for diagnostic in done.diagnostics]
 
 
 def test_a_page_that_no_pass_changes_stays_as_it_is():
@@ -111,24 +111,24 @@ def test_the_edits_of_a_dropped_pass_do_not_come_back():
 
 
 def test_a_text_pass_is_dropped_for_what_it_breaks():
-    done = rewrite(shorter(), text("cut", lambda given: given.replace("Heading", "")))
+    done = rewrite(shorter(), text("cut", lambda source: source.replace("Heading", "")))
     assert done.demoted == ["cut"] and ids(done) == ["contract-broken"]
     assert b"Heading" in done.content and b"and more" not in done.content
 
 
 def test_a_text_pass_that_gives_no_shorter_text_is_ignored():
-    done = rewrite(text("longer", lambda given: given + " " * 9), text("none", lambda given: None))
+    done = rewrite(text("longer", lambda source: source + " " * 9), text("none", lambda source: None))
     assert done.content is None and done.actions == [] and done.diagnostics == []
 
 
-def test_the_pass_that_makes_the_page_dearer_is_dropped():
+def test_the_pass_that_makes_the_page_larger_is_dropped():
     done = rewrite(shorter(), growing(), idle())
     assert done.demoted == ["growing"] and ids(done) == ["pass-larger"]
     assert "bytes more, compressed" in done.diagnostics[0].message
     assert b"data-x" not in done.content and b"and more" not in done.content
 
 
-def test_the_dearest_pass_is_dropped_first():
+def test_the_pass_that_adds_most_bytes_is_dropped_first():
     done = rewrite(growing("little", 1), growing("much", 60), shorter())
     assert done.demoted == ["much"]
 
@@ -159,9 +159,9 @@ def test_a_file_that_the_page_still_loads_does_not_count_as_saved():
 def test_fewer_characters_that_compress_worse_are_no_gain():
     page = "<!doctype html><title>T</title>" + "<p data-x='abcdefghijklmnopqrstuvwxyz'>text" * 40
 
-    def scrambled(given):
+    def scrambled(source):
         letters = iter(range(10**6))
-        return re.sub("abcdefghijklmnopqrstuvwxyz", lambda _: f"{next(letters) * 7919**5 % 10**16:016}", given)
+        return re.sub("abcdefghijklmnopqrstuvwxyz", lambda _: f"{next(letters) * 7919**5 % 10**16:016}", source)
 
     done = rewrite(text("scrambled", scrambled), page=page)
     assert done.content is None and ids(done) == ["pass-larger"]
@@ -180,16 +180,18 @@ def test_refused_edits_do_not_take_the_others_of_their_round_with_them():
     assert b"and more" not in done.content
 
 
-def test_a_page_written_anew_is_said_with_the_passes_that_changed_it():
+def test_a_page_written_anew_is_reported_with_the_passes_that_changed_it():
     page = f"<!doctype html><meta charset=utf-8><title>T</title><!--{NOISE}--><p title=x>a<table><tr><td>b</table>"
     implied = edits("implied", lambda editor: editor.set_attribute(first(editor, "tbody"), "id", "x"))
-    done = rewrite(idle(), implied, shorter(), text("cut", lambda given: re.sub("<!--.*?-->", "", given)), page=page)
+    done = rewrite(idle(), implied, shorter(), text("cut", lambda source: re.sub("<!--.*?-->", "", source)), page=page)
     assert ids(done) == ["page-reserialized"] and done.demoted == []
     assert "pass implied, shorter was applied" in done.diagnostics[0].message
 
 
 def test_every_pass_may_be_dropped():
-    done = rewrite(breaking("one"), breaking("two"), growing("three"), refused("four"), text("five", lambda given: "x"))
+    done = rewrite(
+        breaking("one"), breaking("two"), growing("three"), refused("four"), text("five", lambda source: "x")
+    )
     assert done.content is None
     assert done.demoted == ["five", "four", "one", "three", "two"]
 
