@@ -3,69 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from functools import partial
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.model import CODINGS, MEDIA_TYPES, TOKENS
-from adaptc.serve import quoting
-from adaptc.serve.apache import apache_words, count_skips, is_plain
-from adaptc.serve.nginx import nginx_words
-from adaptc.serve.patterns import HINTS, IMAGES, accepts, accepts_format
+from adaptc.serve.patterns import HINTS, IMAGES, accepts, accepts_format, literal
 from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, Policy
-from adaptc.serve.small_servers import caddy_words, lighttpd_words
+from adaptc.serve.server import EmittedFile, Server
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-WORDS: Mapping[str, Callable[[Policy], dict[str, Any]]] = {
-    "apache": apache_words,
-    "htaccess": apache_words,
-    "caddy": caddy_words,
-    "lighttpd": lighttpd_words,
-    "nginx": nginx_words,
-}
-# Files that only some policies have use for
-USES: Mapping[str, Callable[[Policy], bool]] = {
-    "apache-trees.txt": lambda policy: policy.serve.classes,
-    "apache-fresh.lua": lambda policy: policy.is_strict,
-    "nginx-fresh.js": lambda policy: policy.is_strict,
-}
-FILES: Mapping[str, tuple[str, ...]] = {
-    "apache": ("apache.conf", "apache-trees.txt", "apache-fresh.lua"),
-    "htaccess": ("htaccess",),
-    "caddy": ("Caddyfile",),
-    "lighttpd": ("lighttpd.conf", "lighttpd.lua"),
-    "nginx": ("nginx-http.conf", "nginx-server.conf", "nginx-location.conf", "nginx-fresh.js"),
-}
 
-
-def render(server: str, policy: Policy) -> dict[str, str]:
+def render(server: Server, policy: Policy) -> dict[str, str]:
     """Return the configuration files of ``server`` by name; texts are to be written with ``os.fsencode``.
 
-    Those that the policy has no use for are left out. Raises ``UsageError`` for a path that the server cannot be told,
-    or a template that is wrong.
+    Files that the policy does not need are left out. Raises ``UsageError`` for a setting that the server cannot follow,
+    a path that its configuration cannot express, or a mistake in a template.
     """
-    names = [name for name in FILES[server] if name not in USES or USES[name](policy)]
-    return {name: _rendered(server, name, policy) for name in names}
+    files = [file for file in server.files if file.is_needed(policy)]
+    return {file.name: _rendered(server, file, policy) for file in files}
 
 
-def _rendered(server: str, name: str, policy: Policy) -> str:
+def _rendered(server: Server, file: EmittedFile, policy: Policy) -> str:
     from jinja2 import TemplateError
 
     try:
-        template = _environment(server, policy).get_template(f"{name}.j2")
-        text = template.render(_words(server, policy))
-        return count_skips(text) if name in ("apache.conf", "htaccess") else text
+        template = _environment(server, policy).get_template(f"{file.name}.j2")
+        return file.finish(template.render(_variables(server, policy)))
     except TemplateError as error:
-        raise UsageError(f"template {name}.j2: {error}") from error
+        raise UsageError(f"template {file.name}.j2: {error}") from error
     except ValueError as error:
-        raise UsageError(f"{name} cannot be written: something in it holds {error}") from error
+        raise UsageError(f"{file.name} cannot be written: something in it holds {error}") from error
 
 
-def _environment(server: str, policy: Policy) -> Environment:
+def _environment(server: Server, policy: Policy) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
 
     own = [FileSystemLoader(os.fspath(policy.serve.templates))] if policy.serve.templates else []
@@ -77,11 +51,9 @@ def _environment(server: str, policy: Policy) -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters |= {"comment": printable, "abspath": os.path.abspath}
-    environment.filters |= {"rewrite": quoting.apache_rewrite, "regex": quoting.apache_regex}
-    environment.filters |= {"pattern": quoting.pattern, "caddy_regex": quoting.caddy_regex}
-    environment.tests["plain"] = is_plain
-    environment.filters |= _quoting(server, policy)
+    environment.filters |= {"comment": printable, "abspath": os.path.abspath, "pattern": literal, "lua": lua_string}
+    environment.filters |= server.filters(policy)
+    environment.tests |= server.tests
     return environment
 
 
@@ -90,15 +62,15 @@ def _shipped(name: str) -> str | None:
     return file.read_text("utf-8") if file.is_file() else None
 
 
-def _quoting(server: str, policy: Policy) -> dict[str, Callable[[str], str]]:
-    """Return the filters of arguments: ``arg`` may hold variables of the server, ``path`` holds none."""
-    if server in ("caddy", "lighttpd"):
-        return {"arg": getattr(quoting, server), "lua": quoting.lua}
-    quote = quoting.nginx if server == "nginx" else quoting.apache
-    return {"arg": quote, "path": partial(quote, dollar=policy.dollar), "lua": quoting.lua}
+def lua_string(text: str) -> str:
+    """Return ``text`` as a string of Lua, which Apache and lighttpd run."""
+    escaped = re.sub(r'[\x00-\x1f"\\\x7f]', lambda match: f"\\{ord(match[0]):03d}", text)
+    return f'"{escaped}"'
 
 
-def _words(server: str, policy: Policy) -> dict[str, Any]:
+def _variables(server: Server, policy: Policy) -> dict[str, Any]:
+    if not server.is_complete:
+        _refuse_daemons(server, policy)
     common = {
         "p": policy,
         "dollar": policy.dollar,
@@ -110,8 +82,17 @@ def _words(server: str, policy: Policy) -> dict[str, Any]:
         "accepts_format": {name: accepts_format(name) for name in policy.formats},
         "media_types": MEDIA_TYPES,
         "images": IMAGES,
-        "root_re": quoting.pattern(policy.output),
-        "prefix_re": quoting.pattern(policy.prefix),
+        "root_re": literal(policy.output),
+        "prefix_re": literal(policy.prefix),
         "hints": HINTS,
     }
-    return common | WORDS[server](policy)
+    return common | dict(server.variables(policy))
+
+
+def _refuse_daemons(server: Server, policy: Policy) -> None:
+    """Refuse settings that a server cannot follow: ignoring them would let people wait for levels to change."""
+    wanted = [key for key in ("buckets", "classes", "reject") if getattr(policy.serve, key)]
+    wanted += ["freshness"] if policy.is_strict else []
+    if wanted:
+        title = server.title
+        raise UsageError(f"serve.{wanted[0]}: {title} can only be told of flag, level and coding; use Apache or nginx")

@@ -1,22 +1,31 @@
-"""What servers look for in header fields, as regular expressions (PCRE) that Apache and nginx read alike."""
+"""Regular expressions (PCRE) for header fields and paths, which Apache and nginx read alike."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from adaptc.core.model import MEDIA_TYPES, NEGOTIABLE, TOKENS
 
-# URLs of images that may have alternates, case left aside
+# URLs of images that may have alternates, in any case
 IMAGES = rf"\.(?:{'|'.join(NEGOTIABLE)})"
 
 # A slow or thrifty client, in Save-Data, ECT and Downlink (Mbit/s, here below 0.4) joined by bars.
 HINTS = r"^on\||^[^|]*\|(?:slow-)?2g\||\|0(?:\.[0-3]\d*)?$"
 
 
+_SPECIAL = re.compile(r"[^A-Za-z0-9_/ ,:=!@~<>&;'\x80-\U0010ffff-]")
+
+
+def literal(text: str) -> str:
+    """Return a regular expression (PCRE) that matches ``text`` and nothing else."""
+    return _SPECIAL.sub(lambda match: rf"\x{ord(match[0]):02x}" if match[0] in '"\n\t' else f"\\{match[0]}", text)
+
+
 def accepts(coding: str) -> str:
     """Return the pattern of an ``Accept-Encoding`` that takes ``coding`` (RFC 9110, section 12.5.3).
 
-    ``q=0`` means no. ``*`` is not taken for a yes: nobody sends it who has use for it.
+    ``q=0`` means no. ``*`` does not count: no client that could use it sends it.
     """
     return _named(token_pattern(coding))
 
@@ -29,7 +38,7 @@ def token_pattern(coding: str) -> str:
 def accepts_format(name: str) -> str:
     """Return the pattern of an ``Accept`` that names an image format (RFC 9110, section 12.5.1); q=0 means no.
 
-    ``image/*`` and ``*/*`` are not taken for a yes: those who cannot show WebP or AVIF send them too.
+    ``image/*`` and ``*/*`` do not count: clients that cannot show WebP or AVIF send them too.
     """
     return _named(MEDIA_TYPES[name])
 
@@ -39,9 +48,9 @@ def _named(token: str) -> str:
 
 
 def asks(trees: Iterable[str], codings: Iterable[str], group: str = "") -> str:
-    """Return the pattern of an ``X-Server-Actions`` that names something known, which it captures (as ``group``).
+    """Return the pattern of an ``X-Server-Actions`` that names a known word, which it captures (as ``group``).
 
-    The first class or level counts, wherever it stands: a coding beside it says nothing that Accept-Encoding does not.
+    The first class or level counts, in any position: a coding next to it adds nothing to Accept-Encoding.
     """
     begin, end = rf"\.({f'?<{group}>' if group else ''}", r")(?:$|[ ,;])"
     tree = rf"^(?:.*?[ ,;])??{begin}{'|'.join(trees)}{end}"

@@ -1,1 +1,1 @@
-"""``adaptc doctor``: looks at the machine of a server for what would keep adaptation from working, or make it harm."""
+"""``adaptc doctor``: finds what on the machine of a server prevents adaptation or makes it do harm."""

@@ -1,0 +1,142 @@
+"""What adaptc knows of a server: one value per server, in a module of ``adaptc/serve/servers/`` with its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adaptc.serve.policy import Policy
+
+if TYPE_CHECKING:
+    from adaptc.core.diagnostics import Diagnostic
+    from adaptc.serve.doctor.installation import Directive, Installation, Setup
+
+Filter = Callable[[str], str]
+
+
+def always(_policy: Policy) -> bool:
+    """Hold for every policy."""
+    return True
+
+
+def never(_policy: Policy) -> bool:
+    """Hold for no policy."""
+    return False
+
+
+def no_variables(_policy: Policy) -> Mapping[str, Any]:
+    """Return no variables."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedFile:
+    """A file that ``adaptc emit`` writes from the template ``NAME.j2``, if the policy needs it.
+
+    ``is_included`` tells whether the server's own configuration must include it. ``finish`` completes the rendered
+    text; it raises ``ValueError`` for a mistake in the template.
+    """
+
+    name: str
+    is_needed: Callable[[Policy], bool] = always
+    is_included: Callable[[Policy], bool] = never
+    finish: Callable[[str], str] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """A file of the site into which people copy the emitted text; it contains ``marker`` once they have."""
+
+    file: Callable[[Policy], Path]
+    marker: Callable[[Policy], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A server to start: its own directory, the docroot, the URL path of the docroot, and files to include.
+
+    ``headers`` are those that the site itself sends; ``modules`` must be loaded in addition to the usual ones, as far
+    as they are not built in.
+    """
+
+    root: Path
+    docroot: Path
+    prefix: str
+    index: tuple[str, ...]
+    includes: tuple[Path, ...]
+    headers: tuple[tuple[str, str], ...] = ()
+    modules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How ``adaptc verify-server`` starts a server on loopback, and what it expects of it.
+
+    ``configuration`` is the text of its main file for an instance and a port, ``command`` takes the program, the
+    instance's directory and that file. ``modules`` are those that the policy needs, ``settling`` the seconds after which
+    a change of the state directory has effect. ``omits`` tells which paths the server cannot adapt.
+    """
+
+    configuration: Callable[[Instance, int], str]
+    command: Callable[[str, Path, Path], list[str]]
+    modules: Callable[[Policy], tuple[str, ...]]
+    settling: Callable[[Policy], float]
+    omits: Callable[[str], bool]
+
+
+def no_diagnostics(_installation: Installation) -> Iterator[Diagnostic]:
+    """Find nothing."""
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What ``adaptc doctor`` asks of a server.
+
+    ``inspect`` takes its main file (None: the usual one) and its user (None: as configured), and returns its setup;
+    it raises ``UsageError`` when the server is not installed. A missing module is a pair of its name and how to get it:
+    ``module_refused`` reads it from the server's own error message, ``modules_missing`` compares the policy with the
+    modules of the setup. ``extensions`` returns the file extensions whose media type the directives set,
+    ``type_directive`` the line that adds a media type; ``sets_formats`` tells whether the emitted configuration itself
+    sets those of image formats. The other checks are for what only this server may get wrong.
+    """
+
+    inspect: Callable[[Path | None, str | None], Setup]
+    module_refused: Callable[[str], tuple[str, str] | None]
+    modules_missing: Callable[[Policy, frozenset[str]], Iterable[tuple[str, str]]]
+    extensions: Callable[[Sequence[Directive]], set[str]]
+    type_directive: Callable[[str, str], str]
+    sets_formats: bool = False
+    slow_file_cache: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+    dropped_headers: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+    refused_override: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+    bypassed_access_rules: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that ``adaptc emit NAME`` writes configuration for.
+
+    ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes an
+    argument that may contain variables of the server, ``path`` one that contains none. ``is_complete`` tells whether the
+    server can follow every setting of ``[serve]``; others refuse buckets, classes, rejecting and strict freshness. ``host`` is the name of the server that reads the files, if it is
+    another. Raises of ``variables`` and filters: ``UsageError`` for a setting, ``ValueError`` for a text that cannot be
+    expressed in the server's configuration.
+    """
+
+    name: str
+    title: str
+    files: tuple[EmittedFile, ...]
+    filters: Callable[[Policy], Mapping[str, Filter]]
+    variables: Callable[[Policy], Mapping[str, Any]] = no_variables
+    tests: Mapping[str, Callable[[str], bool]] = field(default_factory=dict)
+    is_complete: bool = True
+    uses_class_map: bool = False
+    host: str | None = None
+    paste: Paste | None = None
+    programs: tuple[str, ...] = ()
+    packages: str = ""
+    launcher: Launcher | None = None
+    examination: Examination | None = None

@@ -1,0 +1,58 @@
+"""Caddy: a fragment for its Caddyfile, which chooses by flag, level and coding only."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.model import IDENTITY
+from adaptc.serve.patterns import token_pattern
+from adaptc.serve.policy import Policy
+from adaptc.serve.server import EmittedFile, Server, always
+
+PATH = "{path}"  # the path of the request, the only placeholder that Caddy shall expand
+
+
+def _variables(policy: Policy) -> dict[str, Any]:
+    if policy.prefix:
+        raise UsageError("serve.prefix: Caddy can only be told of a site at the root of its host")
+    excluded = [pattern for path in policy.serve.exclude for pattern in (path, f"{path}/*")]
+    return {
+        "codings": [*policy.codings, IDENTITY],
+        "takes": {coding: takes(coding) for coding in policy.codings},
+        "excluded": " ".join(pattern if "*" in pattern else argument(pattern) for pattern in excluded),
+    }
+
+
+def takes(coding: str) -> str:
+    """Return the pattern of an ``Accept-Encoding`` that takes ``coding`` (RE2, which has no lookaround)."""
+    weight = r"(?:\s*;\s*q=(?:1(?:\.0*)?|0?\.\d*[1-9]\d*))?"
+    return rf"(?i)(?:^|,)\s*{token_pattern(coding)}{weight}\s*(?:,|$)"
+
+
+def argument(text: str) -> str:
+    """Return ``text`` as a quoted argument in a Caddyfile, which expands braces and, in paths, wildcards.
+
+    Raises ``ValueError`` for a character without an escape.
+    """
+    if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", text.replace(PATH, "")):
+        raise ValueError(f"{match[0]!r}, which Caddy cannot be told")
+    return f'"{text}"'
+
+
+def regex(pattern: str) -> str:
+    """Return a regular expression as a quoted argument in a Caddyfile."""
+    if "`" in pattern:
+        raise ValueError("a backquote, which ends a regular expression in a Caddyfile")
+    return f"`{pattern}`"
+
+
+SERVER = Server(
+    name="caddy",
+    title="Caddy",
+    files=(EmittedFile("Caddyfile", is_included=always),),
+    variables=_variables,
+    filters=lambda _policy: {"arg": argument, "caddy_regex": regex},
+    is_complete=False,
+)
