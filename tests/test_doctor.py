@@ -16,12 +16,12 @@ from drawn import drawing, encoded
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.doctor import checks
-from adaptc.serve.doctor.directives import apache_directives, nginx_directives
-from adaptc.serve.doctor.examine import Examined, examine, patient_of
-from adaptc.serve.doctor.nginx import ask_nginx
-from adaptc.serve.doctor.rights import Refusal, refusals
-from adaptc.serve.doctor.setup import Account, account_of
+from adaptc.serve.doctor.apache_directives import apache_directives
+from adaptc.serve.doctor.checks import ServerHealth, examine, installation_of
+from adaptc.serve.doctor.installation import Account, Refusal, account_of, refusals
 from adaptc.serve.emitter import emit
+from adaptc.serve.servers import server_named
+from adaptc.serve.servers.nginx import nginx_directives
 
 PAGE = "<!DOCTYPE html><html lang=en><title>A</title><p>a</p></html>"
 NOBODY = Account("somebody", 12345, frozenset({12345}))
@@ -59,7 +59,7 @@ def found(site: BuiltSite, file: Path, server: str, **settings: object) -> list[
     return told(examine(site.config(**settings), [server], file, ME))
 
 
-def told(examined: Sequence[Examined]) -> list[str]:
+def told(examined: Sequence[ServerHealth]) -> list[str]:
     return [str(one) for each in examined for one in each.diagnostics]
 
 
@@ -120,10 +120,10 @@ def test_times_that_were_not_noted(site: BuiltSite) -> None:
 def test_a_module_that_nginx_was_built_without(site: BuiltSite) -> None:
     config = site.config(serve__trusted_proxies=["10.0.0.1"])
     policy = emit(config, ["nginx"]).policy
-    patient = patient_of(config, policy, ask_nginx(nginx_file(site), ME))
-    assert list(checks.missing_modules(patient)) == []
-    setup = dataclasses.replace(patient.setup, modules=frozenset({"http_ssl_module"}))
-    (line,) = checks.missing_modules(dataclasses.replace(patient, setup=setup))
+    installation = installation_of(config, policy, server_named("nginx"), nginx_file(site), ME)
+    assert list(checks.missing_modules(installation)) == []
+    setup = dataclasses.replace(installation.setup, modules=frozenset({"http_ssl_module"}))
+    (line,) = checks.missing_modules(dataclasses.replace(installation, setup=setup))
     assert "nginx lacks http_realip_module" in line.message
 
 
@@ -304,7 +304,7 @@ def test_a_tree_that_is_gone(site: BuiltSite) -> None:
 
 @pytest.mark.servers
 def test_a_file_system_with_coarse_times(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "kept_time", lambda _folder: checks.MOMENT - 1)
+    monkeypatch.setattr(checks, "stored_time", lambda _folder: checks.MOMENT - 1)
     (line,) = found(site, nginx_file(site), "nginx")
     assert "the file system does not keep times to the second (1700000001 became 1700000000)" in line
 
@@ -365,6 +365,6 @@ def test_what_the_command_refuses(site: BuiltSite, monkeypatch: pytest.MonkeyPat
         examine(site.config(), [], Path("x"), None)
     with pytest.raises(UsageError, match="there is no user nobody-at-all on this machine"):
         account_of("nobody-at-all")
-    monkeypatch.setattr("adaptc.serve.verify.daemons.SEARCH", "/nowhere")
+    monkeypatch.setattr("adaptc.serve.launch.SEARCH", "/nowhere")
     with pytest.raises(UsageError, match="nginx is not installed"):
         examine(site.config(), ["nginx"], None, None)

@@ -28,7 +28,8 @@ from adaptc.core.model import is_negotiable, name_in_tree, path_of_name
 from adaptc.formats.image import alternates as made_by
 from adaptc.formats.image.alternates import alternates, lacks_codec
 from adaptc.serve.emitter import emit
-from adaptc.serve.verify.verify import Extent, verify_started
+from adaptc.serve.servers import server_named
+from adaptc.serve.verify.verification import Extent, verify_started
 from adaptc.workflow.export.export import export_site
 from adaptc.workflow.preview.panes import FileSource, Pane
 
@@ -254,7 +255,7 @@ def test_htaccess(tmp_path: Path, site: BuiltSite) -> None:
 @pytest.mark.parametrize("kind", ["apache", "nginx"])
 def test_the_matrix_passes(site: BuiltSite, kind: str) -> None:
     config = site.config(**FORMATS, serve__buckets=True, serve__reject=True)
-    tally = verify_started(config, kind, Extent(race=None), Silent())
+    tally = verify_started(config, server_named(kind), Extent(), Silent())
     assert {str(one) for one in tally.diagnostics} == set()
     assert tally.requests["lossless", "format"] > 80
     assert tally.requests["reject", "format"] == 36
@@ -291,7 +292,10 @@ def test_a_server_that_does_not_negotiate_is_found(site: BuiltSite, tmp_path: Pa
     assert right in text
     (tmp_path / f"{template}.j2").write_text(text.replace(right, wrong))
     config = site.config(**FORMATS, serve__templates=tmp_path, serve__flag=False)
-    said = [str(one) for one in verify_started(config, mistake.split()[0], Extent(race=None), Silent()).diagnostics]
+    tally = verify_started(config, server_named(mistake.split()[0]), Extent(), Silent())
+    said = [str(one) for one in tally.diagnostics]
+        str(one) for one in verify_started(config, server_named(mistake.split()[0]), Extent(), Silent()).diagnostics
+    ]
     assert any(found in line for line in said), said
 
 

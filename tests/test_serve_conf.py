@@ -18,11 +18,12 @@ from adaptc.config.config import FRESHNESS, Config, ServeConfig, SiteConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve import state_directory
-from adaptc.serve.apache import count_skips
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import emit
 from adaptc.serve.policy import Built, Policy, identifier, make_policy
+from adaptc.serve.servers import apache, server_named
 
+APACHE, HTACCESS, NGINX = map(server_named, ("apache", "htaccess", "nginx"))
 LEVELS = {
     name: Level(name, number, name, promise)
     for name, number, promise in (("full", 4, "same"), ("lossless", 3, "same"), ("poorer", 2, "words"))
@@ -104,9 +105,9 @@ def test_the_servers_take_whatever_is_emitted(
 def check_nginx(made: Policy, scratch: Path) -> None:
     if made.is_strict and set("'\\\n\r") & set(made.output):
         with pytest.raises(UsageError, match=r"cannot be written: .* js_import"):
-            render("nginx", made)
+            render(NGINX, made)
         return
-    texts = render("nginx", made)
+    texts = render(NGINX, made)
     (Path(made.output) / "serve").mkdir()
     for name in set(texts) & {"nginx-fresh.js"}:
         (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
@@ -119,18 +120,18 @@ def check_nginx(made: Policy, scratch: Path) -> None:
 def check_apache(made: Policy, scratch: Path) -> None:
     if set("\n\r?") & set(made.output) or "\n" in made.prefix or "\r" in made.prefix:
         with pytest.raises(UsageError, match="cannot be written"):
-            render("apache", made)
+            render(APACHE, made)
         return
-    texts = render("apache", made)
+    texts = render(APACHE, made)
     (Path(made.output) / "serve").mkdir(exist_ok=True)
     for name in set(texts) - {"apache.conf"}:
         (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
     if set("\n\r") & set(made.index):
         with pytest.raises(UsageError, match="htaccess cannot be written"):
-            render("htaccess", made)
+            render(HTACCESS, made)
         local = ""
     else:
-        local = f'<Directory "/srv">\n{render("htaccess", made)["htaccess"]}</Directory>'
+        local = f'<Directory "/srv">\n{render(HTACCESS, made)["htaccess"]}</Directory>'
     text = servers.apache_text(scratch, 8080, scratch, f"{texts['apache.conf']}\n{local}")
     (scratch / "apache.conf").write_text(text, "utf-8")
     found = servers.apache_check(scratch / "apache.conf")
@@ -139,14 +140,14 @@ def check_apache(made: Policy, scratch: Path) -> None:
 
 def test_a_configuration_holds_only_what_is_used(tmp_path: Path) -> None:
     for server in ("apache", "nginx"):
-        plain = "".join(render(server, policy(tmp_path)).values())
+        plain = "".join(render(server_named(server), policy(tmp_path)).values())
         assert [
             word for word in ("X-Class", "bucket", "Retry-After", "remoteip", "real_ip", "Lua", "js_") if word in plain
         ] == []
 
 
 def test_equal_settings_give_equal_text(tmp_path: Path) -> None:
-    assert render("nginx", policy(tmp_path, buckets=True)) == render("nginx", policy(tmp_path, buckets=True))
+    assert render(NGINX, policy(tmp_path, buckets=True)) == render(NGINX, policy(tmp_path, buckets=True))
 
 
 @pytest.mark.parametrize("titles", [("My Site", "my site"), ("a-b", "a_b"), ("é", "è"), ("x" * 40, "x" * 41)])
@@ -160,14 +161,14 @@ def test_names_of_sites_stay_apart(titles: tuple[str, str]) -> None:
 
 def test_skips_count_the_rules_up_to_a_label() -> None:
     rules = ["RewriteRule a - [S=to-end]", "RewriteCond x y", "RewriteRule b -", "# RewriteRule no", "RewriteRule c -"]
-    counted = count_skips("\n".join([*rules, "# end:", "RewriteRule d -"])).splitlines()
+    counted = apache.count_skips("\n".join([*rules, "# end:", "RewriteRule d -"])).splitlines()
     assert counted == ["RewriteRule a - [S=2]", *rules[1:], "RewriteRule d -"]
 
 
 def test_a_skip_without_its_label_is_told(tmp_path: Path) -> None:
     (tmp_path / "apache.conf.j2").write_text("RewriteRule ^ - [S=to-nowhere]\n")
     with pytest.raises(UsageError, match="a skip to nowhere"):
-        render("apache", policy(tmp_path, templates=tmp_path))
+        render(APACHE, policy(tmp_path, templates=tmp_path))
 
 
 # ---- templates of the user
@@ -175,7 +176,7 @@ def test_a_skip_without_its_label_is_told(tmp_path: Path) -> None:
 
 def test_a_template_of_the_user_replaces_the_shipped_one(tmp_path: Path) -> None:
     (tmp_path / "nginx-http.conf.j2").write_text("# for {{ p.name }}\n")
-    texts = render("nginx", policy(tmp_path, templates=tmp_path, name="mine"))
+    texts = render(NGINX, policy(tmp_path, templates=tmp_path, name="mine"))
     assert texts["nginx-http.conf"] == "# for ad_mine\n"
     assert "location" in texts["nginx-server.conf"]
 
@@ -183,7 +184,7 @@ def test_a_template_of_the_user_replaces_the_shipped_one(tmp_path: Path) -> None
 def test_a_wrong_template_is_told(tmp_path: Path) -> None:
     (tmp_path / "nginx-http.conf.j2").write_text("{{ nothing }}")
     with pytest.raises(UsageError, match=r"template nginx-http\.conf\.j2: 'nothing' is undefined"):
-        render("nginx", policy(tmp_path, templates=tmp_path))
+        render(NGINX, policy(tmp_path, templates=tmp_path))
 
 
 # ---- the command, and what it refuses

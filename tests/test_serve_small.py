@@ -20,7 +20,7 @@ from servers import Server
 
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve import quoting
+from adaptc.serve.configuration import lua_string
 from adaptc.serve.emitter import emit
 
 LINES = "<p>words</p>\n\n" * 99
@@ -229,7 +229,7 @@ def test_paths_that_have_no_escape_are_refused(place: str, tmp_path: Path) -> No
 
 
 def test_strings_of_lua() -> None:
-    assert quoting.lua('a"b\\c\nd') == '"a\\034b\\092c\\010d"'
+    assert lua_string('a"b\\c\nd') == '"a\\034b\\092c\\010d"'
 
 
 @pytest.mark.servers

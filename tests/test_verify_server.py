@@ -15,9 +15,9 @@ from built_site import BuiltSite
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.serve.emitter import emit
-from adaptc.serve.verify.races import Race
-from adaptc.serve.verify.tally import Tally
-from adaptc.serve.verify.verify import Extent, verify_started
+from adaptc.serve.servers import server_named
+from adaptc.serve.verify.verification import Extent, verify_started
+from adaptc.serve.verify.verifier import Tally
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))
@@ -52,7 +52,7 @@ def site() -> Iterator[BuiltSite]:
 
 
 def verify(site: BuiltSite, server: str, race: int = 300, **settings: Any) -> Tally:
-    return verify_started(site.config(**settings), server, Extent(race=Race(race)), Silent())
+    return verify_started(site.config(**settings), server_named(server), Extent(race=race), Silent())
 
 
 def told(tally: Tally) -> set[str]:

@@ -11,9 +11,10 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.core.diagnostics import Diagnostic, printable
+from adaptc.serve.servers import examinable
 
 if TYPE_CHECKING:
-    from adaptc.serve.doctor.examine import Examined
+    from adaptc.serve.doctor.checks import ServerHealth
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -21,19 +22,19 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @command("doctor")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
-@click.option("--server", type=click.Choice(["apache", "nginx"]), help="Look at this server only.")
+@click.option("--server", type=click.Choice([server.name for server in examinable()]), help="Check this server only.")
 @click.option("--server-config", type=_FILE, metavar="FILE", help="Its main file, if not the usual one.")
-@click.option("--user", metavar="NAME", help="Who it runs as, if not as its configuration says.")
+@click.option("--user", metavar="NAME", help="Its user, if not the configured one.")
 def doctor(
     invocation: Invocation, output: Path | None, server: str | None, server_config: Path | None, user: str | None
 ) -> ExitCode:
-    """Say what would keep a server from adapting.
+    """Report what keeps a server from adapting.
 
-    Looks at the servers of this machine for which adaptc emit wrote configuration: modules, includes, rights, caches,
-    access rules, media types, times of files. Nothing is changed.
+    Checks the servers of this machine for which adaptc emit wrote configuration: modules, includes, permissions,
+    caches, access rules, media types, times of files. Nothing is changed.
     """
     from adaptc.config.config import with_severities
-    from adaptc.serve.doctor.examine import examine
+    from adaptc.serve.doctor.checks import examine
 
     config = invocation.load({"output": output})
     examined = examine(config, [server] if server else [], server_config, user)
@@ -42,7 +43,7 @@ def doctor(
     return exit_code(diagnostics)
 
 
-def _show(invocation: Invocation, examined: list[Examined], diagnostics: list[Diagnostic]) -> None:
+def _show(invocation: Invocation, examined: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
     if invocation.format == "json":
         print_json(
             {"servers": [_record(report) for report in examined], "diagnostics": diagnostic_records(diagnostics)}
@@ -52,11 +53,8 @@ def _show(invocation: Invocation, examined: list[Examined], diagnostics: list[Di
     for report in examined:
         outcome = "nothing wrong" if not report.diagnostics else f"{len(report.diagnostics):,} found"
         target = f"{report.server} ({printable(report.file)}, as {printable(report.user)})"
-        print_text(
-            f"{target}: {report.checks} checks, {outcome}",
-            invocation,
-        )
+        print_text(f"{target}: {report.checks} checks, {outcome}", invocation)
 
 
-def _record(report: Examined) -> dict[str, Any]:
+def _record(report: ServerHealth) -> dict[str, Any]:
     return {"server": report.server, "user": report.user, "file": report.file, "checks": report.checks}

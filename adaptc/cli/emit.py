@@ -10,6 +10,7 @@ import click
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.config.config import ACTIONS, EMIT_TARGETS
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-WHAT = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
-ALL = ("apache", "htaccess", "nginx", "actions")  # those that take every setting of [serve]
 
 
 @command("emit")
-@click.argument("what", type=click.Choice([*WHAT, "all"]))
+@click.argument("what", type=click.Choice([*EMIT_TARGETS, "all"]))
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--check", "table", type=_FILE, metavar="TABLE", help="With actions: compare TABLE with the build.")
 def emit(invocation: Invocation, what: str, output: Path | None, table: Path | None) -> ExitCode:
@@ -34,9 +33,10 @@ def emit(invocation: Invocation, what: str, output: Path | None, table: Path | N
     config = invocation.load({"output": output})
     if table is not None:
         return _check(invocation, config, what, table)
+    from adaptc.serve.emitter import complete_targets
     from adaptc.serve.emitter import emit as run
 
-    _show(invocation, run(config, ALL if what == "all" else (what,)))
+    _show(invocation, run(config, complete_targets() if what == "all" else (what,)))
     return ExitCode.DONE
 
 
@@ -44,7 +44,7 @@ def _check(invocation: Invocation, config: Config, what: str, table: Path) -> Ex
     from adaptc.config.config import with_severities
     from adaptc.serve.emitter import check_actions
 
-    if what != "actions":
+    if what != ACTIONS:
         raise UsageError("--check goes with adaptc emit actions")
     diagnostics = list(with_severities(check_actions(config, table), config))
     if invocation.format == "json":

@@ -11,17 +11,19 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
+from adaptc.serve.servers import launchable, server_named
 
 if TYPE_CHECKING:
-    from adaptc.serve.verify.tally import Tally
+    from adaptc.serve.verify.verifier import Tally
 
+_SERVERS = [server.name for server in launchable()]
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @command("verify-server")
 @click.argument("docroot", required=False, type=_FOLDER)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
-@click.option("--server", type=click.Choice(["apache", "nginx"]), help="Start this server on loopback.")
+@click.option("--server", type=click.Choice(_SERVERS), help="Start this server on loopback.")
 @click.option("--url", metavar="URL", help="Ask the server that runs there, in the mode it is in.")
 @click.option("--pages", type=click.IntRange(1), metavar="N", help="Ask for N pages only.  [default: all]")
 @click.option(
@@ -51,16 +53,16 @@ def verify_server(
     with HEAD, ranges, conditions and hostile names, and compares bodies with the manifest and headers with the policy.
     """
     from adaptc.cli.progress import watching
-    from adaptc.serve.verify.races import Race
-    from adaptc.serve.verify.verify import Extent, verify_running, verify_started
+    from adaptc.serve.verify.verification import Extent, verify_running, verify_started
 
     if (server is None) == (url is None):
-        raise UsageError("say either --server apache or --server nginx, or --url URL")
+        names = " or ".join(f"--server {name}" for name in _SERVERS)
+        raise UsageError(f"say either {names}, or --url URL")
     config = invocation.load({"docroot": docroot, "output": output})
-    extent = Extent(pages, assets, Race(race) if race else None)
+    extent = Extent(pages, assets, race)
     with watching(invocation) as progress:
         if server is not None:
-            tally = verify_started(config, server, extent, progress)
+            tally = verify_started(config, server_named(server), extent, progress)
         else:
             tally = verify_running(config, str(url), extent, progress)
     return _show(tally, invocation)

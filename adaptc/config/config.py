@@ -92,7 +92,10 @@ class CostConfig:
     data_uri_max: int = 2048
 
 
-SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "actions")
+# The servers that configuration can be written for: each is a module of its name in adaptc/serve/servers/
+SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd")
+ACTIONS = "actions"  # action tables, which are for any server
+EMIT_TARGETS = (*SERVERS, ACTIONS)
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
 FRESHNESS = ("watched", "strict")

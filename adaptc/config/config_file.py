@@ -16,11 +16,11 @@ from typing import Any
 from adaptc.config import schema
 from adaptc.config.config import (
     CLASS_MAPS,
+    EMIT_TARGETS,
     FRESHNESS,
     MIRRORS,
     NGINX_CLASSES,
     SECTIONS,
-    SERVERS,
     CodingsConfig,
     Config,
 )
@@ -112,7 +112,7 @@ FIELDS: dict[str, Check] = {
     "decorations.drop": schema.texts,
     "decorations.rules": schema.path,
     "decorations.filters": schema.paths,
-    "serve.emit": schema.subset_of(SERVERS),
+    "serve.emit": schema.subset_of(EMIT_TARGETS),
     "serve.name": schema.string,
     "serve.prefix": schema.url_path,
     "serve.docroot": schema.path,

@@ -1,4 +1,4 @@
-"""Start a server on loopback, in a directory of its own, with one site and the files that ``adaptc emit`` wrote for it."""
+"""Start a server on loopback, in a directory of its own, for one site and its emitted configuration."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.serve.policy import Policy
 from adaptc.serve.server import Instance, Launcher, Server
 
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"])
@@ -77,6 +78,11 @@ def unprivileged_user() -> str:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name).pw_name
     raise UsageError(f"this system has none of the users {', '.join(UNPRIVILEGED)}; run it as another user than root")
+
+
+def settle(server: Server, policy: Policy) -> None:
+    """Wait until a change of the state directory has effect."""
+    time.sleep(launcher_of(server).settling(policy))
 
 
 def run_quietly(command: list[str]) -> subprocess.CompletedProcess[str]:

@@ -75,8 +75,8 @@ class Launcher:
     """How ``adaptc verify-server`` starts a server on loopback, and what it expects of it.
 
     ``configuration`` is the text of its main file for an instance and a port, ``command`` takes the program, the
-    instance's directory and that file. ``modules`` are those that the policy needs, ``settling`` the seconds after which
-    a change of the state directory has effect. ``omits`` tells which paths the server cannot adapt.
+    instance's directory and that file. ``modules`` are those that the policy needs, ``settling`` the seconds after
+    which a change of the state directory has effect. ``omits`` tells which paths the server cannot adapt.
     """
 
     configuration: Callable[[Instance, int], str]
@@ -120,10 +120,10 @@ class Server:
     """A server that ``adaptc emit NAME`` writes configuration for.
 
     ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes an
-    argument that may contain variables of the server, ``path`` one that contains none. ``is_complete`` tells whether the
-    server can follow every setting of ``[serve]``; others refuse buckets, classes, rejecting and strict freshness. ``host`` is the name of the server that reads the files, if it is
-    another. Raises of ``variables`` and filters: ``UsageError`` for a setting, ``ValueError`` for a text that cannot be
-    expressed in the server's configuration.
+    argument that may contain variables of the server, ``path`` one that contains none. ``is_complete`` tells whether
+    the server can follow every setting of ``[serve]``; others refuse buckets, classes, rejecting and strict freshness.
+    ``host`` is the name of the server that reads the files, if it is another. Raises of ``variables`` and filters:
+    ``UsageError`` for a setting, ``ValueError`` for a text that cannot be expressed in the server's configuration.
     """
 
     name: str

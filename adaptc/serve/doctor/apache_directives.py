@@ -1,7 +1,7 @@
 """Apache's configuration as a list of directives, and those that restrict access by directory.
 
-Access rules in .htaccess files and <Directory> sections do not apply to the trees, which are elsewhere (docs/serving.md,
-"Access rules").
+Access rules in .htaccess files and <Directory> sections do not apply to the trees, which are elsewhere
+(docs/serving.md, "Access rules").
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def bypassed_access_rules(installation: Installation) -> Iterator[Diagnostic]:
 
 
 def _restrictions(installation: Installation) -> Iterator[tuple[Directive, str]]:
-    """Yield restricting directives with the directory that they apply to: its path in the docroot, "" for the docroot."""
+    """Yield restricting directives with their directory: its path in the docroot, "" for the docroot."""
     for directive in installation.setup.directives:
         section = next((section for section in directive.within if section.name == "directory" and section.args), None)
         if section is not None and is_restricting(directive):

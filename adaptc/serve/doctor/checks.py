@@ -129,9 +129,9 @@ def not_included(installation: Installation) -> Iterator[Diagnostic]:
     place = server.paste.file(installation.policy) if server.paste is not None else installation.setup.file
     for emitted in server.files:
         file = installation.folder / emitted.name
-        if emitted.name in texts and emitted.is_included(installation.policy):
-            if os.path.realpath(file) not in included:
-                yield diagnose("setup-not-included", Location(str(place)), file=file)
+        is_wanted = emitted.name in texts and emitted.is_included(installation.policy)
+        if is_wanted and os.path.realpath(file) not in included:
+            yield diagnose("setup-not-included", Location(str(place)), file=file)
 
 
 def is_include(directive: Directive) -> bool:

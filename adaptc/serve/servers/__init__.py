@@ -1,6 +1,7 @@
 """The servers that adaptc knows.
 
-``SERVERS`` in ``adaptc/config/config.py`` lists their names; each name is a module of this folder with a value ``SERVER``.
+``SERVERS`` in ``adaptc/config/config.py`` lists their names; each name is a module of this folder with a value
+``SERVER``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Apache httpd 2.4: rules of mod_rewrite in a file that the site's <VirtualHost> includes.
 
-Apache replaces ``${NAME}`` in each line when there is such a name (core, ``ap_resolve_env``); there is no escape, but a name
-of ours that holds a dollar splits it. Most arguments take ``\\\\`` and ``\\"`` inside quotes. Those of mod_rewrite do not: a
-quote ends at the next one. Patterns write it as ``\\x22``; test strings and substitutions, in which a backslash takes the
-next character literally, have no quotes.
+Apache replaces ``${NAME}`` in each line when there is such a name (core, ``ap_resolve_env``); there is no escape, but a
+name of ours that holds a dollar splits it. Most arguments take ``\\\\`` and ``\\"`` inside quotes. Those of mod_rewrite
+do not: a quote ends at the next one. Patterns write it as ``\\x22``; test strings and substitutions, in which a
+backslash takes the next character literally, have no quotes.
 """
 
 from __future__ import annotations
@@ -233,7 +233,9 @@ def inspect(file: Path | None, user: str | None) -> Setup:
     test = run_quietly([*command, "-t"])
     refusal = None if test.returncode == 0 else _error_message(test.stderr or test.stdout)
     run = run_quietly([*command, "-t", "-D", "DUMP_RUN_CFG"]).stdout
-    included = re.findall(r"^\s+\((?:\*|\d+)\) (.+)$", run_quietly([*command, "-t", "-D", "DUMP_INCLUDES"]).stdout, re.M)
+    included = re.findall(
+        r"^\s+\((?:\*|\d+)\) (.+)$", run_quietly([*command, "-t", "-D", "DUMP_INCLUDES"]).stdout, re.M
+    )
     main = str(file) if file else next(iter(included), _usual_file())
     configured = re.search(r'^User: name="([^"]*)"', run, re.M)
     return Setup(

@@ -8,7 +8,10 @@ from adaptc.serve.server import EmittedFile, Server, always
 
 
 def argument(text: str) -> str:
-    """Return ``text`` as a string of lighttpd's configuration. Raises ``ValueError`` for a character without an escape."""
+    """Return ``text`` as a string of lighttpd's configuration.
+
+    Raises ``ValueError`` for a character without an escape.
+    """
     if match := re.search(r'[\x00-\x1f"\\]', text):
         raise ValueError(f"{match[0]!r}, which lighttpd cannot be told")
     return f'"{text}"'

@@ -1,7 +1,7 @@
 """nginx: maps for http { }, locations for server { }, and lines for the site's own locations.
 
-nginx reads ``\\\\``, ``\\"``, ``\\n``, ``\\r`` and ``\\t`` inside quotes, and variables in most arguments. It has no escape
-for a dollar: a ``geo`` variable, whose values are plain texts, holds one.
+nginx reads ``\\\\``, ``\\"``, ``\\n``, ``\\r`` and ``\\t`` inside quotes, and variables in most arguments. It has no
+escape for a dollar: a ``geo`` variable, whose values are plain texts, holds one.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""``adaptc verify-server``: asks a real server for everything, in every mode, and compares the answers."""
+"""``adaptc verify-server``: verifies on a real server that every URL gets the representation of the policy."""

@@ -1,26 +1,27 @@
-"""The modes that a server can be in, and how it is put into them: by the files of the state directory alone."""
+"""The modes that a server can be in, and how it gets into them: by the files of the state directory alone."""
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.fs import remove
+from adaptc.core.safepath import hide_working_directory
 from adaptc.serve import state_directory
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.negotiation import OFF
 
-# nginx remembers for a second which markers it found (open_file_cache_valid)
-REMEMBERED = 1.2
-
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """The flag, and the level of every bucket; the level is None where the policy knows no buckets.
+    """The flag, and the level of every bucket; the level is None where the policy has no buckets.
 
-    ``is_known`` is false while somebody else switches: then any level may answer, and none.
+    ``is_known`` is false while another process switches: then any level may answer, and none.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Mode:
 
     @property
     def rejects(self) -> bool:
-        """Whether every request for a page is turned away."""
+        """Whether every request for a page is rejected."""
         return self.is_on and self.level == REJECT
 
     def trees(self, policy: Policy, asked: str) -> tuple[str, ...]:
@@ -43,6 +44,9 @@ class Mode:
         return (policy.tree(level, asked) if policy.serve.classes else level,)
 
 
+SWITCHING = Mode("switching", is_on=True, is_known=False)
+
+
 def modes_of(policy: Policy) -> Iterator[Mode]:
     """Yield every mode of a policy."""
     if policy.serve.flag:
@@ -52,6 +56,19 @@ def modes_of(policy: Policy) -> Iterator[Mode]:
             yield Mode(level if level != REJECT else "reject", True, level)
     else:
         yield Mode(policy.start, True)
+
+
+def adapting_mode(policy: Policy) -> Mode:
+    """Return the first mode in which levels are served."""
+    return next(mode for mode in modes_of(policy) if mode.is_on and not mode.rejects)
+
+
+def current_mode(policy: Policy) -> Mode:
+    """Return the mode of a running server by its state directory; with buckets, any level may be the client's."""
+    is_on = not policy.serve.flag or Path(policy.flag).exists()
+    if is_on and policy.serve.buckets:
+        return Mode("as it is", is_on=True, is_known=False)
+    return Mode("as it is", is_on)
 
 
 def switch(policy: Policy, mode: Mode) -> None:
@@ -67,7 +84,30 @@ def switch(policy: Policy, mode: Mode) -> None:
         remove(policy.flag)
 
 
-def settle(policy: Policy, server: str) -> None:
-    """Wait until a server has noticed what was switched: Apache does at once."""
-    if server != "apache" and policy.serve.nginx_file_cache and (policy.serve.buckets or policy.serve.classes):
-        time.sleep(REMEMBERED)
+@contextmanager
+def switching(policy: Policy, rate: float) -> Iterator[Callable[[], int]]:
+    """Switch through the modes ``rate`` times per second in a separate process; yield a counter of switches."""
+    context = multiprocessing.get_context("spawn")
+    with hide_working_directory():
+        stop, count = context.Event(), context.Value("q", 0)
+        process = context.Process(target=_switch_until, args=(policy, rate, stop, count), daemon=True)
+        process.start()
+    try:
+        while count.value == 0 and process.is_alive():
+            time.sleep(0.01)
+        yield lambda: int(count.value)
+    finally:
+        stop.set()
+        process.join()
+
+
+def _switch_until(policy: Policy, rate: float, stop: object, count: object) -> None:
+    modes = [mode for mode in modes_of(policy) if mode.level != REJECT]
+    due = time.monotonic()
+    for mode in itertools.cycle(modes):
+        if stop.is_set():  # type: ignore[attr-defined]
+            return
+        switch(policy, mode)
+        count.value += 1  # type: ignore[attr-defined]
+        due += 1 / rate
+        time.sleep(max(0.0, due - time.monotonic()))

@@ -1,7 +1,7 @@
-"""Which representation an answer must be: the policy of ``adaptc emit`` worked out from the manifest.
+"""The representation that an answer must have: the policy of ``adaptc emit``, computed from the manifest.
 
-It is worked out anew here, from RFC 9110 and the manifest, and shares no pattern with the templates, only the tokens
-and media types: a fault in the templates shall not be their own measure.
+The computation follows RFC 9110 and shares only tokens and media types with the templates, no pattern: a fault in them
+must not confirm itself.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What an Accept-Encoding header says of each coding: named with a weight above 0, refused, or left open."""
+    """The codings in an Accept-Encoding header: named with a weight above 0, or refused; others are left open."""
 
     named: frozenset[str]
     refused: frozenset[str]
 
 
 def read_accept_encoding(header: str | None) -> Accepted:
-    """Return what a header says (RFC 9110, section 12.5.3); ``*`` decides for what is not named."""
+    """Return the codings in a header (RFC 9110, section 12.5.3); ``*`` decides for those that are not named."""
     weights = dict(_weights(header or ""))
     rest = weights.get("*")
     named = {name for name, token in TOKENS.items() if weights.get(token, 0) > 0}
@@ -74,7 +74,7 @@ def versions(resource: BuiltResource) -> Iterator[Version]:
 
 def _of_level(resource: BuiltResource, level: str) -> Mapping[str, Version]:
     files = resource.files.get(level, {})
-    return {coding: Version(level, coding, one.size, one.sha256) for coding, one in files.items()}
+    return {coding: Version(level, coding, file.size, file.sha256) for coding, file in files.items()}
 
 
 def expected(
@@ -82,16 +82,16 @@ def expected(
 ) -> tuple[Version, ...]:
     """Return the versions that may be sent from ``tree``, the best first.
 
-    One, unless the header leaves codings open with ``*``. ``codings`` are those of the policy in its order; ``accept``
-    is the Accept header, of which only types that are named count.
+    It is one version, unless the header leaves codings open with ``*``. ``codings`` are those of the policy in its
+    order; ``accept`` is the Accept header, of which only named types count.
     """
-    there = _of_level(resource, tree) if tree != OFF else {}
+    available = _of_level(resource, tree) if tree != OFF else {}
     types = dict(_weights(accept or ""))
-    in_format = next((there[one] for one in FORMATS if one in there and types.get(MEDIA_TYPES[one], 0) > 0), None)
-    if in_format is not None:
-        return (in_format,)
-    said = read_accept_encoding(header)
-    plain = there.get(IDENTITY) or original(resource)
-    best = next((there[one] for one in codings if one in there and one in said.named), plain)
-    open_ones = [there[one] for one in codings if one in there and one not in said.named and one not in said.refused]
-    return (best, *open_ones)
+    image_format = next((name for name in FORMATS if name in available and types.get(MEDIA_TYPES[name], 0) > 0), None)
+    if image_format is not None:
+        return (available[image_format],)
+    accepted = read_accept_encoding(header)
+    plain = available.get(IDENTITY) or original(resource)
+    present = [coding for coding in codings if coding in available]
+    best = next((available[coding] for coding in present if coding in accepted.named), plain)
+    return (best, *(available[coding] for coding in present if coding not in accepted.named | accepted.refused))

@@ -1,4 +1,4 @@
-"""Answers against what they must be: a fault is a diagnostic."""
+"""Compares answers with the policy: a fault is a diagnostic."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import MEDIA_TYPES, TOKENS, is_negotiable
 from adaptc.formats.codings import CodingError, decode
 from adaptc.serve.policy import Policy
+from adaptc.serve.verify.http_client import Response
 from adaptc.serve.verify.negotiation import ORIGINAL, Version
-from adaptc.serve.verify.wire import Request, Response
+from adaptc.serve.verify.scenario import Baseline, Case
 
-# What the site itself may say, and must go on saying when a level is sent.
-KEPT_HEADERS = (
+# Header fields of the site itself that must be the same when a level is sent
+SITE_HEADERS = (
     "content-type",
     "content-language",
     "content-security-policy",
@@ -31,38 +32,12 @@ NONE = "none"
 UNADAPTED = ("", "-")  # X-Adapt of an original
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """How the server answers for a path without adaptation: its status and its header fields."""
-
-    status: int
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A request and what may answer it: one of ``wanted``, the best first.
-
-    ``check`` names the rule of ``CHECKS`` that the answer must pass, ``group`` the column of the table it counts in.
-    ``asked`` is the class or level that the request counts as, None where there are no classes. ``part`` is the first
-    and last byte of a range (RFC 9110, section 14.1.2).
-    """
-
-    group: str
-    check: str
-    path: str
-    request: Request
-    wanted: tuple[Version, ...] = ()
-    asked: str | None = None
-    part: tuple[int, int] = (0, 0)
-
-
 @dataclass(slots=True)
-class Judge:
-    """Compares answers with the policy; remembers the ETags of each URL.
+class AnswerChecker:
+    """Compares answers with the policy; stores the ETags of each URL.
 
-    ``locate`` gives the file of a version. ``ordinary`` holds, by request, digests of what the server sends to hostile
-    clients without adaptation: that is the site's own affair.
+    ``locate`` returns the file of a version. ``ordinary`` has, by hostile request, the digest of what the server sends
+    without adaptation, which is no fault of adaptation.
     """
 
     policy: Policy
@@ -72,11 +47,11 @@ class Judge:
     ordinary: dict[str, str] = field(default_factory=dict)
 
     def faults(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """Yield what is wrong with an answer."""
+        """Yield the faults of an answer."""
         return CHECKS[case.check](self, case, response)
 
     def full(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """A whole version, or to HEAD its header."""
+        """A whole version, or its header after HEAD."""
         if response.status != 200:
             yield wrong_status(case, response, 200)
             return
@@ -94,20 +69,20 @@ class Judge:
         if response.status != 206:
             yield wrong_status(case, response, 206)
             return
-        said, wanted = response.header("content-range"), f"bytes {first}-{last}/{version.size}"
-        if said != wanted:
-            yield wrong_header(case, "Content-Range", said, wanted)
+        content_range, wanted = response.header("content-range"), f"bytes {first}-{last}/{version.size}"
+        if content_range != wanted:
+            yield wrong_header(case, "Content-Range", content_range, wanted)
         if response.body != self.locate(case.path, version).read_bytes()[first : last + 1]:
             yield fault("server-body", case, got=shown_body(response), wanted=f"a part of {version}")
         yield from self._headers(case, response, version)
 
     def not_modified(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """No body, and no coding of what is not there (RFC 9110, section 15.4.5)."""
+        """No body, and no coding of a missing body (RFC 9110, section 15.4.5)."""
         yield from self._bare(case, response, 304)
         yield from self._vary(case, response)
 
     def out_of_range(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """A range behind the end."""
+        """A range beyond the end."""
         yield from self._bare(case, response, 416)
 
     def failed_condition(self, case: Case, response: Response) -> Iterator[Diagnostic]:
@@ -122,34 +97,36 @@ class Judge:
                 yield wrong_header(case, name, response.header(name), wanted)
 
     def refused(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """What the server refuses without adaptation, it refuses with it."""
+        """The server refuses the same files with and without adaptation."""
         status = self.baselines[case.path].status
         if response.status != status:
             yield fault("server-access", case, before=status, got=response.status)
 
-    def gone(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """What is no more."""
+    def not_found(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """A file that was removed."""
         if response.status != 404:
             yield wrong_status(case, response, 404)
 
     def unadapted(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """Another method: whatever the server says of it, it is not about a level."""
+        """Another method: any answer that does not fail and is not a level."""
         if response.status >= 500:
             yield wrong_status(case, response, "below 500")
         if response.status == 200 and response.header("x-adapt") not in UNADAPTED:
             yield wrong_header(case, "X-Adapt", response.header("x-adapt"), NONE)
 
     def harmless(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """A hostile request: an answer, but nothing of it in the header, and no file outside the site."""
+        """A hostile request: an answer without injected header fields, and no file outside the site."""
         if response.status >= 500:
             yield wrong_status(case, response, "below 500")
         is_known = self.ordinary.get(str(case.request)) == digest(response.body)
-        leaks = response.status == 200 and not is_known and not any(is_body(response, one) for one in case.wanted)
+        leaks = (
+            response.status == 200 and not is_known and not any(is_body(response, version) for version in case.wanted)
+        )
         if leaks or "x-injected" in response.headers:
             yield fault("server-leak", case, got=shown_body(response))
 
     def unbroken(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """A request that asks for too much: any answer but a failure."""
+        """A request for too much: any answer but a failure."""
         if response.status >= 500:
             yield wrong_status(case, response, "below 500")
 
@@ -161,10 +138,10 @@ class Judge:
             yield wrong_header(case, "Location", response.header("location"), f"{case.request.target}/")
 
     def immutable(self, case: Case, response: Response) -> Iterator[Diagnostic]:
-        """A file that only trees have, named by its content: it may be kept for ever."""
+        """A file that only trees have, named by its content: caches may store it forever."""
         if response.status != 200:
             yield wrong_status(case, response, 200)
-        elif not any(is_body(response, one) for one in case.wanted):
+        elif not any(is_body(response, version) for version in case.wanted):
             yield fault("server-body", case, got=shown_body(response), wanted=case.wanted[0])
         elif "immutable" not in response.header("cache-control"):
             yield wrong_header(case, "Cache-Control", response.header("cache-control"), "immutable")
@@ -172,23 +149,25 @@ class Judge:
     # ---- parts of rules
 
     def _version(self, case: Case, response: Response) -> Version | None:
-        """Return the version that came; levels may share bytes, then X-Adapt tells. HEAD is known by its coding."""
+        """Return the version that was sent: by its bytes, of equal ones by X-Adapt; after HEAD by its coding."""
         if case.request.method == "HEAD":
             coding = response.header("content-encoding")
-            return next((one for one in case.wanted if TOKENS.get(one.coding, "") == coding), case.wanted[0])
-        found = [one for one in case.wanted if is_body(response, one)]
-        told = response.header("x-adapt")
-        named = ORIGINAL if told in UNADAPTED else told
-        return next((one for one in found if str(one) == named), found[0] if found else None)
+            return next(
+                (version for version in case.wanted if TOKENS.get(version.coding, "") == coding), case.wanted[0]
+            )
+        equal = [version for version in case.wanted if is_body(response, version)]
+        x_adapt = response.header("x-adapt")
+        named = ORIGINAL if x_adapt in UNADAPTED else x_adapt
+        return next((version for version in equal if str(version) == named), equal[0] if equal else None)
 
     def _headers(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         coding, wanted = response.header("content-encoding"), TOKENS.get(version.coding, "")
         if version.level != ORIGINAL and coding != wanted:
             yield wrong_header(case, "Content-Encoding", coding, wanted or NONE)
         yield from self._vary(case, response)
-        yield from self._kept(case, response, version)
+        yield from self._site_headers(case, response, version)
         yield from self._caching(case, response, version)
-        yield from self._told(case, response, version)
+        yield from self._exposed(case, response, version)
 
     def _vary(self, case: Case, response: Response) -> Iterator[Diagnostic]:
         fields = {name.strip().lower() for name in response.header("vary").split(",")}
@@ -203,27 +182,27 @@ class Judge:
         fields = self.baselines[path].headers.get("vary", "").lower().split(",")
         return "accept" in (name.strip() for name in fields)
 
-    def _kept(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
-        before = self.baselines.get(case.path)
-        for name in KEPT_HEADERS if before is not None else ():
-            old, new = before.headers.get(name, ""), response.header(name)  # type: ignore[union-attr]
+    def _site_headers(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        baseline = self.baselines.get(case.path)
+        for name in SITE_HEADERS if baseline is not None else ():
+            old, new = baseline.headers.get(name, ""), response.header(name)  # type: ignore[union-attr]
             if name == "content-type":
                 old = MEDIA_TYPES.get(version.coding, old)
             if old != new:
                 yield wrong_header(case, name.title(), new, old or NONE)
 
     def _caching(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
-        said, before = response.header("cache-control"), self.baselines.get(case.path)
+        actual, baseline = response.header("cache-control"), self.baselines.get(case.path)
         if version.level in self.policy.degraded:
             wanted = PRIVATE
         else:
-            wanted = before.headers.get("cache-control", "") if before is not None else said
-        if said != wanted:
-            yield wrong_header(case, "Cache-Control", said, wanted or NONE)
+            wanted = baseline.headers.get("cache-control", "") if baseline is not None else actual
+        if actual != wanted:
+            yield wrong_header(case, "Cache-Control", actual, wanted or NONE)
         if version.level != ORIGINAL and "last-modified" in response.headers:
             yield wrong_header(case, "Last-Modified", response.header("last-modified"), NONE)
 
-    def _told(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+    def _exposed(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         if not self.policy.serve.expose:
             return
         if version.level != ORIGINAL and response.header("x-adapt") != str(version):
@@ -232,11 +211,11 @@ class Judge:
             yield wrong_header(case, "X-Class", response.header("x-class"), case.asked)
 
     def _length(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
-        said = response.header("content-length")
-        if version.level == ORIGINAL or (case.request.method == "HEAD" and not said):  # RFC 9110, section 8.6
+        length = response.header("content-length")
+        if version.level == ORIGINAL or (case.request.method == "HEAD" and not length):  # RFC 9110, section 8.6
             return
-        if said != str(version.size):
-            yield wrong_header(case, "Content-Length", said, str(version.size))
+        if length != str(version.size):
+            yield wrong_header(case, "Content-Length", length, str(version.size))
 
     def _etag(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         """Yield a fault where two versions of a URL share a validator: a wrong 304 would follow."""
@@ -249,32 +228,32 @@ class Judge:
             yield wrong_header(case, "ETag", "", "one")
 
     def _bare(self, case: Case, response: Response, status: int) -> Iterator[Diagnostic]:
-        """Yield a fault for another status, or where a client would decode what is no version."""
+        """Yield a fault for another status, or where a client would decode a body that is no version."""
         if response.status != status:
             yield wrong_status(case, response, status)
         elif response.header("content-encoding") and (response.body or status == 304):
             yield wrong_header(case, "Content-Encoding", response.header("content-encoding"), NONE)
 
 
-CHECKS: Mapping[str, Callable[[Judge, Case, Response], Iterator[Diagnostic]]] = {
-    "full": Judge.full,
-    "part": Judge.part,
-    "not-modified": Judge.not_modified,
-    "out-of-range": Judge.out_of_range,
-    "failed-condition": Judge.failed_condition,
-    "rejected": Judge.rejected,
-    "refused": Judge.refused,
-    "gone": Judge.gone,
-    "unadapted": Judge.unadapted,
-    "harmless": Judge.harmless,
-    "unbroken": Judge.unbroken,
-    "redirected": Judge.redirected,
-    "immutable": Judge.immutable,
+CHECKS: Mapping[str, Callable[[AnswerChecker, Case, Response], Iterator[Diagnostic]]] = {
+    "full": AnswerChecker.full,
+    "part": AnswerChecker.part,
+    "not-modified": AnswerChecker.not_modified,
+    "out-of-range": AnswerChecker.out_of_range,
+    "failed-condition": AnswerChecker.failed_condition,
+    "rejected": AnswerChecker.rejected,
+    "refused": AnswerChecker.refused,
+    "not-found": AnswerChecker.not_found,
+    "unadapted": AnswerChecker.unadapted,
+    "harmless": AnswerChecker.harmless,
+    "unbroken": AnswerChecker.unbroken,
+    "redirected": AnswerChecker.redirected,
+    "immutable": AnswerChecker.immutable,
 }
 
 
 def is_body(response: Response, version: Version) -> bool:
-    """Whether the body is that version; an original may have been compressed by the server itself."""
+    """Whether the body is that version; an original may be compressed by the server itself."""
     if digest(response.body) == version.sha256:
         return True
     own = {token: coding for coding, token in TOKENS.items()}.get(response.header("content-encoding"))
@@ -289,7 +268,7 @@ def digest(body: bytes) -> str:
 
 
 def _decoded(body: bytes, coding: str) -> bytes:
-    """Return a body without its coding; empty where it is not in that coding."""
+    """Return a body without its coding; empty where it has another one."""
     try:
         return decode(body, coding, None)
     except CodingError:
@@ -297,9 +276,9 @@ def _decoded(body: bytes, coding: str) -> bytes:
 
 
 def shown_body(response: Response) -> str:
-    """Return what an unknown body is called in a message."""
-    told = response.header("x-adapt")
-    return f"{len(response.body):,} other bytes" + (f" (X-Adapt: {told})" if told else "")
+    """Return the description of an unknown body in a message."""
+    x_adapt = response.header("x-adapt")
+    return f"{len(response.body):,} other bytes" + (f" (X-Adapt: {x_adapt})" if x_adapt else "")
 
 
 def fault(kind: str, case: Case, **fields: object) -> Diagnostic:
@@ -308,10 +287,10 @@ def fault(kind: str, case: Case, **fields: object) -> Diagnostic:
 
 
 def wrong_status(case: Case, response: Response, wanted: int | str) -> Diagnostic:
-    """Return the diagnostic of another status than the policy wants."""
+    """Return the diagnostic of a wrong status."""
     return fault("server-status", case, got=response.status, wanted=wanted)
 
 
 def wrong_header(case: Case, name: str, got: str, wanted: str) -> Diagnostic:
-    """Return the diagnostic of a header field that has another value than the policy wants."""
+    """Return the diagnostic of a wrong header field."""
     return fault("server-header", case, name=name, got=got or NONE, wanted=wanted)

@@ -1,14 +1,12 @@
-"""Requests of people who mean harm: an answer must come, and hold nothing but what the site publishes."""
+"""Hostile requests: an answer must come, and contain nothing but what the site publishes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adaptc.serve.verify.judge import Case
-from adaptc.serve.verify.matrix import BEST
+from adaptc.serve.verify.http_client import Request
 from adaptc.serve.verify.negotiation import versions
-from adaptc.serve.verify.targets import Target
-from adaptc.serve.verify.wire import Request
+from adaptc.serve.verify.scenario import BEST, Case, Target
 
 # {url} is a page. ../ leads from the docroot, or from a directory LEVEL/CODING of the output.
 TARGETS = (
@@ -58,11 +56,11 @@ HEADERS = (
 
 
 def hostile_cases(prefix: str, target: Target) -> Iterator[Case]:
-    """Yield hostile requests around a page. What it may answer with 200 is the page, in any of its versions."""
+    """Yield hostile requests around a page. A body with status 200 must be the page, in any of its versions."""
     path, allowed = target.resource.path, tuple(versions(target.resource))
     for pattern in TARGETS:
-        shown = pattern.format(prefix=prefix, url=target.url)
-        yield Case("hostile", "harmless", path, Request(shown, {"Accept-Encoding": BEST}), allowed)
+        url = pattern.format(prefix=prefix, url=target.url)
+        yield Case("hostile", "harmless", path, Request(url, {"Accept-Encoding": BEST}), allowed)
     for headers in HEADERS:
         if "Range" not in headers:
             yield Case("hostile", "harmless", path, Request(target.url, headers), allowed)
