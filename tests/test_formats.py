@@ -294,8 +294,6 @@ def test_a_server_that_does_not_negotiate_is_found(site: BuiltSite, tmp_path: Pa
     config = site.config(**FORMATS, serve__templates=tmp_path, serve__flag=False)
     tally = verify_started(config, server_named(mistake.split()[0]), Extent(), Silent())
     said = [str(one) for one in tally.diagnostics]
-        str(one) for one in verify_started(config, server_named(mistake.split()[0]), Extent(), Silent()).diagnostics
-    ]
     assert any(found in line for line in said), said
 
 

@@ -42,7 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "verify-server": Entry(
         "adaptc.cli.verify_server:verify_server", "Prove on a real server that every URL gets the right file."
     ),
-    "doctor": Entry("adaptc.cli.doctor:doctor", "Say what would keep a server from adapting."),
+    "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
     "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
