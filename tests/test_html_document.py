@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 from html5lib_cases import DATA, sections
 from hypothesis import given
 from hypothesis import strategies as st
 
+import adaptc
 from adaptc.formats.html.document import (
     Irreversible,
     encode_page,
+    is_forced_quirks,
     is_limited_quirks,
     is_quirks,
     parse,
@@ -214,5 +219,27 @@ def test_same_dom_looks_at_both_scripting_modes() -> None:
 )  # fmt: skip
 def test_quirks_mode(doctype: str, quirks: bool, limited: bool) -> None:
     text = doctype + "<p>x"
-    assert is_quirks(parse(text), text) is quirks
+    assert (is_quirks(parse(text)) or is_forced_quirks(text)) is quirks
     assert is_limited_quirks(parse(text)) is limited
+
+
+NODE_TYPES = {"Document", "Element", "Node", "Text", "Namespace"}
+# Callers give selectors to the trees, whose errors they handle
+ERRORS = {"SelectorSyntaxError"}
+
+
+def imported_from_turbohtml(path: Path) -> set[str]:
+    """Return the names that a module imports from turbohtml: ``"*"`` is the module itself, which can parse."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {"*" for alias in node.names if alias.name == "turbohtml"}
+        elif isinstance(node, ast.ImportFrom) and node.module == "turbohtml":
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def test_only_this_package_parses_html() -> None:
+    package = Path(adaptc.__file__).parent
+    others = [path for path in package.rglob("*.py") if package / "formats" / "html" not in path.parents]
+    assert {name for path in others for name in imported_from_turbohtml(path)} <= NODE_TYPES | ERRORS

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from turbohtml import Document, Element, Text
 
 from adaptc.formats.html.document import parse, same_dom
-from adaptc.formats.html.edit import Edited, Editor, EditRefused
+from adaptc.formats.html.edit import Editor, EditRefused, EditResult
 from adaptc.formats.html.minify import minify_markup
 
 Act = Callable[[Editor, Callable[..., Element]], object]
 
 
-def edit(text: str, act: Act) -> Edited:
+def edit(text: str, act: Act) -> EditResult:
     editor = Editor(text)
     act(editor, lambda selector, position=0: editor.tree.select(selector)[position])
     return editor.apply()
@@ -59,8 +59,6 @@ SPLICED: list[tuple[str, Act, str]] = [
     ("<p>a<p>b", lambda e, q: e.insert_before(q("p", 1), "<b>c</b>"), "<p>a</p><b>c</b><p>b"),
     ("<ul></ul>", lambda e, q: e.append(q("ul"), "<li>a"), "<ul><li>a</ul>"),
     ("<ul><li>a</ul>", lambda e, q: e.append(q("ul"), "b"), "<ul><li>a</li>b</ul>"),
-    ("<ul><li>a</ul>", lambda e, q: e.prepend(q("ul"), "<li>b"), "<ul><li>b<li>a</ul>"),
-    ("<pre>\na</pre>", lambda e, q: e.prepend(q("pre"), "<b>c</b>"), "<pre>\n<b>c</b>a</pre>"),
     ("<title>a</title>\n<p>b", lambda e, q: e.append(q("head"), "<link>"), "<title>a</title>\n<link><p>b"),
     ("<template><p>a</template>", lambda e, q: e.append(q("template"), "b"),
      "<template><p>a</p>b</template>"),
@@ -82,7 +80,7 @@ SPLICED: list[tuple[str, Act, str]] = [
 
 @pytest.mark.parametrize(("before", "act", "after"), SPLICED)
 def test_splices(before: str, act: Act, after: str) -> None:
-    assert edit(before, act) == Edited(after, "spliced")
+    assert edit(before, act) == EditResult(after, "spliced")
 
 
 DOCTYPE = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN">'
@@ -101,7 +99,7 @@ SERIALISED: list[tuple[str, Act, str]] = [
 @pytest.mark.parametrize(("before", "act", "after"), SERIALISED)
 def test_serialises_what_splices_cannot_say_and_keeps_the_doctype(before: str, act: Act, after: str) -> None:
     edited = edit(DOCTYPE + before, act)
-    assert edited == Edited(f"{DOCTYPE}<html><head></head><body>{after}</body></html>", "serialised")
+    assert edited == EditResult(f"{DOCTYPE}<html><head></head><body>{after}</body></html>", "serialised")
 
 
 REFUSED: list[tuple[str, Act]] = [
@@ -133,7 +131,7 @@ def test_refuses_what_no_markup_can_say(before: str, act: Act) -> None:
 )
 def test_edits_that_change_nothing(act: Act) -> None:
     text = "<p a='1'>b</i></p><style>x</style>"
-    assert edit(text, act) == Edited(text, "unchanged")
+    assert edit(text, act) == EditResult(text, "unchanged")
 
 
 def test_several_edits_at_one_place() -> None:
@@ -157,7 +155,7 @@ def test_edits_inside_of_a_removed_element_go_with_it() -> None:
         e.insert_after(q("div"), "d")
         e.remove_element(q("div"))
 
-    assert edit("<div><p><img src=a></p></div>", act) == Edited("d", "spliced")
+    assert edit("<div><p><img src=a></p></div>", act) == EditResult("d", "spliced")
 
 
 def test_void_elements_hold_nothing() -> None:
@@ -241,7 +239,7 @@ def test_edits_of_the_html5lib_cases_are_right_or_refused() -> None:
 
 def test_the_html5lib_cases_are_unchanged_without_edits() -> None:
     for text in SNIPPETS:
-        assert Editor(text).apply() == Edited(text, "unchanged")
+        assert Editor(text).apply() == EditResult(text, "unchanged")
 
 
 @settings(max_examples=100, deadline=None)

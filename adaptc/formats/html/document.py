@@ -208,15 +208,13 @@ _TRANSITIONAL = ("-//w3c//dtd html 4.01 frameset//", "-//w3c//dtd html 4.01 tran
 _LIMITED = ("-//w3c//dtd xhtml 1.0 frameset//", "-//w3c//dtd xhtml 1.0 transitional//")
 
 
-def is_quirks(tree: turbohtml.Document, source: str | None = None) -> bool:
+def is_quirks(tree: turbohtml.Document) -> bool:
     """Whether browsers show the page in quirks mode (WHATWG HTML, "the initial insertion mode").
 
-    ``source`` is the page's text: a malformed doctype forces quirks mode without leaving a trace in the tree.
+    The tree does not show that a malformed doctype forces it: see ``is_forced_quirks``.
     """
     doctype = _doctype_of(tree)
     if doctype is None or doctype.name.lower() != "html":
-        return True
-    if source is not None and is_forced_quirks(source):
         return True
     public, system = (doctype.public_id or "").lower(), doctype.system_id
     if public in _PUBLIC_IDS or public.startswith(_PUBLIC_STARTS):
@@ -239,7 +237,7 @@ def _doctype_of(tree: turbohtml.Document) -> Doctype | None:
 
 # What is shown of a noscript in the head. No <meta>: a refresh to "the page without scripts" leads away from this one.
 _SHOWN_IN_HEAD = frozenset({"link", "style"})
-# Pixels and frames of trackers, which count visitors who run no scripts
+# Pixels and frames of trackers, which count visitors without scripts
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _TRACKING = frozenset({"img", "iframe"})
 

@@ -9,57 +9,56 @@ from typing import Final
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text, parse_fragment
 
 
-class Impossible(Exception):
+class ImpossibleEdit(Exception):
     """The tree has no place for this edit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
-    """Marks an attribute as removed."""
+class AttributeRemoval:
+    """Marks an attribute that is to be removed."""
 
 
-REMOVED: Final = Removed()
+REMOVED: Final = AttributeRemoval()
 
 
 @dataclass(slots=True)
 class ElementEdits:
-    """What is to be done to one element; markup inserted at one place stands in the order of the calls.
+    """The edits of one element; markup inserted at one place is in the order of the calls.
 
-    ``replacement`` takes the place of the element with its content; ``raw`` that of its content alone.
+    ``replacement`` replaces the element with its content; ``raw`` its content alone.
     """
 
-    attributes: dict[str, str | Removed | None] = field(default_factory=dict)
+    attributes: dict[str, str | AttributeRemoval | None] = field(default_factory=dict)
     raw: str | None = None
     replacement: str | None = None
     before: str = ""
     after: str = ""
-    prepended: str = ""
     appended: str = ""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be done."""
-        texts = (self.before, self.after, self.prepended, self.appended)
+        """Whether there is no edit."""
+        texts = (self.before, self.after, self.appended)
         return not (self.attributes or any(texts)) and self.raw is None and self.replacement is None
 
 
 Edits = dict[Element, ElementEdits]
 
 
-def effective(edits: Edits) -> Edits:
-    """Drop edits that do nothing, and those inside of an element that goes away or gets other content."""
-    gone = {element for element, edit in edits.items() if edit.replacement is not None or edit.raw is not None}
+def effective_edits(edits: Edits) -> Edits:
+    """Drop edits that do nothing, and those inside of an element that is removed or gets other content."""
+    replaced = {element for element, edit in edits.items() if edit.replacement is not None or edit.raw is not None}
     return {
         element: edit
         for element, edit in edits.items()
-        if not edit.is_empty and not (gone and any(ancestor in gone for ancestor in element.ancestors))
+        if not edit.is_empty and not (replaced and any(ancestor in replaced for ancestor in element.ancestors))
     }
 
 
 def mutate(edits: Edits, counterpart: Callable[[Element], Element | None], *, scripting: bool) -> None:
     """Apply edits to the tree of the elements that ``counterpart`` returns; ``None`` leaves an edit out.
 
-    Raises ``Impossible``.
+    Raises ``ImpossibleEdit``.
     """
     targets = [(counterpart(element), edit) for element, edit in edits.items()]
     changed = [
@@ -76,7 +75,7 @@ def _mutate_element(target: Element, edit: ElementEdits, scripting: bool) -> Ite
     if not (edit.before or edit.after or edit.replacement is not None):
         return
     if parent is None or isinstance(parent, Document):
-        raise Impossible("nothing can be put beside the root element")
+        raise ImpossibleEdit("nothing can be inserted next to the root element")
     _insert(parent, edit.before, target.insert_before, scripting)
     if edit.replacement is not None:
         _insert(parent, edit.replacement, target.insert_before, scripting)
@@ -88,7 +87,7 @@ def _mutate_element(target: Element, edit: ElementEdits, scripting: bool) -> Ite
 
 def _mutate_content(target: Element, edit: ElementEdits, scripting: bool) -> Iterator[Node]:
     for name, value in edit.attributes.items():
-        if isinstance(value, Removed):
+        if isinstance(value, AttributeRemoval):
             target.attrs.pop(name, None)
         else:
             target.attrs[name] = value or ""
@@ -97,24 +96,17 @@ def _mutate_content(target: Element, edit: ElementEdits, scripting: bool) -> Ite
         if edit.raw:
             target.append(Text(edit.raw))
         return
-    if edit.prepended or edit.appended:
-        yield _extend(target, edit, scripting)
+    if edit.appended:
+        content = content_node(target)
+        for node in _nodes(edit.appended, content, scripting):
+            content.append(node)
+        yield content
 
 
-def content_of(element: Element) -> Element | DocumentFragment:
+def content_node(element: Element) -> Element | DocumentFragment:
     """Return the node that holds an element's content: for a template its fragment."""
     first = element.children[0] if element.tag == "template" and element.children else None
     return first if isinstance(first, DocumentFragment) else element
-
-
-def _extend(target: Element, edit: ElementEdits, scripting: bool) -> Node:
-    inside = content_of(target)
-    first = next(iter(inside.children), None)
-    for node in _nodes(edit.prepended, inside, scripting):
-        first.insert_before(node) if first is not None else inside.append(node)
-    for node in _nodes(edit.appended, inside, scripting):
-        inside.append(node)
-    return inside
 
 
 def _insert(parent: Node, html: str, put: Callable[..., None], scripting: bool) -> None:
@@ -134,13 +126,13 @@ def _nodes(html: str, context: Node, scripting: bool) -> list[Node]:
 
 
 def _foreign_nodes(html: str, context: Element) -> list[Node]:
-    """Parse in an SVG or MathML element: ``foreignObject`` and its kin take HTML, others their own names."""
+    """Parse in an SVG or MathML element: ``foreignObject`` and the like hold HTML, others their own names."""
     root = "svg" if context.namespace is Namespace.SVG else "math"
     markup = f"<{root}>" if context.tag == root else f"<{root}><{context.tag}>"
     holder = parse_fragment(markup).children[0]
     if context.tag != root:
         holder = holder.children[0]
-    assert isinstance(holder, Element)  # nothing else comes of these two start tags
+    assert isinstance(holder, Element)  # these two start tags give nothing else
     holder.insert_adjacent_html("beforeend", html)
     return _detached(holder.children)
 
@@ -150,7 +142,7 @@ def _detached(nodes: Iterable[Node]) -> list[Node]:
 
 
 def merge_texts(parent: Node) -> None:
-    """Join neighbouring text nodes, as the parser would have made them, and drop empty ones."""
+    """Join neighbouring text nodes, as the parser does, and drop empty ones."""
     previous: Text | None = None
     for child in list(parent.children):
         if not isinstance(child, Text):

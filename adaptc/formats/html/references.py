@@ -1,7 +1,7 @@
 """The URLs written in a page, with their places and roles (adaptc.core.model.Reference).
 
-What is read: the tables below, ``style`` attributes and elements, ``srcset``, meta refresh and social
-metadata, SVG references, the lazy-loading attributes in common use, templates and ``srcdoc``.
+References are in the attributes of the tables below, ``style`` attributes and elements, ``srcset``, meta refresh and
+social metadata, SVG, the lazy-loading attributes in common use, templates and ``srcdoc``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = [
     "embedded_references", "in_template", "link_role", "references", "referring_elements", "script_role",
 ]  # fmt: skip
 
-# References before they are numbered: role, URL, words. Those of one URL are tuples: generators take twice the time.
-_Found = Iterable[tuple[Role, str, str]]
-_Reader = Callable[[Element, str, str], _Found]
+# References without line and column: role, URL, place. Those of one URL are tuples: generators take twice the time.
+_Urls = Iterable[tuple[Role, str, str]]
+_Reader = Callable[[Element, str, str], _Urls]
 
-# Tag -> role of the URL in an attribute that means the same wherever it stands.
+# Tag -> role of the URL in its src or href
 _SRC = {
     "img": Role.IMAGE, "input": Role.IMAGE, "iframe": Role.FRAME, "frame": Role.FRAME, "embed": Role.OBJECT,
     "video": Role.MEDIA, "audio": Role.MEDIA, "track": Role.MEDIA, "bgsound": Role.MEDIA, "portal":
@@ -101,47 +101,47 @@ def references(tree: Document) -> Iterator[Reference]:
     place is unknown (a tree not parsed from text) counts as line 1, column 1.
     """
     for element in referring_elements(tree):
-        yield from _of_element(element)
+        yield from _element_references(element)
 
 
-# A selector of all attributes of interest takes two to seven times as long as a loop over all elements: it is compiled
-# for each page. Most elements of plain pages have none, and XPath leaves them out in a seventh of the loop's time.
+# A selector of all these attributes takes two to seven times as long as a loop over all elements: it is compiled for
+# each page. Most elements of plain pages have no attributes, and XPath skips them in a seventh of the loop's time.
 _WITH_ATTRIBUTES = XPath("//*[@*]|//style")
 
 
 def referring_elements(tree: Document) -> list[Element]:
     """Return the elements that may hold a reference, in document order."""
-    found = cast("list[Element]", _WITH_ATTRIBUTES(tree))
-    return [one for one in found if not _NAMES.isdisjoint(one.attrs) or one.tag == "style"]
+    elements = cast("list[Element]", _WITH_ATTRIBUTES(tree))
+    return [element for element in elements if not _NAMES.isdisjoint(element.attrs) or element.tag == "style"]
 
 
 def attribute_references(element: Element) -> Iterator[tuple[str, list[tuple[Role, str, str]]]]:
     """Yield each attribute of an element that refers to something: its name, and role, URL and place of each URL."""
     for name in element.attrs:
         reader = _READERS.get(name)
-        found = list(reader(element, element.tag, name)) if reader is not None else []
-        if found:
-            yield name, found
+        urls = list(reader(element, element.tag, name)) if reader is not None else []
+        if urls:
+            yield name, urls
 
 
 def embedded_references(tree: Document) -> Iterator[Reference]:
     """Yield the references that a browser loads by itself, in document order, without visiting links."""
     for element in tree.iter_elements(_EMBEDDING):
         if element.tag == "style" and not _MAY_IMPORT.search(element.text):
-            continue  # its images are no references of the page's markup; to read them all takes longer than the rest
-        yield from (found for found in _of_element(element) if found.role in EMBEDDED)
+            continue  # its images are no references of the page's markup; reading them all takes longer than the rest
+        yield from (reference for reference in _element_references(element) if reference.role in EMBEDDED)
 
 
-def _of_element(element: Element) -> list[Reference]:
+def _element_references(element: Element) -> list[Reference]:
     tag = element.tag
     line, column = element.position or (1, 0)
-    found = [
+    attributes = [
         Reference(role, url, where, line, column + 1)
         for name in element.attrs
         if name in _READERS
         for role, url, where in _READERS[name](element, tag, name)
     ]
-    return found if tag != "style" else [*_style_sheet(element), *found]
+    return attributes if tag != "style" else [*_style_sheet(element), *attributes]
 
 
 _MAY_IMPORT = re.compile(r"@(?:[iI]|\\)")
@@ -160,7 +160,7 @@ def base_href(tree: Document) -> str | None:
 
 
 def in_template(node: Node) -> bool:
-    """Whether the node stands in the content of a ``<template>``, which is another document."""
+    """Whether the node is in the content of a ``<template>``, which is another document."""
     return any(isinstance(ancestor, DocumentFragment) for ancestor in node.ancestors)
 
 
@@ -181,16 +181,16 @@ def script_role(element: Element) -> Role:
     return Role.SCRIPT if kind in _JAVASCRIPT else Role.LAZY
 
 
-def _one(role: Role, element: Element, tag: str, name: str) -> _Found:
+def _any_tag(role: Role, element: Element, tag: str, name: str) -> _Urls:
     return ((role, element.attr(name) or "", f"{tag} {name}"),)
 
 
-def _by_tag(roles: dict[str, Role], element: Element, tag: str, name: str) -> _Found:
+def _by_tag(roles: dict[str, Role], element: Element, tag: str, name: str) -> _Urls:
     role = roles.get(tag)
     return ((role, element.attr(name) or "", f"{tag} {name}"),) if role is not None else ()
 
 
-def _src(element: Element, tag: str, name: str) -> _Found:
+def _src(element: Element, tag: str, name: str) -> _Urls:
     if tag == "script":
         return ((script_role(element), element.attr(name) or "", "script src"),)
     if tag == "source":
@@ -198,7 +198,7 @@ def _src(element: Element, tag: str, name: str) -> _Found:
     return _by_tag(_SRC, element, tag, name)
 
 
-def _href(element: Element, tag: str, name: str) -> _Found:
+def _href(element: Element, tag: str, name: str) -> _Urls:
     if tag != "link":
         return _by_tag(_HREF, element, tag, name)
     rel = (element.attr("rel") or "").strip().lower()
@@ -210,35 +210,35 @@ def _source_role(element: Element) -> Role:
     return Role.IMAGE if isinstance(parent, Element) and parent.tag == "picture" else Role.MEDIA
 
 
-def _srcset(role: Role, element: Element, tag: str, name: str) -> _Found:
+def _srcset(role: Role, element: Element, tag: str, name: str) -> _Urls:
     for candidate in parse_srcset(element.attr(name) or ""):
         yield role, candidate.url, f"{tag} {name}"
 
 
-def _lazy(element: Element, tag: str, name: str) -> _Found:
+def _lazy(element: Element, tag: str, name: str) -> _Urls:
     """Yield what looks like a URL: a bare word or a colour in such an attribute is an option."""
     value = (element.attr(name) or "").strip()
     if value[:4].lower() == "url(":
-        yield from ((Role.LAZY, found.url, f"{tag} {name}") for found in _in_css(value))
+        yield from ((Role.LAZY, reference.url, f"{tag} {name}") for reference in _in_css(value))
     elif ("/" in value or "." in value) and value[0] not in "#{[<" and not any(c in value for c in "\n\t "):
         yield Role.LAZY, value, f"{tag} {name}"
 
 
-def _style_attribute(element: Element, tag: str, name: str) -> _Found:
+def _style_attribute(element: Element, tag: str, name: str) -> _Urls:
     value = element.attr(name) or ""
     if _may_refer(value):
-        for found in _in_css(value, declarations=True):
-            yield found.role, found.url, f"{tag} style"
+        for reference in _in_css(value, declarations=True):
+            yield reference.role, reference.url, f"{tag} style"
 
 
-def _presentation(element: Element, tag: str, name: str) -> _Found:
+def _presentation(element: Element, tag: str, name: str) -> _Urls:
     value = element.attr(name) or ""
     if "(" in value and _may_refer(value):
-        for found in _in_css(f"{name}:{value}", declarations=True):
-            yield found.role, found.url, f"{tag} {name}"
+        for reference in _in_css(f"{name}:{value}", declarations=True):
+            yield reference.role, reference.url, f"{tag} {name}"
 
 
-def _content(element: Element, tag: str, name: str) -> _Found:
+def _content(element: Element, tag: str, name: str) -> _Urls:
     if tag != "meta":
         return
     content = element.attr(name) or ""
@@ -247,24 +247,24 @@ def _content(element: Element, tag: str, name: str) -> _Found:
         if refresh and refresh.url is not None:
             yield Role.LINK, refresh.url, "meta refresh"
         return
-    named = element.attr("property") or element.attr("name") or element.attr("itemprop") or ""
-    if named.lower() in META_NAMES:
-        yield Role.META, content, f"meta {named.lower()}"
+    key = element.attr("property") or element.attr("name") or element.attr("itemprop") or ""
+    if key.lower() in META_NAMES:
+        yield Role.META, content, f"meta {key.lower()}"
 
 
-def _flash(element: Element, tag: str, name: str) -> _Found:
+def _flash(element: Element, tag: str, name: str) -> _Urls:
     if tag == "param" and (element.attr("name") or "").lower() in _FLASH_PARAMETERS:
         yield Role.OBJECT, element.attr(name) or "", "param value"
 
 
-def _srcdoc(element: Element, tag: str, name: str) -> _Found:
+def _srcdoc(element: Element, tag: str, name: str) -> _Urls:
     if tag == "iframe":
         for inner in references(parse(element.attr(name) or "")):
             yield inner.role, inner.url, f"iframe srcdoc, {inner.where}"
 
 
 def _in_css(text: str, *, declarations: bool = False) -> list[CssReference]:
-    """Return the references of CSS; its scanner takes 25 ms to import, and many pages have no use for it."""
+    """Return the references of CSS; its scanner takes 25 ms to import, and many pages do not need it."""
     from adaptc.formats.css.references import css_references
 
     return css_references(text, declarations=declarations)
@@ -275,10 +275,10 @@ def _style_sheet(element: Element) -> Iterator[Reference]:
     if not _may_refer(text):
         return
     line, column = _content_start(element)
-    for found in _in_css(text):
-        at = column + found.column if found.line == 1 else found.column
-        what = "@import" if found.role is Role.IMPORT else "url()"
-        yield Reference(found.role, found.url, f"style {what}", line + found.line - 1, at)
+    for inner in _in_css(text):
+        inner_column = column + inner.column if inner.line == 1 else inner.column
+        where = "style @import" if inner.role is Role.IMPORT else "style url()"
+        yield Reference(inner.role, inner.url, where, line + inner.line - 1, inner_column)
 
 
 def _content_start(element: Element) -> tuple[int, int]:
@@ -306,10 +306,10 @@ _READERS: dict[str, _Reader] = {
     ),
     "lowsrc": partial(_by_tag, {"img": Role.IMAGE}),
     "dynsrc": partial(_by_tag, {"img": Role.IMAGE}),
-    "longdesc": partial(_one, Role.LINK),
-    "cite": partial(_one, Role.LINK),
+    "longdesc": partial(_any_tag, Role.LINK),
+    "cite": partial(_any_tag, Role.LINK),
     "action": partial(_by_tag, {"form": Role.LINK}),
-    "formaction": partial(_one, Role.LINK),
+    "formaction": partial(_any_tag, Role.LINK),
     "manifest": partial(_by_tag, {"html": Role.MANIFEST}),
     "value": _flash,
     "content": _content,

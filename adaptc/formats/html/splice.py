@@ -1,7 +1,7 @@
 """Edits as splices of the source text, every byte between them kept.
 
-This is a guess at what the text must become: ``edit.py`` parses the result and compares it with the mutated
-tree, so a place that is judged wrongly here costs the nicer method, never the page.
+The result is a guess: ``edit.py`` parses it and compares it with the mutated tree, so an offset that is wrong here
+leads to serialisation instead, never to a wrong page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from turbohtml import Element, Namespace, SourceLocation
 
-from adaptc.formats.html.mutate import Edits, ElementEdits, Removed, content_of
+from adaptc.formats.html.mutate import AttributeRemoval, Edits, ElementEdits, content_node
 from adaptc.formats.html.syntax import (
     DROPS_NEWLINE,
     IMPLIED_END,
@@ -26,7 +26,7 @@ _SPACE = "\t\n\f "
 _ENDS_NAME = "\t\n\f />"
 
 
-class Unspliceable(Exception):
+class UnspliceableEdit(Exception):
     """The source has no place for an edit (an element without tags, overlapping constructs)."""
 
 
@@ -39,7 +39,7 @@ _APPENDED, _END_TAG, _AFTER = range(3)
 class Splice(NamedTuple):
     """``text[start:end]`` becomes ``html``; the fields between order splices at one offset.
 
-    A tuple because a page may take thousands, sorted and deduplicated: twice as fast as a dataclass.
+    A tuple because a page may have thousands, sorted and deduplicated: twice as fast as a dataclass.
     """
 
     start: int
@@ -51,7 +51,7 @@ class Splice(NamedTuple):
 
 
 def splice(text: str, edits: Edits) -> str:
-    """Return the text with the edits spliced in. Raises ``Unspliceable``."""
+    """Return the text with the edits spliced in. Raises ``UnspliceableEdit``."""
     splices: set[Splice] = set()
     for element, edit in edits.items():
         if element.source_location is None and element.tag == "head":
@@ -62,13 +62,11 @@ def splice(text: str, edits: Edits) -> str:
 
 
 def _into_implied_head(text: str, head: Element, edit: ElementEdits) -> Iterator[Splice]:
-    """Insert into a head that has no tag: before its first element, and before the body's first."""
-    if edit != ElementEdits(prepended=edit.prepended, appended=edit.appended):
-        raise Unspliceable("<head> has no tag in the source")
+    """Append to a head that has no tag: before the first element of the body."""
+    if edit != ElementEdits(appended=edit.appended):
+        raise UnspliceableEdit("<head> has no tag in the source")
     following = (_start(node) for node in head.following if isinstance(node, Element))
     end = next((start for start in following if start >= 0), len(text))
-    first = next((_start(child) for child in head.children if isinstance(child, Element)), end)
-    yield Splice(first, _OPENING, 0, 0, first, edit.prepended)
     yield Splice(end, _CLOSING, 0, 0, end, edit.appended)
 
 
@@ -77,7 +75,7 @@ def _join(text: str, splices: list[Splice]) -> str:
     position = 0
     for each in splices:
         if each.start < position:
-            raise Unspliceable("edits overlap in the source")
+            raise UnspliceableEdit("edits overlap in the source")
         pieces += (text[position : each.start], each.html)
         position = each.end
     return "".join([*pieces, text[position:]])
@@ -89,7 +87,7 @@ class _Splicer:
     def __init__(self, text: str, element: Element) -> None:
         location = element.source_location
         if location is None:
-            raise Unspliceable(f"<{element.tag}> has no tag in the source")
+            raise UnspliceableEdit(f"<{element.tag}> has no tag in the source")
         self.text, self.element, self.location = text, element, location
         self.start, self.content = location.start_tag.start_offset, location.start_tag.end_offset
 
@@ -136,20 +134,13 @@ class _Splicer:
         return bool(location and location.end_tag and location.end_tag.start_offset == end)
 
     def _inner(self, edit: ElementEdits) -> Iterator[Splice]:
-        if not (edit.prepended or edit.appended):
+        if not edit.appended:
             return
         if _self_closed(self.text, self.element, self.location):
-            raise Unspliceable(f"<{self.element.tag}/> closes itself")
-        if edit.prepended:
-            start = self.content + self._dropped_newline()
-            yield Splice(start, _OPENING, 0, 0, start, edit.prepended)
-        if edit.appended:
-            yield from self._append(edit.appended)
-
-    def _append(self, html: str) -> Iterator[Splice]:
+            raise UnspliceableEdit(f"<{self.element.tag}/> closes itself")
         end = self.content_end()
-        yield Splice(end, _CLOSING, -_depth(self.element), _APPENDED, end, html)
-        children = content_of(self.element).children
+        yield Splice(end, _CLOSING, -_depth(self.element), _APPENDED, end, edit.appended)
+        children = content_node(self.element).children
         last = children[-1] if children else None
         if isinstance(last, Element):
             yield from _end_tag(last, end)
@@ -162,25 +153,21 @@ class _Splicer:
             html = "\n" + html
         return Splice(self.content, _OPENING, 0, 0, self.content_end(), html)
 
-    def _dropped_newline(self) -> int:
-        drops = self.element.tag in DROPS_NEWLINE and self.element.namespace is Namespace.HTML
-        return 1 if drops and self.text[self.content : self.content + 1] == "\n" else 0
-
     def _attributes(self, edit: ElementEdits) -> Iterator[Splice]:
         for order, (name, value) in enumerate(edit.attributes.items()):
             span = self.location.attrs.get(name.lower())
             if span is None:
                 yield from self._new_attribute(name, value, order)
-            elif isinstance(value, Removed):
+            elif isinstance(value, AttributeRemoval):
                 start = self._attribute_start(span.start_offset, span.end_offset)
-                # behind new attributes, which stand where the first one goes
+                # after new attributes, which are inserted where the first attribute is removed
                 yield Splice(start, 0, 0, len(edit.attributes), span.end_offset, "")
             else:
                 yield self._changed_attribute(span.start_offset, span.end_offset, value)
 
-    def _new_attribute(self, name: str, value: str | Removed | None, order: int) -> Iterator[Splice]:
-        if isinstance(value, Removed):  # it came from a second <body> or <html> tag
-            raise Unspliceable(f"attribute {name} stands in another tag")
+    def _new_attribute(self, name: str, value: str | AttributeRemoval | None, order: int) -> Iterator[Splice]:
+        if isinstance(value, AttributeRemoval):  # it is from a second <body> or <html> tag
+            raise UnspliceableEdit(f"attribute {name} is in another tag")
         end = self._name_end(self.start + 1, _ENDS_NAME)
         html = " " + attribute_markup(name, value, self.text[end : end + 1])
         yield Splice(end, 0, 0, order, end, html)
@@ -190,7 +177,7 @@ class _Splicer:
         return Splice(start, 0, 0, 0, end, attribute_markup(name, value, self.text[end : end + 1]))
 
     def _attribute_start(self, start: int, end: int) -> int:
-        """Take the space before the attribute with it, unless it is needed to part what remains."""
+        """Include the space before the attribute, unless it has to separate what remains."""
         if self.text[end : end + 1] in _ENDS_NAME:
             while self.text[start - 1] in _SPACE:
                 start -= 1
@@ -202,13 +189,13 @@ class _Splicer:
         return position
 
     def end(self) -> int:
-        """Return the offset behind the element."""
+        """Return the offset after the element."""
         if self.location.end_tag is not None:
             return self.location.end_tag.end_offset
         return self.content_end()
 
     def content_end(self) -> int:
-        """Return the offset behind the element's content."""
+        """Return the offset after the element's content."""
         if self.location.end_tag is not None:
             return self.location.end_tag.start_offset
         if _is_void(self.element) or _self_closed(self.text, self.element, self.location):
@@ -216,7 +203,7 @@ class _Splicer:
         return min(self._next_start(), self._parent_end())
 
     def _next_start(self) -> int:
-        """Return where the next element starts that is not inside, or the text's end."""
+        """Return where the next element after this one starts, or the text's end."""
         starts = (_start(node) for node in self.element.following if isinstance(node, Element))
         return next((start for start in starts if start >= self.content), len(self.text))
 
@@ -228,7 +215,7 @@ class _Splicer:
 
 
 def _end_tag(element: Element, offset: int) -> Iterator[Splice]:
-    """Write the end tag that the source left out; written once, however many edits ask for it."""
+    """Write the end tag that the source omits; once, however many edits need it."""
     location = element.source_location
     has_none = location.end_tag is None if location else element.tag in IMPLIED_START
     if has_none and element.tag in IMPLIED_END and element.namespace is Namespace.HTML:

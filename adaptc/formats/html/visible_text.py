@@ -131,7 +131,7 @@ def _is_decorative(element: Element) -> bool:
 
 
 def _is_hidden_class(element: Element) -> bool:
-    """Whether it is an icon spelled as a ligature, a line number, or a link to skip what is not here."""
+    """Whether it is an icon spelled as a ligature, a line number, or a link that skips a part of the page."""
     value = (element.attr("class") or "").lower()
     if _LIGATURES.search(value):
         return True
