@@ -163,8 +163,8 @@ def decide(
     With the ``limits`` of the classifier, the usages of images are decided, too.
     """
     sums = _Sums()
-    for path, found in facts:
-        sums.add(path, found, sources[path].media_type)
+    for path, facts_of_file in facts:
+        sums.add(path, facts_of_file, sources[path].media_type)
     uses = {}
     for path, pages in sums.uses.items():
         if path not in sources:  # it could not be read
@@ -184,14 +184,14 @@ def _sole(sums: _Sums) -> frozenset[str]:
 
 def _usages(sums: _Sums, limits: Mapping[str, float]) -> dict[str, SiteUsage]:
     counts = sums.images.counts(lambda sheet: _closure(sheet, sums))
-    found = ((path, counts.usage(path, limits)) for path in counts.uses)
-    return {path: one for path, one in found if one}
+    usages = ((path, counts.usage(path, limits)) for path in counts.uses)
+    return {path: usage for path, usage in usages if usage}
 
 
 def _size(path: str, sums: _Sums, source: Source) -> int | None:
     if path not in sums.transfer:
         return source.size if source.media_type.startswith("image/") else None
-    return sum(sums.transfer[one] for one in _closure(path, sums))
+    return sum(sums.transfer[part] for part in _closure(path, sums))
 
 
 def _closure(path: str, sums: _Sums) -> set[str]:
@@ -211,8 +211,10 @@ Row = tuple[int, str]
 
 def decision_rows(decisions: Decisions) -> dict[str, Row]:
     """Return decisions by dependency key: (the decision, the figures behind it)."""
-    placements = {PLACEMENT + path: (int(one.inline), one.reason) for path, one in decisions.placements.items()}
-    usages = {USAGE + path: (one.value, "") for path, one in decisions.usages.items()}
+    placements = {
+        PLACEMENT + path: (int(decision.inline), decision.reason) for path, decision in decisions.placements.items()
+    }
+    usages = {USAGE + path: (decision.value, "") for path, decision in decisions.usages.items()}
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
     return placements | usages | pins | soles

@@ -64,7 +64,7 @@ _UNCHECKED = frozenset({Role.META, Role.LAZY})
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _References:
     references: list[Reference]
     base: str
     pinned: tuple[str, ...] = ()
@@ -76,19 +76,19 @@ def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
     transfer = len(zlib.compress(content, _ESTIMATE_LEVEL)) if media_type in _ESTIMATED else 0
     if reader is None:
         return Facts(digest_bytes(content), transfer=transfer)
-    found = reader(content, site.address.url_of(path))
-    return _resolved(path, content, found, site, transfer)
+    references = reader(content, site.address.url_of(path))
+    return _resolved(path, content, references, site, transfer)
 
 
-def _resolved(path: str, content: bytes, found: _Found, site: Site, transfer: int) -> Facts:
+def _resolved(path: str, content: bytes, parsed: _References, site: Site, transfer: int) -> Facts:
     known: dict[str, tuple[Target, str | None, str | None]] = {}
     embeds: dict[tuple[str, str], None] = {}
     targets: dict[str, None] = {}
     missing: list[Diagnostic] = []
     shown: list[tuple[Reference, str | None]] = []
-    for reference in found.references:
+    for reference in parsed.references:
         if reference.url not in known:
-            known[reference.url] = _followed(found.base, reference.url, site)
+            known[reference.url] = _followed(parsed.base, reference.url, site)
         target, file, problem = known[reference.url]
         if target.reach is Reach.LOCAL:
             targets[target.path] = None
@@ -99,7 +99,7 @@ def _resolved(path: str, content: bytes, found: _Found, site: Site, transfer: in
         if problem is not None and reference.role not in _UNCHECKED:
             place = Location(path, reference.line, reference.column)
             missing.append(diagnose(problem, place, where=reference.where, url=reference.url))
-    pinned = (site.follow(found.base, url).path for url in found.pinned)
+    pinned = (site.follow(parsed.base, url).path for url in parsed.pinned)
     return Facts(
         digest_bytes(content),
         tuple(embeds),
@@ -136,12 +136,12 @@ def _followed(base: str, url: str, site: Site) -> tuple[Target, str | None, str 
     return target, file, None if is_answered else "missing-target"
 
 
-def _read_page(content: bytes, url: str) -> _Found:
-    found = _page_references(content)
-    if found is None:
-        return _Found([], url)  # the build reports it; such a page is not rewritten
-    written, base, pinned = found
-    return _Found(written, document_base(url, base), pinned)
+def _read_page(content: bytes, url: str) -> _References:
+    parsed = _page_references(content)
+    if parsed is None:
+        return _References([], url)  # the build reports it; such a page is not rewritten
+    written, base, pinned = parsed
+    return _References(written, document_base(url, base), pinned)
 
 
 # Of 2,685 pages of Apache's manual 1,857 are symbolic links to others; they are read one after the other
@@ -163,22 +163,24 @@ def _page_references(content: bytes) -> tuple[list[Reference], str | None, tuple
     return list(references.references(tree)), references.base_href(tree), tuple(pinned)
 
 
-def _read_sheet(content: bytes, url: str) -> _Found:
+def _read_sheet(content: bytes, url: str) -> _References:
     from adaptc.formats.css.references import css_references
     from adaptc.formats.css.sheet_text import decode_sheet
 
     sheet = decode_sheet(content, "utf-8")
-    found = css_references(sheet.text)
-    return _Found([Reference(item.role, item.url, "style sheet", item.line, item.column) for item in found], url)
+    sheet_references = css_references(sheet.text)
+    return _References(
+        [Reference(item.role, item.url, "style sheet", item.line, item.column) for item in sheet_references], url
+    )
 
 
-def _read_svg(content: bytes, url: str) -> _Found:
+def _read_svg(content: bytes, url: str) -> _References:
     from adaptc.formats.svg import svg_references
 
-    return _Found(list(svg_references(content)), url)
+    return _References(list(svg_references(content)), url)
 
 
-_READERS: dict[str, Callable[[bytes, str], _Found]] = {
+_READERS: dict[str, Callable[[bytes, str], _References]] = {
     media.HTML: _read_page,
     media.CSS: _read_sheet,
     media.SVG: _read_svg,

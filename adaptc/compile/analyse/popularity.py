@@ -67,8 +67,8 @@ def site_finder(site: Site) -> PageFinder:
         inner = _below(site.address, path)
         if inner is None:
             return None
-        found = site.find(inner) or site.find(f"{inner}.html")
-        return found if found is not None and site.sources[found].media_type == media.HTML else None
+        page = site.find(inner) or site.find(f"{inner}.html")
+        return page if page is not None and site.sources[page].media_type == media.HTML else None
 
     return find
 
@@ -171,6 +171,6 @@ def restrict_to_popular(
     """Return what traffic leaves out; nothing when no view of a page was seen."""
     if traffic is None or not traffic.hits:
         return UNRESTRICTED
-    pages = {path for path, one in resources.items() if one.media_type == media.HTML}
+    pages = {path for path, resource in resources.items() if resource.media_type == media.HTML}
     degraded = {level.name for level in levels if level.promise != "same"}
     return Restriction(frozenset(degraded), frozenset(pages - traffic.popular))

@@ -19,8 +19,8 @@ from adaptc.core.version import VERSION
 from adaptc.site.site import Source
 
 # Artifacts that pages of a batch share: the site's style sheets, scripts and small images
-_KEPT_ARTIFACTS = 64
-_KEPT_BYTES = 256 << 10
+_CACHED_ARTIFACTS = 64
+_CACHED_BYTES = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Assets:
         self.sources, self.plans, self.store = sources, plans, store
         self._artifacts: OrderedDict[tuple[str, str], _Artifact] = OrderedDict()
 
-    def take_over(self, other: Assets, changed: frozenset[str]) -> None:
-        """Take over the artifacts of ``other`` that depend on none of the keys ``changed``."""
-        for key, artifact in other._artifacts.items():
+    def take_over(self, previous: Assets, changed: frozenset[str]) -> None:
+        """Take over the artifacts of ``previous`` that depend on none of the keys ``changed``."""
+        for key, artifact in previous._artifacts.items():
             if changed.isdisjoint(artifact.dependencies):
                 self._artifacts[key] = artifact
 
@@ -52,19 +52,19 @@ class Assets:
             view = outer.nested()
             try:
                 original = view.read(path)
-                made = self.run(level, path, original, view).content
+                processed = self.run(level, path, original, view).content
             finally:
                 outer.include(view.dependencies, ())
-            content = original if made is None else made
+            content = original if processed is None else processed
             known = _Artifact(content, tuple(view.dependencies), tuple(view.derived.values()))
             self._keep(level, path, known)
         outer.include(known.dependencies, known.derived)
         return known.content
 
     def _keep(self, level: str, path: str, artifact: _Artifact) -> None:
-        if len(artifact.content) <= _KEPT_BYTES:
+        if len(artifact.content) <= _CACHED_BYTES:
             self._artifacts[level, path] = artifact
-            if len(self._artifacts) > _KEPT_ARTIFACTS:
+            if len(self._artifacts) > _CACHED_ARTIFACTS:
                 self._artifacts.popitem(last=False)
 
     def run(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
@@ -72,18 +72,18 @@ class Assets:
         media_type = self.sources[path].media_type
         steps = self.plans[level].steps_of(AssetPass, media_type)
         if steps and view.is_pinned(path):
-            kept = Action(steps[0].name, "kept", path, "an integrity attribute fixes its bytes")
-            return Outcome(None, (kept,))
-        made, actions, diagnostics = content, list[Action](), list[Diagnostic]()
+            action = Action(steps[0].name, "kept", path, "an integrity attribute fixes its bytes")
+            return Outcome(None, (action,))
+        processed, actions, diagnostics = content, list[Action](), list[Diagnostic]()
         for step in steps:
-            outcome = self._run_step(step, Asset(path, media_type, made), view)
+            outcome = self._run_step(step, Asset(path, media_type, processed), view)
             actions.extend(outcome.actions)
             diagnostics.extend(outcome.diagnostics)
             if outcome.content is not None and (
-                step.pass_.may_grow or len(outcome.content) < len(made) + outcome.absorbed
+                step.pass_.may_grow or len(outcome.content) < len(processed) + outcome.absorbed
             ):
-                made = outcome.content
-        return Outcome(None if made is content else made, tuple(actions), tuple(diagnostics))
+                processed = outcome.content
+        return Outcome(None if processed is content else processed, tuple(actions), tuple(diagnostics))
 
     def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
         """Return what the level makes of an image, whose ``content`` it has already, in other formats."""
@@ -99,26 +99,26 @@ class Assets:
         return known or self._remember_alternates(key, step.pass_.run(asset, original, view, step.options))
 
     def _remembered_alternates(self, key: str, path: str) -> Alternates | None:
-        made, actions = list[Alternate](), list[Action]()
+        alternates, actions = list[Alternate](), list[Action]()
         record = self.store.record(key)
         for name, digest, *action in record or ():
             content = self.store.content(digest)
             if content is None:
                 return None
-            made.append(Alternate(name, content))
+            alternates.append(Alternate(name, content))
             actions.append(Action(action[0], action[1], path, action[2]))
-        return None if record is None else Alternates(tuple(made), tuple(actions))
+        return None if record is None else Alternates(tuple(alternates), tuple(actions))
 
-    def _remember_alternates(self, key: str, found: Alternates) -> Alternates:
+    def _remember_alternates(self, key: str, alternates: Alternates) -> Alternates:
         """Remember what was made; where a codec is missing it may be there the next time."""
-        if not found.diagnostics:
-            rows = zip(found.images, found.actions, strict=True)
+        if not alternates.diagnostics:
+            rows = zip(alternates.images, alternates.actions, strict=True)
             record = [
-                [made.format, self.store.put(made.content), done.pass_name, done.verb, done.reason]
-                for made, done in rows
+                [image.format, self.store.put(image.content), action.pass_name, action.verb, action.reason]
+                for image, action in rows
             ]
             self.store.put_record(key, record)
-        return found
+        return alternates
 
     def _run_step(self, step: Step[AssetPass], asset: Asset, view: RecordingView) -> Outcome:
         if not step.pass_.content_only:
@@ -142,14 +142,16 @@ class Assets:
             return None
         actions = tuple(Action(name, verb, path, reason) for name, verb, reason in record["actions"])
         diagnostics = tuple(
-            dataclasses.replace(one, location=one.location and dataclasses.replace(one.location, path=path))
-            for one in unpack_diagnostics(record["diagnostics"])
+            dataclasses.replace(
+                diagnostic, location=diagnostic.location and dataclasses.replace(diagnostic.location, path=path)
+            )
+            for diagnostic in unpack_diagnostics(record["diagnostics"])
         )
         return Outcome(content, actions, diagnostics)
 
     def _remember(self, key: str, outcome: Outcome) -> None:
         content = self.store.put(outcome.content) if outcome.content is not None else None
-        actions = [[one.pass_name, one.verb, one.reason] for one in outcome.actions]
+        actions = [[action.pass_name, action.verb, action.reason] for action in outcome.actions]
         self.store.put_record(
             key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
         )

@@ -86,18 +86,18 @@ class ImageCopier:
         """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
         chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
         key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._stored(key) or self._made(key, read(), kind, chosen)
-        return found
+        copy = self._known.get(key)
+        if copy is None:
+            copy = self._known[key] = self._stored(key) or self._make_copy(key, read(), kind, chosen)
+        return copy
 
     def content(self, copy: DerivedFile) -> bytes:
         """Return the bytes of a copy. Raises ``ObjectGone`` where another build removed it from the cache."""
-        found = self.store.content(copy.digest)
-        if found is None:
+        content = self.store.content(copy.digest)
+        if content is None:
             self._known.clear()
             raise ObjectGone(copy.path)
-        return found
+        return content
 
     def _stored(self, key: str) -> DerivedFile | str | None:
         record = self.store.record(key)
@@ -106,29 +106,29 @@ class ImageCopier:
         file = DerivedFile(**record)
         return file if self.store.content(file.digest) is not None else None
 
-    def _made(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
-        made = COPIERS[kind](content, **options)
-        if not isinstance(made, ImageCopy):
-            self.store.put_record(key, made.reason)
-            return made.reason
-        file = describe_copy(made)
-        self.store.put(made.content, file.digest)
+    def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
+        image = COPIERS[kind](content, **options)
+        if not isinstance(image, ImageCopy):
+            self.store.put_record(key, image.reason)
+            return image.reason
+        file = describe_copy(image)
+        self.store.put(image.content, file.digest)
         self.store.put_record(key, asdict(file))
         return file
 
 
-def describe_copy(made: ImageCopy) -> DerivedFile:
+def describe_copy(image: ImageCopy) -> DerivedFile:
     """Return what passes see of a copy."""
-    digest = digest_bytes(made.content)
+    digest = digest_bytes(image.content)
     return DerivedFile(
-        f"{OWN_DIRECTORY}{digest[:_DIGITS]}.{made.extension}",
-        made.media_type,
+        f"{OWN_DIRECTORY}{digest[:_DIGITS]}.{image.extension}",
+        image.media_type,
         digest,
-        len(made.content),
-        made.width,
-        made.height,
-        made.natural_width,
-        made.natural_height,
+        len(image.content),
+        image.width,
+        image.height,
+        image.natural_width,
+        image.natural_height,
     )
 
 
@@ -148,28 +148,28 @@ class EvidenceStore:
     def of(self, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
         """Return the evidence of the file ``source``, whose content ``read`` gives."""
         key = digest_parts("evidence", _EVIDENCE_VERSION, str(self.limit_pixels), source.media_type, source.digest)
-        found = self._known.get(key)
-        if found is None:
+        evidence = self._known.get(key)
+        if evidence is None:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
-            found = self._known[key] = self._stored(key) or self._measured(key, source, read)
-        return found
+            evidence = self._known[key] = self._stored(key) or self._measure(key, source, read)
+        return evidence
 
     def _stored(self, key: str) -> ImageEvidence | None:
         record = self.store.record(key)
         return _unpacked(record) if isinstance(record, dict) else None
 
-    def _measured(self, key: str, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
-        made = image_evidence(read(), source.media_type, self.limit_pixels)
-        self.store.put_record(key, asdict(made))
-        return made
+    def _measure(self, key: str, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
+        evidence = image_evidence(read(), source.media_type, self.limit_pixels)
+        self.store.put_record(key, asdict(evidence))
+        return evidence
 
 
 def _unpacked(record: dict[str, Any]) -> ImageEvidence | None:
     """Return the evidence of a record; ``None`` where it is of another version, or damaged."""
     try:
-        found = ImageEvidence(**record)
+        evidence = ImageEvidence(**record)
     except TypeError:
         return None
     colour = record["colour"]
-    return replace(found, colour=None if colour is None else tuple(colour))
+    return replace(evidence, colour=None if colour is None else tuple(colour))

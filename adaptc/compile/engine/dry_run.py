@@ -63,9 +63,9 @@ def scan_docroot(spec: BuildSpec, state: State) -> Scan:
     return Scan(report, before, compare_files(report.resources, before))
 
 
-def dry_run(trees: Trees, state: State, found: Scan, *, every_source: bool) -> DryRun:
+def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> DryRun:
     """Compare the docroot with ``state``: the files that look changed, or every one of them by its content."""
-    spec, report, before, touched = trees.spec, found.report, found.before, found.changes.touched
+    spec, report, before, touched = trees.spec, scan.report, scan.before, scan.changes.touched
     digests = _read(spec, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
     changes = find_changes(report.resources, read, before)
@@ -80,11 +80,11 @@ def dry_run(trees: Trees, state: State, found: Scan, *, every_source: bool) -> D
 
 def _read(spec: BuildSpec, report: BuildReport, paths: Iterable[str]) -> dict[str, str]:
     """Return the digests of sources; what cannot be read is taken out of the report's resources, as in a build."""
-    found = digests_of(DiskTree(spec.docroot), list(paths))
-    for path, digest in found.items():
+    digests = digests_of(DiskTree(spec.docroot), list(paths))
+    for path, digest in digests.items():
         if digest is None:
             del report.resources[path]
-    return {path: digest for path, digest in found.items() if digest is not None}
+    return {path: digest for path, digest in digests.items() if digest is not None}
 
 
 def digests_of(tree: Tree, paths: list[str]) -> dict[str, str | None]:
@@ -111,7 +111,7 @@ def _decisions(
     from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
 
     known = {**{path: digest for path, (_, digest) in before.items()}, **read}
-    sources = as_sources((one, known[path]) for path, one in report.resources.items())
+    sources = as_sources((resource, known[path]) for path, resource in report.resources.items())
     affected = affected_targets(changes.presence, spec.config.site.index)
     pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
     unit_builder = UnitBuilder(spec.snapshot(sources, NO_DECISIONS))

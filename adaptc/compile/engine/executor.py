@@ -186,5 +186,5 @@ def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> lis
     if batch:
         batches.append((total, tuple(batch)))
     # in steps, so that those of usual weight stay in order: neighbours share style sheets and scripts
-    batches.sort(key=lambda one: one[0] // size, reverse=True)
+    batches.sort(key=lambda item: item[0] // size, reverse=True)
     return [units_of_batch for _, units_of_batch in batches]

@@ -1,8 +1,8 @@
-"""The gate between who notices that files change and who publishes what was made of them.
+"""The gate between the thread that notices changed files and the thread that publishes what was built of them.
 
-A file that was noticed is doubted until a build that began later has read it. What a build made of a doubted file is
-refused, and what stands in the trees for it is withdrawn in the same moment: from then on no old version is served. A
-watcher's thread doubts, a build's thread publishes, one at a time.
+A changed file is invalid until a build that began later has read it. The gate refuses results that depend on an invalid
+file, and removes the files in the trees that depend on it as soon as it is invalidated: from then on no outdated version
+is served. The watcher's thread invalidates, the build's thread publishes, one at a time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from adaptc.core.model import OWN_DIRECTORY
 
 
 class BuildCancelled(Exception):
-    """A build was given up since files changed; what it did so far is complete and true."""
+    """A build was cancelled because files changed; what it published so far is complete and correct."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What the next build has to look at: files that were doubted, and units that were withdrawn or refused."""
+    """Work for the next build: files that were invalidated, and units that were removed or refused."""
 
     paths: frozenset[str] = frozenset()
     units: frozenset[Unit] = frozenset()
@@ -38,7 +38,7 @@ class Pending:
 class Gate:
     """The gate of one output directory. ``state`` is its state file, which is only read here.
 
-    ``is_stopping`` asks every build to be given up.
+    ``is_stopping`` asks every build to stop.
     """
 
     def __init__(self, publisher: Publisher, state: Path) -> None:
@@ -47,47 +47,47 @@ class Gate:
         self._db: sqlite3.Connection | None = None
         self._invalid: set[str] = set()
         self._pending_units: set[Unit] = set()
-        # Dependencies of units that are published and not committed: the state does not tell them yet
+        # Dependencies of units that are published but not committed: the state does not have them yet
         self._uncommitted: dict[Unit, frozenset[str]] = {}
         self.is_stopping = False
 
-    # ---- noticing
+    # ---- invalidating
 
     def invalidate(self, paths: Iterable[str]) -> int:
-        """Doubt files, and withdraw what was made of them; return how many units that were."""
+        """Invalidate files, and remove the units that depend on them; return the number of units."""
         with self._lock:
-            found: set[Unit] = set()
+            units: set[Unit] = set()
             for path in paths:
                 self._invalid.add(path)
-                found.update(self._units_of(path))
-            for unit in found:
-                self._withdraw(unit)
-            self._pending_units |= found
-            return len(found)
+                units.update(self._units_of(path))
+            for unit in units:
+                self._remove(unit)
+            self._pending_units |= units
+            return len(units)
 
     def is_invalid(self, path: str) -> bool:
-        """Whether a file is doubted already."""
+        """Whether a file is invalid already."""
         return path in self._invalid
 
     @property
     def has_invalid_files(self) -> bool:
-        """Whether some file is doubted."""
+        """Whether some file is invalid."""
         return bool(self._invalid)
 
     @property
     def has_pending(self) -> bool:
-        """Whether there is something that the next build has to look at."""
+        """Whether there is work for the next build."""
         return bool(self._invalid or self._pending_units)
 
     def _units_of(self, path: str) -> set[Unit]:
         keys = {path, PRESENCE + path}
-        found = {unit for unit, dependencies in self._uncommitted.items() if not keys.isdisjoint(dependencies)}
+        units = {unit for unit, dependencies in self._uncommitted.items() if not keys.isdisjoint(dependencies)}
         for key in keys:
             rows = self._query("SELECT level, path FROM dependencies WHERE key = ?", os.fsencode(key))
-            found.update((level, os.fsdecode(name)) for level, name in rows)
-        return found
+            units.update((level, os.fsdecode(name)) for level, name in rows)
+        return units
 
-    def _withdraw(self, unit: Unit) -> None:
+    def _remove(self, unit: Unit) -> None:
         self._publisher.remove_unit(*unit)
         for (name,) in self._query(
             "SELECT path FROM extras WHERE level = ? AND owner = ?", unit[0], os.fsencode(unit[1])
@@ -105,7 +105,7 @@ class Gate:
     # ---- building
 
     def drain(self) -> Pending:
-        """Return what the next build has to look at. It must begin to read after this, and doubts begin anew."""
+        """Return the pending work and clear it. The build must begin to read after this."""
         with self._lock:
             pending = Pending(frozenset(self._invalid), frozenset(self._pending_units))
             self._invalid.clear()
@@ -113,13 +113,13 @@ class Gate:
             return pending
 
     def requeue(self, pending: Pending) -> None:
-        """Give back what a build could not do."""
+        """Add back the work that a build could not finish."""
         with self._lock:
             self._invalid |= pending.paths
             self._pending_units |= pending.units
 
     def publish(self, result: UnitResult, publish: Callable[[], UnitResult]) -> UnitResult:
-        """Publish a result, or refuse it: one of a doubted file, or one whose artifact is gone from the cache."""
+        """Publish a result. Refuse it if it depends on an invalid file, or if its artifact is gone from the cache."""
         unit = (result.level, result.path)
         with self._lock:
             if result.published and not self._has_invalid_dependency(result):
@@ -131,8 +131,10 @@ class Gate:
                     self._uncommitted[unit] = frozenset(result.dependencies)
                     return done
             self._pending_units.add(unit)
-        said = result.diagnostics if not result.published else (diagnose("changed-while-read", Location(result.path)),)
-        return dataclasses.replace(result, published=False, diagnostics=said)
+        diagnostics = (
+            result.diagnostics if not result.published else (diagnose("changed-while-read", Location(result.path)),)
+        )
+        return dataclasses.replace(result, published=False, diagnostics=diagnostics)
 
     def _has_invalid_dependency(self, result: UnitResult) -> bool:
         if not self._invalid:
@@ -140,7 +142,7 @@ class Gate:
         return any(key.removeprefix(PRESENCE) in self._invalid for key in result.dependencies)
 
     def note_commit(self) -> None:
-        """Take note that the state tells of all that was published."""
+        """Note that the state has everything that was published."""
         with self._lock:
             self._uncommitted.clear()
 
@@ -154,30 +156,30 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GatedPublisher:
-    """How results get into the trees: by the workers themselves, or through a ``gate`` by this process.
+    """Publishes results through a ``gate``; without one the workers publish by themselves.
 
-    ``cancels_on_change`` says that the build is given up when the gate shuts.
+    ``cancels_on_change`` says that the build is cancelled when a file changes.
     """
 
     publisher: Publisher
     gate: Gate | None = None
     cancels_on_change: bool = False
 
-    def publish(self, made: UnitResult, alias_of: str | None) -> UnitResult:
-        """Publish a result through the gate; without one its worker did."""
+    def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
+        """Publish a result through the gate; without a gate its worker has published it."""
         if self.gate is None:
-            return made
-        return self.gate.publish(made, lambda: self.publisher.publish(made, alias_of))
+            return result
+        return self.gate.publish(result, lambda: self.publisher.publish(result, alias_of))
 
     def commit(self, state: State) -> None:
-        """Commit results."""
+        """Commit the results in the state."""
         state.commit()
         if self.gate:
             self.gate.note_commit()
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the build is to be given up."""
+        """Whether the build is to stop."""
         return self.gate is not None and (
             self.gate.is_stopping or (self.cancels_on_change and self.gate.has_invalid_files)
         )

@@ -99,13 +99,13 @@ def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resour
     """Return what ``lstat`` says about changes."""
     came = frozenset(now.keys() - before.keys())
     went = frozenset(before.keys() - now.keys())
-    touched = tuple(path for path, found in now.items() if path in came or before[path][0] != found)
+    touched = tuple(path for path, resource in now.items() if path in came or before[path][0] != resource)
     return FileChanges(touched, came, went)
 
 
-def is_other_kind(one: Resource, other: Resource) -> bool:
+def is_other_kind(old: Resource, new: Resource) -> bool:
     """Whether a file is another resource though its content may be the same: a link now, or of another type."""
-    return (one.media_type, one.alias_of) != (other.media_type, other.alias_of)
+    return (old.media_type, old.alias_of) != (new.media_type, new.alias_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,9 @@ def find_changes(
 ) -> Changes:
     """Return what is not as it was; ``read`` are the digests of files that were read."""
     came_or_went = resources.keys() ^ before.keys()
-    other = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
+    changed_kind = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
     contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
-    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | other))
+    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | changed_kind))
 
 
 def racily_clean(resource: Resource, started: int) -> Resource:
@@ -163,22 +163,22 @@ def outdated_units(
     """
     built = state.recipes()
     reasons = _unbuilt(built, recipes, resources, accepted_recipes)
-    found = affected_units(state, changes, recipes)
-    reasons.update({unit: reason for unit, reason in found.items() if unit in built})
+    affected = affected_units(state, changes, recipes)
+    reasons.update({unit: reason for unit, reason in affected.items() if unit in built})
     stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
     return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.excludes(unit)}
 
 
 def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
     """Return the units of ``levels`` that changes make stale, built or not, aliases left out."""
-    found: dict[Unit, Reason] = {}
+    reasons: dict[Unit, Reason] = {}
     for key in sorted(changes.decisions):
-        found.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
+        reasons.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
     for path in sorted(changes.contents | changes.presence, reverse=True):
-        found.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
+        reasons.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
     for path in changes.contents | changes.presence:
-        found.update(dict.fromkeys(((level, path) for level in levels), InputChanged()))
-    return found
+        reasons.update(dict.fromkeys(((level, path) for level in levels), InputChanged()))
+    return reasons
 
 
 def _unbuilt(
@@ -217,9 +217,9 @@ def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]
 def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
     """Return the symbolic links by the files that they lead to."""
     aliases: dict[str, list[str]] = defaultdict(list)
-    for one in resources:
-        if one.alias_of is not None:
-            aliases[one.alias_of].append(one.path)
+    for resource in resources:
+        if resource.alias_of is not None:
+            aliases[resource.alias_of].append(resource.path)
     return dict(aliases)
 
 

@@ -70,7 +70,7 @@ class SourceTimes:
 
     def replace(self, resources: Iterable[Resource]) -> None:
         """Note the times of these sources and of no others."""
-        known = {one.path: one for one in resources}
+        known = {resource.path: resource for resource in resources}
         self.forget([path for path in self._paths() if path not in known])
         self.record(known.values())
 

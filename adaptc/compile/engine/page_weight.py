@@ -46,9 +46,9 @@ def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
     """
     chosen = list(levels)
     ladder = [level for level in chosen if level.number is not None]
-    beside = [level for level in chosen if ladder and level.number is None and level.promise == "article"]
+    articles = [level for level in chosen if ladder and level.number is None and level.promise == "article"]
     return {lower.name: upper.name for upper, lower in pairwise(ladder) if lower.promise != "same"} | {
-        level.name: ladder[-1].name for level in beside
+        level.name: ladder[-1].name for level in articles
     }
 
 

@@ -66,20 +66,20 @@ class Publisher:
             if error.errno not in _NAME_REFUSED:
                 raise
             self.remove_unit(result.level, result.path)
-            said = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
-            return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, said))
+            diagnostic = diagnose("name-unpublishable", Location(result.path), reason=error.strerror)
+            return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, diagnostic))
         return result
 
     def _links(self, result: UnitResult, coding: str, key: str, alias_of: str | None, target: str) -> bool:
         """Publish an alias as the symbolic link that it is, where the file behind it is the same; return whether."""
         if alias_of is None:
             return False
-        behind = self.file(result.level, coding, alias_of)
-        if not _is_entry_of(behind, self.store.object_path(key)):
+        aliased = self.file(result.level, coding, alias_of)
+        if not _is_entry_of(aliased, self.store.object_path(key)):
             return False
-        directory, written = os.path.split(behind)
+        directory, written = os.path.split(aliased)
         if directory != os.path.dirname(target):
-            written = os.path.relpath(behind, os.path.dirname(target))
+            written = os.path.relpath(aliased, os.path.dirname(target))
         self._in_directory(target, lambda: place_link(written, target, self._temporary()))
         return True
 
@@ -169,8 +169,8 @@ def _is_entry_of(path: str, source: str) -> bool:
         return False
 
 
-def _same_file(one: str, other: str) -> bool:
+def _same_file(first: str, second: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first, second)
     except OSError:
         return False

@@ -76,7 +76,7 @@ class RecordingView:
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
         """Take over what another view recorded."""
         self.dependencies.update(dict.fromkeys(dependencies))
-        self.derived.update((one.path, one) for one in derived)
+        self.derived.update((file.path, file) for file in derived)
 
     def url_of(self, path: str) -> str:
         return self.site.address.url_of(path)
@@ -89,11 +89,11 @@ class RecordingView:
                 self.dependencies.update(dict.fromkeys(self._looked_at(known)))
         return known
 
-    def _looked_at(self, found: SiteTarget) -> Iterator[str]:
+    def _looked_at(self, target: SiteTarget) -> Iterator[str]:
         """Yield the files that were missed, and the one that was found."""
-        for candidate in self.site.candidates(found.target.path):
+        for candidate in self.site.candidates(target.target.path):
             yield PRESENCE + candidate
-            if candidate == found.path:
+            if candidate == target.path:
                 return
 
     def media_type(self, path: str) -> str:
@@ -118,10 +118,10 @@ class RecordingView:
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         self.dependencies[path] = None
-        made = self.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
-        if isinstance(made, DerivedFile):
-            self.derived[made.path] = made
-        return made
+        copy = self.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
+        if isinstance(copy, DerivedFile):
+            self.derived[copy.path] = copy
+        return copy
 
     def copy_content(self, copy: DerivedFile) -> bytes:
         return self.copy_bytes(copy)

@@ -66,7 +66,10 @@ class UnitResult:
 
 def pack_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> list[list[Any]]:
     """Return diagnostics as JSON values."""
-    return [[one.id, one.severity.value, one.message, *_place(one.location)] for one in diagnostics]
+    return [
+        [diagnostic.id, diagnostic.severity.value, diagnostic.message, *_place(diagnostic.location)]
+        for diagnostic in diagnostics
+    ]
 
 
 def _place(location: Location | None) -> list[Any]:
@@ -84,7 +87,7 @@ def unpack_diagnostics(values: list[list[Any]]) -> tuple[Diagnostic, ...]:
 def pack_outputs(result: UnitResult) -> str:
     """Return what is needed to find and count the files of a result; dependencies are kept apart."""
     embeds = None if result.embeds is None else list(result.embeds)
-    extras = [[one.path, one.media_type, _files(one.outputs)] for one in result.extras]
+    extras = [[extra.path, extra.media_type, _files(extra.outputs)] for extra in result.extras]
     packed = [result.media_type, result.changed, _files(result.outputs), embeds, extras]
     return json.dumps(packed, separators=(",", ":"))
 
@@ -104,15 +107,17 @@ StoredFile = tuple[str, str, str, str, int]
 def unpack_files(path: str, outputs: str) -> list[StoredFile]:
     """Return the files of a unit from what ``pack_outputs`` packed."""
     _, _, files, _, extras = json.loads(outputs)
-    found = [(path, *one) for one in files]
-    for name, _, made in extras:
-        found += [(name, *one) for one in made]
-    return found
+    stored = [(path, *file) for file in files]
+    for name, _, outputs_of_extra in extras:
+        stored += [(name, *file) for file in outputs_of_extra]
+    return stored
 
 
 def pack_notes(result: UnitResult) -> str:
     """Return what is said about a result."""
-    actions = [[one.pass_name, one.verb, one.subject, one.reason, one.count] for one in result.actions]
+    actions = [
+        [action.pass_name, action.verb, action.subject, action.reason, action.count] for action in result.actions
+    ]
     return json.dumps([actions, pack_diagnostics(result.diagnostics), list(result.demoted)], separators=(",", ":"))
 
 
@@ -125,19 +130,19 @@ def unpack_result(level: str, path: str, outputs: str, notes: str = "[[],[],[]]"
 
 # Pages that come from one template, and the links to a file, have equal records: of 5,530 units of a site with 1,857
 # links 890 notes are distinct. What is unpacked is immutable, and is shared.
-_KEPT_RECORDS = 1024
+_CACHED_RECORDS = 1024
 
 
-@lru_cache(_KEPT_RECORDS)
+@lru_cache(_CACHED_RECORDS)
 def _unpack_outputs(
     outputs: str,
 ) -> tuple[str, bool, tuple[Output, ...], tuple[str, ...] | None, tuple[Extra, ...]]:
     media_type, changed, files, embeds, extras = json.loads(outputs)
-    made = tuple(Extra(name, kind, _outputs(found)) for name, kind, found in extras)
-    return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), made
+    unpacked = tuple(Extra(name, kind, _outputs(outputs_of_extra)) for name, kind, outputs_of_extra in extras)
+    return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), unpacked
 
 
-@lru_cache(_KEPT_RECORDS)
+@lru_cache(_CACHED_RECORDS)
 def _unpack_notes(notes: str) -> tuple[tuple[Action, ...], tuple[Diagnostic, ...], tuple[str, ...]]:
     actions, diagnostics, demoted = json.loads(notes)
-    return tuple(Action(*one) for one in actions), unpack_diagnostics(diagnostics), tuple(demoted)
+    return tuple(Action(*action) for action in actions), unpack_diagnostics(diagnostics), tuple(demoted)

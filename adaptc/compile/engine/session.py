@@ -74,7 +74,7 @@ class Session:
         self.builder, self.state, self.restriction = builder, state, report.restriction
         self.tree, self.types = DiskTree(builder.spec.docroot), types_of(builder.spec.docroot)
         self.known = state.resources()
-        self.aliases = aliases_of(one for one, _ in self.known.values())
+        self.aliases = aliases_of(resource for resource, _ in self.known.values())
         self._facts = dict(state.facts())
         self._rows = state.decisions()
         self._assets: Assets | None = None
@@ -106,13 +106,16 @@ class Session:
         moved = frozenset((*went, *(path for path in now if path not in before)))
         if moved and self.restriction.levels:
             raise NeedsFullBuild("pages came or went, and access logs say which of them are popular")
-        known = {**self.known, **{path: (one, before.get(path, (one, ""))[1]) for path, one in now.items()}}
+        known = {
+            **self.known,
+            **{path: (resource, before.get(path, (resource, ""))[1]) for path, resource in now.items()},
+        }
         for path in went:
             del known[path]
         read = self._read(now, moved, as_sources(known.values()))
         digests = {path: facts.digest for path, facts in read.items() if path in now}
-        known.update({path: (one, digests[path]) for path, one in now.items()})
-        facts = {path: one for path, one in {**self._facts, **read}.items() if path in known}
+        known.update({path: (resource, digests[path]) for path, resource in now.items()})
+        facts = {path: resource for path, resource in {**self._facts, **read}.items() if path in known}
         changes = find_changes(now, digests, before)
         return _SiteUpdate(now, went, changes, known, read, facts, as_sources(known.values()))
 
@@ -124,24 +127,24 @@ class Session:
             if path in self.known and self.known[path][0].alias_of is not None:
                 continue  # it comes with the file that it leads to
             try:
-                found = load_file(self.tree, path, self.types)
+                resource = load_file(self.tree, path, self.types)
             except FileNotFoundError:
                 went.append(path)
                 continue
             except (OSError, ChangedWhileRead) as error:
                 raise NeedsFullBuild(f"{path} cannot be read ({error})") from None
-            if found is None:
+            if resource is None:
                 raise NeedsFullBuild(f"{path} is no plain file")
-            now[path] = found
-            now.update((alias, self._behind(alias, found)) for alias in self.aliases.get(path, ()))
+            now[path] = resource
+            now.update((alias, self._behind(alias, resource)) for alias in self.aliases.get(path, ()))
         if any(path in self.aliases for path in went):
             raise NeedsFullBuild("a file went that symbolic links lead to")
         return now, tuple(path for path in went if path in self.known)
 
-    def _behind(self, alias: str, found: Resource) -> Resource:
+    def _behind(self, alias: str, resource: Resource) -> Resource:
         """Return the link ``alias`` with the file that it leads to as it is now."""
         media_type = self.known[alias][0].media_type
-        return dataclasses.replace(found, path=alias, alias_of=found.path, media_type=media_type)
+        return dataclasses.replace(resource, path=alias, alias_of=resource.path, media_type=media_type)
 
     def _read(self, now: Mapping[str, Resource], moved: frozenset[str], sources: dict[str, Source]) -> dict[str, Facts]:
         """Return the facts of files that are there, and of those that refer to files that came or went."""
@@ -150,26 +153,26 @@ class Session:
             affected = affected_targets(moved, self.builder.spec.config.site.index)
             wanted.update((path, None) for path in self.state.affected_by_targets(affected) if path in sources)
         unit_builder = UnitBuilder(self.builder.spec.snapshot(sources, NO_DECISIONS))
-        found: dict[str, Facts] = {}
+        facts_by_path: dict[str, Facts] = {}
         for path in wanted:
             facts = read_facts(unit_builder, path)
             if isinstance(facts, str):
                 raise NeedsFullBuild(f"{path} cannot be read ({facts})")
-            found[path] = facts
-        return found
+            facts_by_path[path] = facts
+        return facts_by_path
 
     # ---- deciding
 
     def _reasons(self, pending: Pending, changes: Changes, draft: _SiteUpdate) -> dict[Unit, Reason]:
         """Return the units to build: those that changes make stale, those of new files, and those that are owed."""
         levels = self.builder.spec.recipes
-        found: dict[Unit, Reason] = {unit: OutputMissing("/".join(unit)) for unit in pending.units}
-        found.update(affected_units(self.state, changes, levels))
+        reasons: dict[Unit, Reason] = {unit: OutputMissing("/".join(unit)) for unit in pending.units}
+        reasons.update(affected_units(self.state, changes, levels))
         for path in draft.now.keys() - self.known.keys():
-            found.update(dict.fromkeys(((level, path) for level in levels), NeverBuilt()))
+            reasons.update(dict.fromkeys(((level, path) for level in levels), NeverBuilt()))
         wanted = {
             unit: reason
-            for unit, reason in found.items()
+            for unit, reason in reasons.items()
             if unit[0] in levels and unit[1] in draft.sources and not self.restriction.excludes(unit)
         }
         return in_build_order(wanted, self.builder.spec.levels)
@@ -180,15 +183,15 @@ class Session:
         state.begin()
         for path in draft.went:
             state.forget_source(path)
-        for path, one in draft.now.items():
-            state.set_source(racily_clean(one, started), draft.known[path][1])
+        for path, resource in draft.now.items():
+            state.set_source(racily_clean(resource, started), draft.known[path][1])
         for path, facts in draft.read.items():
             state.set_facts(path, facts)
         if rows != self._rows:
             state.set_decisions(rows)
-        gone = [(one.level, path) for path in draft.went for one in state.results(path, notes=False)]
+        gone = [(resource.level, path) for path in draft.went for resource in state.results(path, notes=False)]
         extras = self.builder.trees.remove_outdated(state, gone, done.reasons)
-        self.builder.record_times(draft.went, (racily_clean(one, started) for one in draft.now.values()))
+        self.builder.record_times(draft.went, (racily_clean(resource, started) for resource in draft.now.values()))
         mark_incomplete(state, True)
         state.commit()
         done.removed = len(gone)
@@ -206,7 +209,7 @@ class Session:
         gated_publisher = self.builder.gated_publisher
         self.state.begin()
         for level, path in sorted(done.reasons, key=lambda unit: phase_of(draft.sources[unit[1]])):
-            result = gated_publisher.publish(unit_builder.make(level, path), draft.sources[path].alias_of)
+            result = gated_publisher.publish(unit_builder.build(level, path), draft.sources[path].alias_of)
             if result.published:
                 self.state.set_unit(result, self.builder.spec.recipes[level])
             else:

@@ -102,7 +102,7 @@ class BuildSpec:
     # ---- recipes
 
     def _decorations(self) -> ConfiguredRules | None:
-        if not any(plan_level(one).needs_labels for one in self.levels):
+        if not any(plan_level(level).needs_labels for level in self.levels):
             return None
         from adaptc.compile.analyse.decorations.rules import configured_rules
 
@@ -198,6 +198,6 @@ class Snapshot:
     @staticmethod
     def load(path: Path) -> Snapshot:
         """Read what ``write`` wrote."""
-        found = pickle.loads(path.read_bytes())  # our own file, under our own lock
-        assert isinstance(found, Snapshot)
-        return found
+        snapshot = pickle.loads(path.read_bytes())  # our own file, under our own lock
+        assert isinstance(snapshot, Snapshot)
+        return snapshot

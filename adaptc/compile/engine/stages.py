@@ -21,7 +21,7 @@ from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec, Snapshot
 from adaptc.compile.engine.state import State, as_sources
-from adaptc.compile.engine.unit_builder import build_batch, gather_batch, make_batch
+from adaptc.compile.engine.unit_builder import publish_batch, gather_batch, build_batch
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.media import CSS, HTML, JS, PNG, SVG
 from adaptc.core.model import Resource
@@ -76,9 +76,9 @@ class ReadStage:
                 digests[path] = facts.digest
                 self._note(path, facts)
         progress.end()
-        for said in report.failures:
-            assert said.location is not None
-            del report.resources[said.location.path]
+        for diagnostic in report.failures:
+            assert diagnostic.location is not None
+            del report.resources[diagnostic.location.path]
         return digests
 
     def _to_read(self, touched: FileChanges) -> dict[str, None]:
@@ -92,7 +92,9 @@ class ReadStage:
 
     def _snapshot(self) -> str:
         before = self.before
-        known = ((one, before[path][1] if path in before else "") for path, one in self.report.resources.items())
+        known = (
+            (resource, before[path][1] if path in before else "") for path, resource in self.report.resources.items()
+        )
         return write_snapshot(self.spec, "read", self.spec.snapshot(as_sources(known), NO_DECISIONS))
 
     def _note(self, path: str, facts: Facts) -> None:
@@ -126,7 +128,7 @@ class BuildStage:
         units = self.report.reasons
         progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
         unpublished = len(self.report.failures)
-        work = make_batch if self.gated_publisher.gate else build_batch
+        work = build_batch if self.gated_publisher.gate else publish_batch
         for phase in (0, 1, 2):
             chosen = [unit for unit in units if phase_of(self.sources[unit[1]]) == phase]
             weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
@@ -146,9 +148,9 @@ class BuildStage:
                 self.state.begin()
         self.gated_publisher.commit(self.state)
 
-    def _note(self, made: UnitResult, progress: Progress) -> None:
-        source = self.sources[made.path]
-        result = self.gated_publisher.publish(made, source.alias_of)
+    def _note(self, built: UnitResult, progress: Progress) -> None:
+        source = self.sources[built.path]
+        result = self.gated_publisher.publish(built, source.alias_of)
         smallest = min((output.size for output in result.outputs), default=source.size)
         progress.advance(1, source.size, source.size - smallest)
         if result.published:

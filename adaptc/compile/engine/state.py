@@ -115,10 +115,10 @@ class State:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        opened = _opened_to_read(path) if read_only else _opened(path)
+        opened = _open_read_only(path) if read_only else _open(path)
         if opened is None and not read_only:
             discard(path)
-        self.db = opened or _made(path if not read_only else Path(_MEMORY))
+        self.db = opened or _create(path if not read_only else Path(_MEMORY))
 
     def close(self) -> None:
         """Close the file."""
@@ -162,12 +162,12 @@ class State:
     def resources(self) -> dict[str, tuple[Resource, str]]:
         """Return every source of the last build with its digest."""
         rows = self.db.execute("SELECT path, size, mtime_ns, inode, media_type, alias_of, digest FROM sources")
-        found = {}
+        resources = {}
         for path, size, mtime_ns, inode, media_type, alias_of, digest in rows:
             name = os.fsdecode(path)
             alias = None if alias_of is None else os.fsdecode(alias_of)
-            found[name] = (Resource(name, size, mtime_ns, inode, media_type, alias), digest)
-        return found
+            resources[name] = (Resource(name, size, mtime_ns, inode, media_type, alias), digest)
+        return resources
 
     def set_source(self, resource: Resource, digest: str) -> None:
         """Store a source."""
@@ -286,8 +286,8 @@ class State:
             rows = self.db.execute(f"{query} ORDER BY path, level")
         else:
             rows = self.db.execute(f"{query} WHERE path = ? ORDER BY level", (os.fsencode(path),))
-        for level, found, *packed in rows:
-            yield unpack_result(level, os.fsdecode(found), *packed)
+        for level, name, *packed in rows:
+            yield unpack_result(level, os.fsdecode(name), *packed)
 
     # ---- decisions, directories
 
@@ -320,23 +320,23 @@ class State:
         self.db.executemany("INSERT INTO directories VALUES (?, ?, ?)", rows)
 
 
-def _opened(path: Path) -> sqlite3.Connection | None:
+def _open(path: Path) -> sqlite3.Connection | None:
     """Open a state to write; ``None`` when it is not there, damaged, or of another schema."""
-    return _checked(sqlite3.connect(path, isolation_level=None)) if path.exists() else None
+    return _check(sqlite3.connect(path, isolation_level=None)) if path.exists() else None
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection | None:
+def _open_read_only(path: Path) -> sqlite3.Connection | None:
     if not path.exists():
         return None
     # Without a log nobody writes, and SQLite needs no files of its own beside the state
     mode = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
-    return _checked(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None))
+    return _check(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None))
 
 
-def _checked(db: sqlite3.Connection) -> sqlite3.Connection | None:
+def _check(db: sqlite3.Connection) -> sqlite3.Connection | None:
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
-            return _tuned(db)
+            return _tune(db)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             db.close()
@@ -345,23 +345,26 @@ def _checked(db: sqlite3.Connection) -> sqlite3.Connection | None:
     return None
 
 
-def _tuned(db: sqlite3.Connection) -> sqlite3.Connection:
+def _tune(db: sqlite3.Connection) -> sqlite3.Connection:
     """Set what the file does not keep; 134,000 dependencies take a fifth less time than with SQLite's 2 MB of cache."""
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA cache_size = -16000")
     return db
 
 
-def _made(path: Path) -> sqlite3.Connection:
+def _create(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
-    _tuned(db).executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    _tune(db).executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
     return db
 
 
 def as_sources(resources: Iterable[tuple[Resource, str]]) -> dict[str, Source]:
     """Return what passes see of resources and their digests."""
-    return {one.path: Source(digest, one.size, one.media_type, one.alias_of) for one, digest in resources}
+    return {
+        resource.path: Source(digest, resource.size, resource.media_type, resource.alias_of)
+        for resource, digest in resources
+    }
 
 
 def _join(targets: Iterable[str]) -> bytes:

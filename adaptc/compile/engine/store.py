@@ -50,8 +50,8 @@ class Store:
 
     def content(self, digest: str) -> bytes | None:
         """Return the object of this digest, or ``None`` when there is none or it is damaged."""
-        found = self.read(digest)
-        return found if found is not None and digest_bytes(found) == digest else None
+        content = self.read(digest)
+        return content if content is not None and digest_bytes(content) == digest else None
 
     def put(self, content: bytes, key: str | None = None) -> str:
         """Store ``content`` under ``key``, by default its digest; return the key."""
@@ -93,10 +93,10 @@ class Store:
 
         Files that a tree holds cost nothing here and stay. A record whose object went is a miss, nothing worse.
         """
-        found = sorted(_files(Path(self.root)))
-        total = sum(size for _, size, _ in found)
+        files = sorted(_files(Path(self.root)))
+        total = sum(size for _, size, _ in files)
         freed = 0
-        for _, size, path in found:
+        for _, size, path in files:
             if total - freed <= limit:
                 break
             with contextlib.suppress(FileNotFoundError):
@@ -116,15 +116,15 @@ def time_of(key: str) -> int:
 
 def _files(root: Path) -> list[tuple[float, int, str]]:
     """Return (time of last use, size, path) of the files that nothing else links to."""
-    found = []
+    files = []
     for directory, _, names in os.walk(root):
         for name in names:
             path = f"{directory}/{name}"
             with contextlib.suppress(FileNotFoundError):
                 status = os.lstat(path)
                 if status.st_nlink == 1:
-                    found.append((max(status.st_mtime, status.st_atime), status.st_size, path))
-    return found
+                    files.append((max(status.st_mtime, status.st_atime), status.st_size, path))
+    return files
 
 
 def _make_directory(path: str) -> None:

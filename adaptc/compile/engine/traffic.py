@@ -37,21 +37,23 @@ def measure_traffic(
         if remember:
             _remember(state, None)
         return None, []
-    counts, said = _counted(config, state, progress, remember)
+    counts, problems = _count_views(config, state, progress, remember)
     hits = page_hits(counts, site_finder(site_of(config, resources)))
-    aliases = {path: one.alias_of for path, one in resources.items() if one.alias_of is not None}
+    aliases = {path: resource.alias_of for path, resource in resources.items() if resource.alias_of is not None}
     traffic = site_traffic(hits, config.select.share, aliases)
     if not hits:
-        said.append(diagnose("log-without-pages"))
+        problems.append(diagnose("log-without-pages"))
     if remember:
         _remember(state, traffic)
-    return traffic, said
+    return traffic, problems
 
 
 # ---- counting
 
 
-def _counted(config: Config, state: State, progress: Progress, remember: bool) -> tuple[Counter[str], list[Diagnostic]]:
+def _count_views(
+    config: Config, state: State, progress: Progress, remember: bool
+) -> tuple[Counter[str], list[Diagnostic]]:
     from adaptc.formats.accesslog.parser import compile_format
     from adaptc.formats.accesslog.reader import log_files
 
@@ -69,20 +71,20 @@ def _counted(config: Config, state: State, progress: Progress, remember: bool) -
     if remember and records != known:
         state.set_meta(_LOGS, records)
     counts: Counter[str] = Counter()
-    said: list[Diagnostic] = []
+    problems: list[Diagnostic] = []
     for name in logs:
         counts.update(records[name]["counts"])
-        said.extend(unpack_diagnostics(records[name]["diagnostics"]))
-    return counts, said
+        problems.extend(unpack_diagnostics(records[name]["diagnostics"]))
+    return counts, problems
 
 
 def _key(name: str, parser: LineParser) -> list[Any]:
     """Return what a log is known by: another log, or one that was written to, has another key."""
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except OSError as error:  # rotated away just now
         raise UsageError(f"log {name} cannot be read ({error.strerror})") from error
-    return [parser.format, found.st_size, found.st_mtime_ns, found.st_ino]
+    return [parser.format, status.st_size, status.st_mtime_ns, status.st_ino]
 
 
 def _record(name: str, key: list[Any], parser: LineParser) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Trees:
         output = os.fspath(self.spec.output)
         if any(os.path.lexists(f"{output}/{level}") for level in self.spec.recipes if level not in fingerprints):
             return None  # a level without a file has no tree
-        aliases = {path for path, one in report.resources.items() if one.alias_of is not None}
+        aliases = {path for path, resource in report.resources.items() if resource.alias_of is not None}
         return count_if_unchanged(output, fingerprints, aliases)
 
     def missing_outputs(
@@ -119,11 +119,11 @@ class Trees:
     def remove_foreign_files(self, state: State) -> None:
         """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
         levels = {*self.spec.recipes, *(level for level, _ in state.recipes())}
-        strangers, directories = self.publisher.list_files(sorted(levels))
+        foreign, directories = self.publisher.list_files(sorted(levels))
         for result in state.results(notes=False):
             for path, output in result.files():
-                strangers.pop(self.publisher.file(result.level, output.coding, path), None)
-        for file in strangers:
+                foreign.pop(self.publisher.file(result.level, output.coding, path), None)
+        for file in foreign:
             self.publisher.remove_file(file)
         for directory in reversed(directories):
             self.publisher.remove_if_empty(directory)
@@ -158,7 +158,7 @@ def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
     extras: set[str] = set()
     for (at, path), files in state.files():
         if at != level:
-            yield from ((directory, fingerprint_of(found)) for directory, found in entries.items())
+            yield from ((directory, fingerprint_of(files_in)) for directory, files_in in entries.items())
             level, entries, extras = at, defaultdict(list), set()
         for name, coding, key, _, size in files:
             file = f"{level}/{coding}/{name_in_tree(coding, name)}"
@@ -168,7 +168,7 @@ def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
                 extras.add(file)
             directory, _, last = file.rpartition("/")
             entries[directory].append((last, size, time_of(key) * _SECOND))
-    yield from ((directory, fingerprint_of(found)) for directory, found in entries.items())
+    yield from ((directory, fingerprint_of(files_in)) for directory, files_in in entries.items())
 
 
 def count_if_unchanged(output: str, fingerprints: dict[str, str], aliases: Container[str]) -> int | None:
@@ -187,7 +187,7 @@ def count_if_unchanged(output: str, fingerprints: dict[str, str], aliases: Conta
 
 def _entries(output: str, directory: str, known: Container[str], aliases: Container[str]) -> list[Entry] | None:
     """Return the files of a directory; ``None`` where it is gone, or holds a link or directory that is not known."""
-    found: list[Entry] = []
+    files: list[Entry] = []
     try:
         with open_directory(f"{output}/{directory}") as descriptor, os.scandir(descriptor) as entries:
             for entry in entries:
@@ -199,10 +199,10 @@ def _entries(output: str, directory: str, known: Container[str], aliases: Contai
                 if is_link and _in_docroot(f"{directory}/{entry.name}") not in aliases:
                     return None
                 status = entry.stat(follow_symlinks=is_link)
-                found.append((entry.name, status.st_size, status.st_mtime_ns))
+                files.append((entry.name, status.st_size, status.st_mtime_ns))
     except OSError:  # it went, or the link leads nowhere
         return None
-    return found
+    return files
 
 
 def _in_docroot(file: str) -> str:

@@ -1,6 +1,7 @@
-"""Build one unit: a resource at a level, from its source to its files in the tree. This runs in the workers.
+"""Build one unit: a resource at a level, from its source to its files in the tree.
 
-The functions that run in worker processes: they load a snapshot once and then take units in batches.
+Worker processes call ``gather_batch``, ``build_batch`` and ``publish_batch``: they load a snapshot once and then take
+units in batches. A session builds in its own process.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.site.site import Site, Source
 
-# Pages at a level that may soon be asked for by the level below: a batch has all levels of a page one after the other
-_KEPT_PAGES = 64
+# Results that the next level of the same page is compared with: a batch has all levels of a page in sequence
+_CACHED_PAGES = 64
 
-# How often a unit is built anew because another build that shares the cache removed what was just made
+# How often a unit is built again when another build that shares the cache removes its artifacts
 _TRIES = 4
 
-# In which the ASCII name of a file may stand in a page
+# The encodings in which a page may contain the ASCII name of a file
 _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 
 
@@ -88,56 +89,58 @@ class UnitBuilder:
         rules = self.snapshot.decorations
         return None if rules is None else Labelling(level, rules, self.evidence.of)
 
-    def build(self, level: str, path: str) -> UnitResult:
-        """Build and publish one unit; what cannot be built is withdrawn and said."""
+    def build_and_publish(self, level: str, path: str) -> UnitResult:
+        """Build and publish one unit. A unit that cannot be built is removed from the tree, with a diagnostic."""
         alias_of = self.site.sources[path].alias_of
         for _ in range(_TRIES):
             with contextlib.suppress(ObjectGone):
-                return self.publisher.publish(self.make(level, path), alias_of)
-        raise OSError(errno.EIO, "the cache loses what is put into it", os.fspath(self.snapshot.cache))
+                return self.publisher.publish(self.build(level, path), alias_of)
+        raise OSError(errno.EIO, "the cache loses what is stored in it", os.fspath(self.snapshot.cache))
 
-    def make(self, level: str, path: str) -> UnitResult:
+    def build(self, level: str, path: str) -> UnitResult:
         """Build one unit into the cache."""
         try:
-            return self._made_or_kept(level, path, self._view(level))
+            return self._build_or_copy(level, path, self._view(level))
         except ChangedWhileRead:
-            return self._left(level, path, diagnose("changed-while-read", Location(path)))
+            return self._unpublished(level, path, diagnose("changed-while-read", Location(path)))
         except OSError as error:
             if not str(error.filename).startswith(self.tree.root + "/"):
                 raise  # the output or the cache: the build ends
-            return self._left(level, path, diagnose("unreadable-file", Location(path), reason=error.strerror))
+            return self._unpublished(level, path, diagnose("unreadable-file", Location(path), reason=error.strerror))
 
-    def _left(self, level: str, path: str, said: Diagnostic) -> UnitResult:
+    def _unpublished(self, level: str, path: str, diagnostic: Diagnostic) -> UnitResult:
         media_type = self.site.sources[path].media_type
-        return UnitResult(level, path, media_type, diagnostics=(said,), dependencies=(path,), published=False)
+        return UnitResult(level, path, media_type, diagnostics=(diagnostic,), dependencies=(path,), published=False)
 
-    def _made_or_kept(self, level: str, path: str, view: RecordingView) -> UnitResult:
+    def _build_or_copy(self, level: str, path: str, view: RecordingView) -> UnitResult:
         try:
-            return self._made(level, path, view)
+            return self._process(level, path, view)
         except (ChangedWhileRead, ObjectGone):
             raise
-        except Exception as bug:  # a bug met on one page must not cost the other 30,000: say so, keep the original
+        except Exception as bug:  # a bug that one page triggers must not stop the build: report it, keep the original
             if isinstance(bug, OSError) and bug.errno is not None:  # Pillow has its own without a number
                 raise
             content = view.read(path)
-            kept = self._finished(level, path, content, content, view)
-            return dataclasses.replace(kept, diagnostics=(failure(path, level, bug),))
+            result = self._encode(level, path, content, content, view)
+            return dataclasses.replace(result, diagnostics=(failure(path, level, bug),))
 
-    def _made(self, level: str, path: str, view: RecordingView) -> UnitResult:
+    def _process(self, level: str, path: str, view: RecordingView) -> UnitResult:
         source = self.site.sources[path]
         if source.size > self.snapshot.max_file_bytes:
             return self._large(level, path, source)
-        return self._ranked(level, path, view) if source.media_type == media.HTML else self._asset(level, path, view)
+        if source.media_type == media.HTML:
+            return self._page_not_larger(level, path, view)
+        return self._asset(level, path, view)
 
     def _large(self, level: str, path: str, source: Source) -> UnitResult:
-        """Take a file over as it is, without holding it."""
+        """Publish a large file as it is, in chunks."""
         limit = self.snapshot.max_file_bytes
-        said = diagnose("file-too-large", Location(path), size=source.size, limit=limit)
+        diagnostic = diagnose("file-too-large", Location(path), size=source.size, limit=limit)
         outputs: tuple[Output, ...] = ()
         if self.snapshot.complete:
             self.store.put_chunks(self._verified_chunks(path, source.digest), source.digest, source.size)
             outputs = (Output(IDENTITY, source.digest, source.digest, source.size),)
-        return UnitResult(level, path, source.media_type, outputs, (path,), diagnostics=(said,))
+        return UnitResult(level, path, source.media_type, outputs, (path,), diagnostics=(diagnostic,))
 
     def _verified_chunks(self, path: str, digest: str) -> Iterator[bytes]:
         total = hashlib.sha256()
@@ -147,8 +150,8 @@ class UnitBuilder:
         if total.hexdigest() != digest:
             raise ChangedWhileRead(path)
 
-    def _ranked(self, level: str, path: str, view: RecordingView) -> UnitResult:
-        """Return a page at a level, or as it is at the level above if it would be dearer than that."""
+    def _page_not_larger(self, level: str, path: str, view: RecordingView) -> UnitResult:
+        """Return a page at a level, or as it is at the level above if it would be larger than that."""
         result = self._page(level, path, view)
         above = self.above.get(level)
         if above is not None:
@@ -159,13 +162,13 @@ class UnitBuilder:
                 result = _as_above(result, higher, excess)
             result = dataclasses.replace(result, dependencies=tuple(view.dependencies))
         self._pages[level, path] = result
-        if len(self._pages) > _KEPT_PAGES:
+        if len(self._pages) > _CACHED_PAGES:
             self._pages.popitem(last=False)
         return result
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path))
-        return known or self._made_or_kept(level, path, self._view(level))
+        return known or self._build_or_copy(level, path, self._view(level))
 
     def _weight(self, result: UnitResult, view: RecordingView) -> PageWeight:
         embeds = result.embeds
@@ -177,12 +180,12 @@ class UnitBuilder:
 
     def _asset_weight(self, level: str, path: str) -> AssetWeight:
         source = self.site.sources[path]
-        # a page in a frame has its own weights, which may depend on those of this page
+        # the page in a frame has a weight of its own, which may depend on that of this page
         if source.media_type == media.HTML or source.size > self.snapshot.max_file_bytes:
             return AssetWeight(source.size, (), (path,))
         view = self._view(level)
         content = self.assets.artifact(level, path, view)
-        size = min((len(content), *(one.size for one in self.encoder.encodings(content, source.media_type))))
+        size = min((len(content), *(output.size for output in self.encoder.encodings(content, source.media_type))))
         return AssetWeight(size, self._imports(path, content, view) or (), tuple(view.dependencies))
 
     def _page(self, level: str, path: str, view: RecordingView) -> UnitResult:
@@ -190,16 +193,16 @@ class UnitBuilder:
         original = view.read(path)
         steps = plan.steps_for(media.HTML)
         if not steps:
-            return self._finished(level, path, original, original, view)
+            return self._encode(level, path, original, original, view)
         done = rewrite_page(path, original, view, steps, plan.level.promise)
-        result = self._finished(level, path, _or(done.content, original), original, view)
-        files, said = self._sidecars(plan, path, original, view)
+        result = self._encode(level, path, _or(done.content, original), original, view)
+        files, diagnostics = self._sidecars(plan, path, original, view)
         return dataclasses.replace(
             result,
             dependencies=tuple(view.dependencies),
             extras=(*result.extras, *files),
             actions=tuple(done.actions),
-            diagnostics=(*done.diagnostics, *said),
+            diagnostics=(*done.diagnostics, *diagnostics),
             demoted=tuple(done.demoted),
             embeds=done.embeds,
         )
@@ -209,20 +212,24 @@ class UnitBuilder:
     ) -> tuple[list[Extra], list[Diagnostic]]:
         """Return the files that the level puts next to a page."""
         steps = plan.steps_of(SidecarPass, media.HTML)
-        made = [step.pass_.run(path, original, view, step.options) for step in steps]
+        sidecars = [step.pass_.run(path, original, view, step.options) for step in steps]
         files = [
-            Extra(one.path, one.media_type, tuple(self.encoder.outputs(one.content, one.media_type, identity=True)))
-            for one in made
-            if one.content is not None
+            Extra(
+                sidecar.path,
+                sidecar.media_type,
+                tuple(self.encoder.outputs(sidecar.content, sidecar.media_type, identity=True)),
+            )
+            for sidecar in sidecars
+            if sidecar.content is not None
         ]
-        return files, [said for one in made for said in one.diagnostics]
+        return files, [diagnostic for sidecar in sidecars for diagnostic in sidecar.diagnostics]
 
     def _asset(self, level: str, path: str, view: RecordingView) -> UnitResult:
         original = view.read(path)
         outcome = self.assets.run(level, path, original, view)
         content = _or(outcome.content, original)
         embeds = self._imports(path, content, view)
-        result = self._finished(level, path, content, original, view)
+        result = self._encode(level, path, content, original, view)
         alternates = self.assets.alternates(level, path, original, content, view)
         diagnostics = (*outcome.diagnostics, *alternates.diagnostics, *self._not_rewritten(level, path))
         return dataclasses.replace(
@@ -235,25 +242,29 @@ class UnitBuilder:
         )
 
     def _outputs(self, alternates: Alternates) -> Iterator[Output]:
-        for one in alternates.images:
-            digest = self.store.put(one.content)
-            yield Output(one.format, digest, digest, len(one.content))
+        for image in alternates.images:
+            digest = self.store.put(image.content)
+            yield Output(image.format, digest, digest, len(image.content))
 
     def _not_rewritten(self, level: str, path: str) -> tuple[Diagnostic, ...]:
-        """Say of a page in XML syntax that the page passes of the level do not work on it."""
+        """Report that the page passes of the level do not apply to a page in XML syntax."""
         if self.site.sources[path].media_type != media.XHTML or not self.plans[level].steps_for(media.HTML):
             return ()
         return (diagnose("page-not-html", Location(path), media_type=media.XHTML),)
 
     def _imports(self, path: str, content: bytes, view: RecordingView) -> tuple[str, ...] | None:
-        """Return the sheets that a style sheet still imports, ``None`` for what is no style sheet."""
+        """Return the sheets that a style sheet still imports, ``None`` for other files."""
         if self.site.sources[path].media_type != media.CSS:
             return None
         base = view.url_of(path)
-        imports = (one.url for one in css_references(decode_sheet(content, "utf-8").text) if one.role is Role.IMPORT)
-        return tuple(found for url in imports if (found := view.follow(base, url).path) is not None)
+        imports = (
+            reference.url
+            for reference in css_references(decode_sheet(content, "utf-8").text)
+            if reference.role is Role.IMPORT
+        )
+        return tuple(sheet for url in imports if (sheet := view.follow(base, url).path) is not None)
 
-    def _finished(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
+    def _encode(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
         media_type = self.site.sources[path].media_type
         changed = content != original
         outputs = tuple(self.encoder.outputs(content, media_type, identity=changed or self.snapshot.complete))
@@ -262,7 +273,7 @@ class UnitBuilder:
 
 
 def failure(path: str, name: str, bug: Exception) -> Diagnostic:
-    """Return the diagnostic for a bug that was met on a file; ``name`` is the level or phase."""
+    """Return the diagnostic for a bug that a file triggers; ``name`` is the level or phase."""
     where = traceback.extract_tb(bug.__traceback__)[-1]
     reason = f"{type(bug).__name__}: {bug} at {Path(where.filename).name}:{where.lineno}"
     return diagnose("pass-failed", Location(path), name=name, reason=reason)
@@ -270,28 +281,28 @@ def failure(path: str, name: str, bug: Exception) -> Diagnostic:
 
 def _as_above(result: UnitResult, higher: UnitResult, excess: str) -> UnitResult:
     """Return the unit with the files of the level above in place of its own."""
-    kept = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {excess}")
-    said = diagnose("level-larger", Location(result.path), name=result.level, above=higher.level, reason=excess)
+    action = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {excess}")
+    diagnostic = diagnose("level-larger", Location(result.path), name=result.level, above=higher.level, reason=excess)
     return dataclasses.replace(
         higher,
         level=result.level,
-        actions=(kept,),
-        diagnostics=(*result.diagnostics, said),
+        actions=(action,),
+        diagnostics=(*result.diagnostics, diagnostic),
         demoted=(*result.demoted, result.level),
     )
 
 
 def _extras(content: bytes, derived: Iterable[DerivedFile]) -> tuple[Extra, ...]:
-    """Return the derived files that ``content`` refers to: passes that were dropped may have asked for others."""
+    """Return the derived files that ``content`` refers to; passes that were demoted may have requested others."""
     return tuple(
-        Extra(one.path, one.media_type, (Output(IDENTITY, one.digest, one.digest, one.size),))
-        for one in derived
-        if any(os.path.basename(one.path).encode(encoding) in content for encoding in _ENCODINGS)
+        Extra(file.path, file.media_type, (Output(IDENTITY, file.digest, file.digest, file.size),))
+        for file in derived
+        if any(os.path.basename(file.path).encode(encoding) in content for encoding in _ENCODINGS)
     )
 
 
-def _or(made: bytes | None, original: bytes) -> bytes:
-    return original if made is None else made
+def _or(content: bytes | None, original: bytes) -> bytes:
+    return original if content is None else content
 
 
 def start_worker(build: Connection, lock: str) -> None:
@@ -338,17 +349,17 @@ def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
     content = unit_builder.tree.read(path)
     try:
         return gather(path, content, source.media_type, unit_builder.site)
-    except Exception as bug:  # as in Workshop: one page must not cost the others
+    except Exception as bug:  # as in UnitBuilder: one page must not stop the build
         return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))
 
 
-def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
+def publish_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
     """Build and publish units; return their results in order."""
     unit_builder = _unit_builder(snapshot)
-    return [unit_builder.build(level, path) for level, path in units]
+    return [unit_builder.build_and_publish(level, path) for level, path in units]
 
 
-def make_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
-    """Build units into the cache, for who publishes them; return their results in order."""
+def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
+    """Build units into the cache, for a caller that publishes them; return their results in order."""
     unit_builder = _unit_builder(snapshot)
-    return [unit_builder.make(level, path) for level, path in units]
+    return [unit_builder.build(level, path) for level, path in units]

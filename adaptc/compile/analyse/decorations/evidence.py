@@ -127,7 +127,7 @@ class UsageLookup(Protocol):
     def usage(self, path: str | None, limits: Mapping[str, float], /) -> SiteUsage:
         """Return how the site uses a file."""
 
-    def sentence(self, path: str | None, one: SiteUsage, /) -> str:
+    def sentence(self, path: str | None, usage: SiteUsage, /) -> str:
         """Return a usage in words."""
 
 
@@ -147,19 +147,19 @@ class SiteCounts:
         """Return how the site uses a file; ``limits`` are those of the rules."""
         uses, first, share = self.uses.get(path or "", 0), self.first.get(path or "", 0), self.share(path)
         enough = self.pages >= limits["pages"]
-        found = {
+        flags = {
             SiteUsage.EVERYWHERE: enough and share >= 0.5,
             SiteUsage.SHARED: share < 0.5 and uses >= limits["shared"],
             SiteUsage.UNIQUE: enough and uses == 1,
             SiteUsage.FIRST: first >= max(3, self.pages * limits["first_share"]) and first >= 0.5 * uses,
         }
-        return SiteUsage(sum(one.value for one, holds in found.items() if holds))
+        return SiteUsage(sum(flag.value for flag, holds in flags.items() if holds))
 
-    def sentence(self, path: str | None, one: SiteUsage, /) -> str:
+    def sentence(self, path: str | None, usage: SiteUsage, /) -> str:
         """Return a usage in words, with the figures."""
-        if one is SiteUsage.UNIQUE:
-            return _SENTENCES[one]
-        if one is SiteUsage.FIRST:
+        if usage is SiteUsage.UNIQUE:
+            return _SENTENCES[usage]
+        if usage is SiteUsage.FIRST:
             return f"the first image of {self.first.get(path or '', 0):,} pages"
         return f"used by {self.uses.get(path or '', 0):,} of {self.pages:,} pages"
 
@@ -174,9 +174,9 @@ class DecidedUsage:
         """Return how the site uses a file; the limits were applied before."""
         return self.of(path) if path else SiteUsage.NONE
 
-    def sentence(self, _path: str | None, one: SiteUsage, /) -> str:
+    def sentence(self, _path: str | None, usage: SiteUsage, /) -> str:
         """Return a usage in words."""
-        return _SENTENCES[one]
+        return _SENTENCES[usage]
 
 
 _SENTENCES = {
@@ -253,7 +253,7 @@ def _dominant(seen: Sequence[Colour], coarse: Counter[Colour]) -> Colour | None:
     if not seen:
         return None
     commonest, count = max(coarse.items(), key=lambda item: (item[1], item[0]))
-    alike = [one for one in seen if (one[0] >> 4, one[1] >> 4, one[2] >> 4) == commonest]
+    alike = [pixel for pixel in seen if (pixel[0] >> 4, pixel[1] >> 4, pixel[2] >> 4) == commonest]
     chosen = alike if count >= _COMMON * len(seen) else seen
     red, green, blue = (round(sum(channel) / len(chosen)) for channel in zip(*chosen, strict=True))
     return red, green, blue
@@ -308,5 +308,5 @@ def _natural_size(root: Any) -> tuple[float | None, float | None]:
 
 
 def _length(value: str | None) -> float | None:
-    found = _LENGTH.fullmatch(value or "")
-    return float(found[1]) * _PX[found[2] or ""] if found else None
+    match = _LENGTH.fullmatch(value or "")
+    return float(match[1]) * _PX[match[2] or ""] if match else None

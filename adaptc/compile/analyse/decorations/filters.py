@@ -99,8 +99,8 @@ class FilterList:
 
     def blocks(self, request: Request) -> str | None:
         """Return the filter that blocks a request, ``None`` where there is none or an exception allows it."""
-        found = _first(self.blocking, request)
-        return None if found is None or self.allows(request) else found.text
+        blocking = _first(self.blocking, request)
+        return None if blocking is None or self.allows(request) else blocking.text
 
     def allows(self, request: Request) -> bool:
         """Whether an exception is about a request."""
@@ -111,15 +111,15 @@ class FilterList:
         if not self.hiding:
             return
         words = frozenset(_LITERAL.findall(text))
-        shown = {one.selector for one in self.showing if one.domains.fit(host)}
-        for one in self.hiding:
-            if _may_fit(one.selector, words, text) and one.selector not in shown and one.domains.fit(host):
-                yield one.selector
+        shown = {hiding.selector for hiding in self.showing if hiding.domains.fit(host)}
+        for hiding in self.hiding:
+            if _may_fit(hiding.selector, words, text) and hiding.selector not in shown and hiding.domains.fit(host):
+                yield hiding.selector
 
 
 def _first(index: Index, request: Request) -> NetworkFilter | None:
     words = ("", *dict.fromkeys(_WORD.findall(request.url.lower())))
-    return next((one for word in words for one in index.get(word, ()) if one.fits(request)), None)
+    return next((candidate for word in words for candidate in index.get(word, ()) if candidate.fits(request)), None)
 
 
 def _may_fit(selector: str, words: frozenset[str], text: str) -> bool:
@@ -154,11 +154,11 @@ def read_filters(text: str, selector_problem: Callable[[str], str | None]) -> Fi
         if not line or line.startswith(("!", "[")):
             continue
         total += 1
-        found = _hiding_filter(line, selector_problem) or _network_filter(line)
-        if isinstance(found, HidingFilter):
-            hiding["#@#" in line].append(found)
-        elif isinstance(found, NetworkFilter):
-            requests[line.startswith("@@")].append(found)
+        parsed = _hiding_filter(line, selector_problem) or _network_filter(line)
+        if isinstance(parsed, HidingFilter):
+            hiding["#@#" in line].append(parsed)
+        elif isinstance(parsed, NetworkFilter):
+            requests[line.startswith("@@")].append(parsed)
         else:
             left_out.append(line)
     return FilterList(
@@ -168,10 +168,10 @@ def read_filters(text: str, selector_problem: Callable[[str], str | None]) -> Fi
 
 
 def _hiding_filter(line: str, selector_problem: Callable[[str], str | None]) -> HidingFilter | None:
-    found = None if _SPECIAL.search(line) else _HIDING.match(line)
-    if found is None or selector_problem(found[3]) is not None:
+    match = None if _SPECIAL.search(line) else _HIDING.match(line)
+    if match is None or selector_problem(match[3]) is not None:
         return None
-    return HidingFilter(found[3], _domains(found[1].split(",")))
+    return HidingFilter(match[3], _domains(match[1].split(",")))
 
 
 def _network_filter(line: str) -> NetworkFilter | None:
@@ -204,9 +204,9 @@ def _options(written: str) -> tuple[frozenset[str], bool | None, Domains] | None
 
 
 def _domains(written: Iterable[str]) -> Domains:
-    names = [one.strip().lower() for one in written if one.strip()]
-    never = frozenset(one[1:] for one in names if one.startswith("~"))
-    return Domains(frozenset(one for one in names if not one.startswith("~")), never)
+    names = [name.strip().lower() for name in written if name.strip()]
+    never = frozenset(name[1:] for name in names if name.startswith("~"))
+    return Domains(frozenset(name for name in names if not name.startswith("~")), never)
 
 
 def _pattern(body: str) -> str:
@@ -223,9 +223,9 @@ def _pattern(body: str) -> str:
 
 def _indexed(filters: list[NetworkFilter]) -> Index:
     index: defaultdict[str, list[NetworkFilter]] = defaultdict(list)
-    for one in filters:
-        index[_word_of(one.text)].append(one)
-    return {word: tuple(found) for word, found in index.items()}
+    for item in filters:
+        index[_word_of(item.text)].append(item)
+    return {word: tuple(items) for word, items in index.items()}
 
 
 def _word_of(text: str) -> str:

@@ -18,7 +18,7 @@ from adaptc.formats.css.references import css_references
 
 # At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
 _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
-_KEPT_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches"})
+_MATCHING_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches"})
 _PRINT = re.compile(r"\s*(only\s+)?print\s*(and\b.*)?", re.IGNORECASE)
 _COMBINATORS = frozenset({">", "+", "~"})
 _PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
@@ -58,9 +58,9 @@ def for_screen(media: str) -> bool:
 
 def sheet_images(text: str) -> SheetImages:
     """Return the images that a style sheet loads."""
-    found = css_references(text)
-    imports = any(one.role is Role.IMPORT for one in found)
-    if not imports and not any(_is_file(one.url) for one in found if one.role is Role.CSS_URL):
+    references = css_references(text)
+    imports = any(reference.role is Role.IMPORT for reference in references)
+    if not imports and not any(_is_file(reference.url) for reference in references if reference.role is Role.CSS_URL):
         return SheetImages()
     nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
     return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)))
@@ -129,11 +129,11 @@ def _contents(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRu
 def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRule]:
     values = {node.lower_name: tinycss2.serialize(node.value) for node in nodes if node.type == "declaration"}
     for name, value in values.items():
-        for one in css_references(f"{name}:{value}", declarations=True):
-            if _is_file(one.url):
+        for reference in css_references(f"{name}:{value}", declarations=True):
+            if _is_file(reference.url):
                 yield ImageRule(
                     selector,
-                    one.url,
+                    reference.url,
                     name,
                     _word(values, name, "repeat", r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b"),
                     _word(values, name, "size", r"\b(?:cover|contain)\b"),
@@ -145,28 +145,28 @@ def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRu
 
 def _word(values: dict[str, str], name: str, longhand: str, pattern: str) -> str:
     """Return a keyword of ``background-*``, or of the shorthand."""
-    found = re.search(pattern, values.get(f"background-{longhand}", "") or values.get(name, ""))
-    return found[0] if found else ""
+    match = re.search(pattern, values.get(f"background-{longhand}", "") or values.get(name, ""))
+    return match[0] if match else ""
 
 
 def _pixels(value: str | None) -> float | None:
-    found = _PIXELS.fullmatch(value or "")
-    return float(found[1]) if found else None
+    match = _PIXELS.fullmatch(value or "")
+    return float(match[1]) if match else None
 
 
 def _without_pseudo(prelude: list[Any]) -> str:
     """Return a selector list without pseudo-classes and pseudo-elements; what is empty then stands for ``*``."""
-    kept: list[str] = []
+    parts: list[str] = []
     colons = False
     for token in prelude:
         if token == ":":
             colons = True
         elif colons and token.type in ("ident", "function"):
             colons = False
-            if token.type == "function" and token.lower_name in _KEPT_PSEUDO:
-                kept.append(f":is({_without_pseudo(token.arguments)})")
-            elif not kept or kept[-1].strip() in {"", ",", *_COMBINATORS}:
-                kept.append("*")
+            if token.type == "function" and token.lower_name in _MATCHING_PSEUDO:
+                parts.append(f":is({_without_pseudo(token.arguments)})")
+            elif not parts or parts[-1].strip() in {"", ",", *_COMBINATORS}:
+                parts.append("*")
         else:
-            kept.append(token.serialize())
-    return "".join(kept).strip()
+            parts.append(token.serialize())
+    return "".join(parts).strip()

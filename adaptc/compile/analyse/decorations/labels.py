@@ -101,24 +101,24 @@ def label_page(
     ``images`` is the evidence by path; ``level`` is the level whose adaptation tags hold. A reference that is used more
     than once has the label of the use that matters most: where one must stay, the file is loaded anyway.
     """
-    found: dict[str, ImageLabel] = {}
+    labels: dict[str, ImageLabel] = {}
     for use in uses:
-        one = _labelled(page, Case(use, images.get(use.path or ""), site, rules), level)
-        other = found.get(use.ref)
-        if other is None or _ORDER.index(one.label) < _ORDER.index(other.label):
-            found[use.ref] = one
-    return _with_few_logos(list(found.values()), int(rules.limits["logos"]))
+        label = _labelled(page, Case(use, images.get(use.path or ""), site, rules), level)
+        previous = labels.get(use.ref)
+        if previous is None or _ORDER.index(label.label) < _ORDER.index(previous.label):
+            labels[use.ref] = label
+    return _with_few_logos(list(labels.values()), int(rules.limits["logos"]))
 
 
 def _with_few_logos(uses: list[ImageLabel], limit: int) -> list[ImageLabel]:
     """Return the labels with the best ``limit`` logo files; a page that shows more marks shows those of others."""
-    logos = sorted((one for one in uses if one.label is Label.LOGO), key=lambda one: -one.label_score)
-    chosen = list(dict.fromkeys(one.path or one.ref for one in logos))[:limit]
+    logos = sorted((image for image in uses if image.label is Label.LOGO), key=lambda image: -image.label_score)
+    chosen = list(dict.fromkeys(image.path or image.ref for image in logos))[:limit]
     return [
-        replace(one, label=Label.CONTENT, reasons=("one mark of many", *one.reasons))
-        if one.label is Label.LOGO and (one.path or one.ref) not in chosen
-        else one
-        for one in uses
+        replace(image, label=Label.CONTENT, reasons=("one mark of many", *image.reasons))
+        if image.label is Label.LOGO and (image.path or image.ref) not in chosen
+        else image
+        for image in uses
     ]
 
 
@@ -129,14 +129,14 @@ def best_logo_and_story(uses: Iterable[ImageLabel]) -> tuple[ImageLabel | None, 
 
 
 def _best(uses: list[ImageLabel], label: Label) -> ImageLabel | None:
-    return max((one for one in uses if one.label is label), key=lambda one: one.label_score, default=None)
+    return max((image for image in uses if image.label is label), key=lambda image: image.label_score, default=None)
 
 
 def _labelled(page: str, case: Case, level: str | None) -> ImageLabel:
-    found = dict(signs(case))
+    sentences = dict(signs(case))
     decoration = case.rules.questions["decoration"]
-    score = _sum(found, decoration)
-    verdict = _verdict(case, found)
+    score = _sum(sentences, decoration)
+    verdict = _verdict(case, sentences)
     tag = next((tag for tag in case.use.tags if tag.holds_at(level)), None)
     if tag is not None:
         verdict = _overruled(verdict, tag)
@@ -146,16 +146,16 @@ def _labelled(page: str, case: Case, level: str | None) -> ImageLabel:
     )  # fmt: skip
 
 
-def _verdict(case: Case, found: Mapping[str, str]) -> _Verdict:
+def _verdict(case: Case, sentences: Mapping[str, str]) -> _Verdict:
     ad = ad_reason(case)
     if ad is not None:
         return _Verdict(Label.AD, (ad,))
     for label in (Label.LOGO, Label.DECORATION, Label.STORY):
         question = case.rules.questions[label.value]
-        points = _sum(found, question)
+        points = _sum(sentences, question)
         if points >= question.threshold:
-            return _Verdict(label, tuple(_reasons(found, question, 1)), points)
-    return _Verdict(Label.CONTENT, tuple(_reasons(found, case.rules.questions["decoration"], -1)))
+            return _Verdict(label, tuple(_reasons(sentences, question, 1)), points)
+    return _Verdict(Label.CONTENT, tuple(_reasons(sentences, case.rules.questions["decoration"], -1)))
 
 
 def _overruled(verdict: _Verdict, tag: Tag) -> _Verdict:
@@ -167,15 +167,15 @@ def _overruled(verdict: _Verdict, tag: Tag) -> _Verdict:
     return _Verdict(label, (tag.stated_by,))
 
 
-def _sum(found: Mapping[str, str], question: Question) -> float:
-    return sum(question.weights.get(name, 0) for name in found)
+def _sum(sentences: Mapping[str, str], question: Question) -> float:
+    return sum(question.weights.get(name, 0) for name in sentences)
 
 
-def _reasons(found: Mapping[str, str], question: Question, side: int) -> Iterator[str]:
+def _reasons(sentences: Mapping[str, str], question: Question, side: int) -> Iterator[str]:
     """Yield the sentences of the signs that spoke for the verdict (``side`` 1) or against it (-1)."""
-    weighed = [(name, side * question.weights.get(name, 0)) for name in found]
+    weighed = [(name, side * question.weights.get(name, 0)) for name in sentences]
     spoken = sorted((item for item in weighed if item[1] > 0), key=lambda item: -item[1])
-    yield from (found[name] for name, _ in spoken)
+    yield from (sentences[name] for name, _ in spoken)
     if not spoken:
         yield "nothing speaks for leaving it out" if side < 0 else "no sign of anything else"
 
@@ -208,7 +208,7 @@ def classify_site(
 
 def site_pages(site: Site) -> list[str]:
     """Return the pages of a site in order; a page behind a symbolic link counts once."""
-    return [path for path, found in site.sources.items() if found.media_type in _PAGES and found.alias_of is None]
+    return [path for path, source in site.sources.items() if source.media_type in _PAGES and source.alias_of is None]
 
 
 def sample(every: Sequence[str], wanted: Iterable[str]) -> list[str]:
@@ -222,9 +222,9 @@ def count_uses(uses_of: Callable[[str], list[UseEvidence]], pages: Sequence[str]
     uses: Counter[str] = Counter()
     first: Counter[str] = Counter()
     for page in pages:
-        found = uses_of(page)
-        uses.update({use.path for use in found if use.path})
-        first.update({use.path for use in found if use.path and use.order == 0 and use.kind != "background"})
+        page_images = uses_of(page)
+        uses.update({use.path for use in page_images if use.path})
+        first.update({use.path for use in page_images if use.path and use.order == 0 and use.kind != "background"})
     return SiteCounts(len(pages), uses, first)
 
 

@@ -68,15 +68,15 @@ def page_uses(
     """
     base = document_base(urls.url_of(path), base_href(tree))
     page = _Page(path, base, urls, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
-    found = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
-    times = Counter(use.path or use.ref for use, _ in found)
+    signed_uses = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
+    times = Counter(use.path or use.ref for use, _ in signed_uses)
     alike: dict[str, set[str]] = {}
-    for use, signature in found:
+    for use, signature in signed_uses:
         alike.setdefault(signature, set()).add(use.path or use.ref)
-    count = sum(use.kind != "background" for use, _ in found)
+    count = sum(use.kind != "background" for use, _ in signed_uses)
     return [
         replace(use, times=times[use.path or use.ref], alike=len(alike[signature]), images=count)
-        for use, signature in found
+        for use, signature in signed_uses
     ]
 
 
@@ -91,18 +91,20 @@ def _offset(element: Element) -> int:
 
 
 def _overrides(tree: Document, rules: DecorationRules) -> Iterator[tuple[Override, frozenset[Element]]]:
-    for one in rules.overrides:
-        yield one, frozenset(tree.select(one.selector)) if one.selector else frozenset()
+    for override in rules.overrides:
+        yield override, frozenset(tree.select(override.selector)) if override.selector else frozenset()
 
 
 def _tags(element: Element, ref: str, path: str | None, page: _Page) -> tuple[Tag, ...]:
     """Return the user's overrides that fit, then the page's own tags."""
-    own = [one.tag for one, chosen in page.overrides if one.fits_url(ref, path) or _is_in(element, chosen)]
+    own = [
+        override.tag for override, chosen in page.overrides if override.fits_url(ref, path) or _is_in(element, chosen)
+    ]
     return (*own, *tags_of(element))
 
 
 def _is_in(element: Element, chosen: frozenset[Element]) -> bool:
-    return bool(chosen) and (element in chosen or any(one in chosen for one in element.ancestors))
+    return bool(chosen) and (element in chosen or any(ancestor in chosen for ancestor in element.ancestors))
 
 
 # ---- markup
@@ -171,22 +173,22 @@ _ATTRIBUTES = {
 
 def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: _Page) -> UseEvidence | None:
     """Return the use with its file, or ``None`` where no image is meant."""
-    found = _followed(page.urls, base, url)
-    if found.target.reach not in (Reach.LOCAL, Reach.EXTERNAL, Reach.OUTSIDE) or url.startswith("#"):
+    target = _followed(page.urls, base, url)
+    if target.target.reach not in (Reach.LOCAL, Reach.EXTERNAL, Reach.OUTSIDE) or url.startswith("#"):
         return None
-    if element.tag in _UNSURE and kind != "background" and not _is_picture(found.path or found.target.path or url):
+    if element.tag in _UNSURE and kind != "background" and not _is_picture(target.path or target.target.path or url):
         return None
-    outside = join(base, url) or url if found.target.reach is not Reach.LOCAL else ""
-    kind = "svg" if element.tag == "object" and (found.path or "").lower().endswith(".svg") else kind
-    return UseEvidence(ref, kind, found.path, outside, tags=_tags(element, ref, found.path, page))
+    outside = join(base, url) or url if target.target.reach is not Reach.LOCAL else ""
+    kind = "svg" if element.tag == "object" and (target.path or "").lower().endswith(".svg") else kind
+    return UseEvidence(ref, kind, target.path, outside, tags=_tags(element, ref, target.path, page))
 
 
 def _followed(urls: UrlResolver, base: str, url: str) -> SiteTarget:
     """Follow a reference; where no file is found, with ``//`` in its path as one, as servers do."""
-    found = urls.follow(base, url)
-    if found.path is None and found.target.reach is Reach.LOCAL and "//" in found.target.path:
+    target = urls.follow(base, url)
+    if target.path is None and target.target.reach is Reach.LOCAL and "//" in target.target.path:
         return urls.follow(base, _DOUBLE_SLASH.sub("/", url))
-    return found
+    return target
 
 
 _DOUBLE_SLASH = re.compile(r"(?<=[^:/])//+")
@@ -255,8 +257,8 @@ def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Pa
     """Return the use by a rule of a sheet: as it is on the first element, with what is said of any of them."""
     place = surroundings_of(elements[0], page.rules.regions, page.rules.figures, page.text)
     placed = _placed(_background(use, rule, elements), elements[0], place, page)
-    said = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
-    tags = tuple(sorted(dict.fromkeys(said), key=lambda tag: tag.verdict != "keep"))
+    tags_of_elements = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
+    tags = tuple(sorted(dict.fromkeys(tags_of_elements), key=lambda tag: tag.verdict != "keep"))
     return replace(placed, names=(*place.names, *words(rule.selector)), tags=tags)
 
 

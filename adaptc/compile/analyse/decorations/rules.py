@@ -45,7 +45,7 @@ class Override:
 
     def fits_url(self, ref: str, path: str | None) -> bool:
         """Whether the pattern fits a reference as written, or the path of its file."""
-        return bool(self.pattern) and any(fnmatch.fnmatchcase(one, self.pattern) for one in (ref, path) if one)
+        return bool(self.pattern) and any(fnmatch.fnmatchcase(name, self.pattern) for name in (ref, path) if name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def load_decoration_rules(user: TomlSource | None = None) -> DecorationRules:
     shipped = shipped_rules().values
     source = user or TomlSource()
     refuse([*_table_problems(source, shipped), *_override_problems(source)])
-    return _made(_over(shipped, source.values), source.values)
+    return _make_rules(_over(shipped, source.values), source.values)
 
 
 def _over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,13 +108,13 @@ def _over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return {**base, **over, **{key: _over(base[key], value) for key, value in both.items()}}
 
 
-def _made(values: Mapping[str, Any], user: Mapping[str, Any]) -> DecorationRules:
+def _make_rules(values: Mapping[str, Any], user: Mapping[str, Any]) -> DecorationRules:
     ads = values["ads"]
     return DecorationRules(
         {name: Question(values[name]["threshold"], values[name]["weights"]) for name in QUESTIONS},
         values["limits"],
-        {name: frozenset(found) for name, found in values["words"].items()},
-        {word: region for region, found in values["regions"].items() for word in found},
+        {name: frozenset(entries) for name, entries in values["words"].items()},
+        {word: region for region, entries in values["regions"].items() for word in entries},
         frozenset(values["figures"]["words"]),
         Ads(
             _patterns(ads["urls"]),
@@ -181,13 +181,13 @@ def _like_list(example: list[Any]) -> Check:
     return check
 
 
-def _override_problems(given: TomlSource) -> Iterator[str]:
+def _override_problems(source: TomlSource) -> Iterator[str]:
     for verdict in ("keep", "drop"):
-        entries = given.values.get(verdict, ())
+        entries = source.values.get(verdict, ())
         for position, entry in enumerate(entries if isinstance(entries, list) else ()):
             problem = _override_problem(entry)
             if problem:
-                yield given.complaint((verdict, position), f"{verdict}: {problem}")
+                yield source.complaint((verdict, position), f"{verdict}: {problem}")
 
 
 def _override_problem(entry: Any) -> str | None:
@@ -202,7 +202,7 @@ def _override_problem(entry: Any) -> str | None:
     levels = entry.get("levels", [])
     if not isinstance(named, str) or not named.strip():
         return "selector or url must be a text"
-    if not isinstance(levels, list) or not all(isinstance(one, str) for one in levels):
+    if not isinstance(levels, list) or not all(isinstance(level, str) for level in levels):
         return "levels must be a list of names"
     return selector_problem(entry["selector"]) if "selector" in entry else None
 
@@ -246,12 +246,12 @@ def configured_rules(config: Config, rules_file: Path | None = None) -> Configur
         *rules.overrides,
     ]
     # where both fit, nothing is lost
-    own.sort(key=lambda one: one.tag.verdict != "keep")
+    own.sort(key=lambda override: override.tag.verdict != "keep")
     texts = [_read(path) for path in chosen.filters]
     filters = read_filters("\n".join(texts), selector_problem)
     parts = (repr(shipped_rules().values), repr(source.values), repr(chosen.keep), repr(chosen.drop), *texts)
-    made = replace(rules, overrides=tuple(own), filters=filters)
-    return ConfiguredRules(made, digest_parts(*parts), tuple(_left_out(filters)))
+    combined = replace(rules, overrides=tuple(own), filters=filters)
+    return ConfiguredRules(combined, digest_parts(*parts), tuple(_left_out(filters)))
 
 
 def _read(path: Path) -> str:
@@ -268,13 +268,15 @@ def _left_out(filters: FilterList) -> Iterator[Diagnostic]:
 
 
 def _configured_overrides(verdict: str, written: tuple[str, ...], config: Config) -> Iterator[Override]:
-    for one in written:
-        tag = Tag(verdict, (), f"decorations.{verdict} has {one}")
-        if not one.startswith(SELECTOR):
-            yield Override(tag, pattern=one)
+    for pattern in written:
+        tag = Tag(verdict, (), f"decorations.{verdict} has {pattern}")
+        if not pattern.startswith(SELECTOR):
+            yield Override(tag, pattern=pattern)
             continue
-        selector = one.removeprefix(SELECTOR)
+        selector = pattern.removeprefix(SELECTOR)
         if problem := selector_problem(selector):
             source = read_toml(config.file) if config.file else TomlSource()
-            raise UsageError(source.complaint(("decorations", verdict), f"decorations.{verdict} has {one}: {problem}"))
+            raise UsageError(
+                source.complaint(("decorations", verdict), f"decorations.{verdict} has {pattern}: {problem}")
+            )
         yield Override(tag, selector)

@@ -72,9 +72,9 @@ class Case:
         """The words of the alternative text."""
         return frozenset(words(self.use.alt or ""))
 
-    def named(self, group: str, found: frozenset[str]) -> str | None:
+    def named(self, group: str, candidates: frozenset[str]) -> str | None:
         """Return a word of the group among those found."""
-        return min(found & self.rules.words.get(group, frozenset()), default=None)
+        return min(candidates & self.rules.words.get(group, frozenset()), default=None)
 
     def is_background(self) -> bool:
         """Whether a style sheet shows it."""
@@ -235,8 +235,8 @@ def _is_letter(text: str) -> bool:
 
 
 def _is_idle(case: Case) -> bool:
-    found = case.rules.words
-    return bool(case.alt_words) and case.alt_words <= found["idle"] | found["ornament"] | found["shape"]
+    groups = case.rules.words
+    return bool(case.alt_words) and case.alt_words <= groups["idle"] | groups["ornament"] | groups["shape"]
 
 
 def _is_file_name(text: str, case: Case) -> bool:
@@ -312,22 +312,22 @@ _use_sign("image_map", "an image map: not stripped", lambda use: use.usemap)
 
 @_sign
 def logo_class(case: Case) -> str | None:
-    found = case.named("logo", frozenset(case.use.names))
-    return _if(found, f'of class "{found}"')
+    word = case.named("logo", frozenset(case.use.names))
+    return _if(word, f'of class "{word}"')
 
 
 @_sign
 def icon_file(case: Case) -> str | None:
-    found = case.named("icon", case.file_words)
-    return _if(found and case.longest > case.rules.limits["icon"], f'called "{found}"')
+    word = case.named("icon", case.file_words)
+    return _if(word and case.longest > case.rules.limits["icon"], f'called "{word}"')
 
 
 @_sign
 def card(case: Case) -> str | None:
-    found = case.named("card", frozenset(case.use.names))
+    word = case.named("card", frozenset(case.use.names))
     return _if(
-        found and case.use.alike >= 2 and not case.is_background(),
-        f'in one of several places called "{found}"',
+        word and case.use.alike >= 2 and not case.is_background(),
+        f'in one of several places called "{word}"',
     )
 
 
@@ -372,9 +372,9 @@ def _words_sign(group: str, where: str, sentence: str, limit: str = "") -> None:
     """Add a sign: one of a group of words is in the name; with ``limit``, of an image no larger than that."""
 
     def read(case: Case) -> str | None:
-        found = case.named(group, getattr(case, where))
+        word = case.named(group, getattr(case, where))
         is_fit = not limit or 0 < case.longest <= case.rules.limits[limit]
-        return sentence.format(found) if found is not None and is_fit else None
+        return sentence.format(word) if word is not None and is_fit else None
 
     SIGNS[f"{group}_name"] = read
 

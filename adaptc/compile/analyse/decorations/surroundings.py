@@ -101,18 +101,18 @@ def surroundings_of(
 
     ``regions`` maps class words to the landmark they name, ``figures`` are class words of figures.
     """
-    line = [element, *(one for one in element.ancestors if isinstance(one, Element))]
-    block = next((one for one in line[1:] if one.tag in _BLOCKS), line[-1])
+    line = [element, *(ancestor for ancestor in element.ancestors if isinstance(ancestor, Element))]
+    block = next((ancestor for ancestor in line[1:] if ancestor.tag in _BLOCKS), line[-1])
     inner = line[: line.index(block) + 1]
-    beside = text.length(block)
-    tags = [one.tag for one in line]
+    text_length = text.length(block)
+    tags = [ancestor.tag for ancestor in line]
     return Surroundings(
         region=_region(line, regions, text),
-        names=tuple(word for one in line[:_NAMED] for word in class_words(one)),
+        names=tuple(word for ancestor in line[:_NAMED] for word in class_words(ancestor)),
         hidden=any(map(_is_hidden, line)),
         figure="figure" in tags[:5] or _is_figure(line[:5], figures),
-        alone=beside == 0,
-        beside=beside,
+        alone=text_length == 0,
+        beside=text_length,
         in_cell=block.tag in ("td", "th") or "td" in tags[:4],
         in_item="li" in tags[:6],
         in_heading=not _HEADINGS.isdisjoint(tags[:4]),
@@ -143,14 +143,14 @@ def _region(line: Iterable[Element], regions: Mapping[str, str], text: PageText)
 
     A class that names a landmark but holds half of the page's text means something else (``with-sidebar``).
     """
-    for one in line:
-        if one.tag in ("body", "html"):
+    for ancestor in line:
+        if ancestor.tag in ("body", "html"):
             return ""
-        found = _LANDMARKS.get(one.tag) or _ROLES.get((one.attr("role") or "").strip().lower())
-        if found:
-            return found
-        named = next((regions[word] for word in landmark_words(one) if word in regions), None)
-        if named and text.length(one) <= max(text.half(), _SHORT):
+        landmark = _LANDMARKS.get(ancestor.tag) or _ROLES.get((ancestor.attr("role") or "").strip().lower())
+        if landmark:
+            return landmark
+        named = next((regions[word] for word in landmark_words(ancestor) if word in regions), None)
+        if named and text.length(ancestor) <= max(text.half(), _SHORT):
             return named
     return ""
 
@@ -163,12 +163,12 @@ def landmark_words(element: Element) -> Iterator[str]:
 
 
 def _is_figure(line: Iterable[Element], figures: frozenset[str]) -> bool:
-    return any(not figures.isdisjoint(class_words(one)) for one in line if one.tag != "body")
+    return any(not figures.isdisjoint(class_words(ancestor)) for ancestor in line if ancestor.tag != "body")
 
 
 def _touches_text(inner: list[Element]) -> bool:
     """Whether words stand before or behind the image in its own line."""
-    return any(_is_text(one.previous_sibling) or _is_text(one.next_sibling) for one in inner[:-1])
+    return any(_is_text(element.previous_sibling) or _is_text(element.next_sibling) for element in inner[:-1])
 
 
 def _is_text(node: Node | None) -> bool:
@@ -177,7 +177,9 @@ def _is_text(node: Node | None) -> bool:
 
 def _signature(line: list[Element]) -> str:
     """Return what places of the same kind share: tags and classes of the element and of three around it."""
-    return "<".join(f"{one.tag}.{'.'.join(sorted((one.attr('class') or '').split()))}" for one in line[:4])
+    return "<".join(
+        f"{ancestor.tag}.{'.'.join(sorted((ancestor.attr('class') or '').split()))}" for ancestor in line[:4]
+    )
 
 
 _NEAR = 300  # characters of an item of a list, a card; more is a part of the page
@@ -211,7 +213,14 @@ _NONE = EnclosingLink()
 
 def enclosing_link(element: Element, urls: UrlResolver, base: str, page: str) -> EnclosingLink:
     """Return the link around an element of the page at path ``page``, whose base URL is ``base``."""
-    link = next((one for one in (element, *element.ancestors) if isinstance(one, Element) and _is_link(one)), None)
+    link = next(
+        (
+            ancestor
+            for ancestor in (element, *element.ancestors)
+            if isinstance(ancestor, Element) and _is_link(ancestor)
+        ),
+        None,
+    )
     if link is None:
         return _NONE
     alone = not link.text.strip() and len(link.find_all("img")) <= 1
@@ -223,19 +232,23 @@ def enclosing_link(element: Element, urls: UrlResolver, base: str, page: str) ->
     return EnclosingLink(_kind(urls.follow(base, href), href, page), alone, alone and _has_twin(link, href))
 
 
-def _is_link(one: Element) -> bool:
-    if one.tag == "a":
-        return one.attr("href") is not None
-    return one.tag in _BUTTONS or (one.attr("role") or "").lower() == "button" or one.attr("onclick") is not None
+def _is_link(element: Element) -> bool:
+    if element.tag == "a":
+        return element.attr("href") is not None
+    return (
+        element.tag in _BUTTONS
+        or (element.attr("role") or "").lower() == "button"
+        or element.attr("onclick") is not None
+    )
 
 
-def _kind(found: SiteTarget, href: str, page: str) -> str:
-    reach, path = found.target.reach, found.path
+def _kind(target: SiteTarget, href: str, page: str) -> str:
+    reach, path = target.target.reach, target.path
     if reach is Reach.EXTERNAL:
         host, _, rest = href.partition("//")[2].partition("/")
         return "home" if host and not rest.strip("/") else "outside"
     if reach is not Reach.LOCAL or path is None:
-        return "home" if reach is Reach.LOCAL and not found.target.path.strip("/") else "page"
+        return "home" if reach is Reach.LOCAL and not target.target.path.strip("/") else "page"
     if (media.by_name(path) or "").startswith("image/"):
         return "image"
     return "home" if _is_home(path, page) else "page"
@@ -254,7 +267,7 @@ def _has_twin(link: Element, href: str) -> bool:
     near = link.parent.parent if isinstance(link.parent, Element) else None
     if not isinstance(near, Element) or len(near.text) > _NEAR:
         return False
-    return any(one.attr("href") == href and one.text.strip() for one in near.find_all("a"))
+    return any(neighbour.attr("href") == href and neighbour.text.strip() for neighbour in near.find_all("a"))
 
 
 ATTRIBUTE = "data-adapt"
@@ -271,5 +284,5 @@ def read_tags(value: str) -> Iterator[Tag]:
 
 def tags_of(element: Element) -> tuple[Tag, ...]:
     """Return the statements that concern an element, its own first, then those of what stands around it."""
-    line = (element, *(one for one in element.ancestors if isinstance(one, Element)))
-    return tuple(tag for one in line for tag in read_tags(one.attr(ATTRIBUTE) or ""))
+    line = (element, *(ancestor for ancestor in element.ancestors if isinstance(ancestor, Element)))
+    return tuple(tag for ancestor in line for tag in read_tags(ancestor.attr(ATTRIBUTE) or ""))
