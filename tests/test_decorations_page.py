@@ -125,15 +125,15 @@ def test_links(html: str, kind: str, alone: bool) -> None:
     assert (use.link, use.alone_in_link) == (kind, alone)
 
 
-def test_a_link_beside_with_the_same_target_has_the_words() -> None:
+def test_a_link_nearby_with_the_same_target_has_the_words() -> None:
     item = "<li><a href=other.html><img src=a.png></a> <a href=other.html>Other</a></li>"
     assert uses(f"<ul>{item}</ul>")[0].link_alike
     assert not uses("<li><a href=other.html><img src=a.png></a></li>")[0].link_alike
 
 
-def test_text_beside_an_image() -> None:
+def test_text_next_to_an_image() -> None:
     (use,) = uses("<p>Some <img src=a.png> words<script>not seen</script></p>")
-    assert (use.beside, use.in_text, use.alone) == (10, True, False)
+    assert (use.text_length, use.in_text, use.alone) == (10, True, False)
     (use,) = uses("<table><td><b><img src=a.png></b></table>x")
     assert use.alone
 

@@ -274,7 +274,7 @@ def test_files_are_compared_by_what_lstat_says() -> None:
     assert not compare_files(PATHS, before)
     now = {"a.html": resource("a.html", mtime_ns=9), "s.css": PATHS["s.css"], "new": resource("new")}
     found = compare_files(now, before)
-    assert (found.touched, found.came, found.went) == (("a.html", "new"), {"new"}, {"i.png"})
+    assert (found.touched, found.appeared, found.disappeared) == (("a.html", "new"), {"new"}, {"i.png"})
 
 
 @pytest.mark.parametrize(

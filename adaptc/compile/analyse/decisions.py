@@ -1,18 +1,17 @@
-"""Where a shared style sheet or script should live: in its own file, or inline in every page that uses it.
+"""Decisions about the whole site, from the facts of all its files.
 
-The cost of delivery is that of Abdelzaher, Shin and Bhatti, U = aR + bW: ``a`` for a request, ``b`` for a kilobyte.
-With the paper's figures (a = 0.83 ms, b = 33 us/kB) a request is worth 25 kB.
+Where a shared style sheet or script should be: in a file of its own, or inline in every page that uses it. The cost
+of delivery is that of Abdelzaher, Shin and Bhatti, U = aR + bW: ``a`` for a request, ``b`` for a kilobyte. With the
+paper's figures (a = 0.83 ms, b = 33 us/kB) a request is worth 25 kB.
 
 A visit is ``v`` pages. A page uses the asset with probability ``p`` (the share of the site's pages that embed it),
-so a visit that needs the asset at all meets it on ``e = 1 + (v - 1) p`` pages. A share ``w`` of the visits comes
+so a visit that needs the asset at all needs it on ``e = 1 + (v - 1) p`` pages. A share ``w`` of the visits comes
 with a warm cache. For an asset of ``s`` kB as transferred:
 
     own file:  (1 - w) (a + b s)        one request in a cold visit, none in a warm one
     inline:    e b s                    the bytes again in each of those pages, no request
 
-The cheaper one is chosen; equal costs go to the file, which keeps pages small.
-
-Decisions about the whole site, taken from the facts of all its files.
+The lower cost decides; with equal costs the asset stays a file, which keeps pages small.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ _TEXTS = frozenset({media.CSS, media.JS})
 
 @dataclass(slots=True)
 class _Sums:
-    """What the facts of all files add up to."""
+    """Sums of the facts of all files."""
 
     pages: int = 0
     uses: Counter[str] = field(default_factory=Counter)
@@ -123,7 +122,7 @@ class _Sums:
 class _ImageUses:
     """Which pages show which image files: by their markup, and by the sheets that they link.
 
-    A sheet counts as showing all its images on each of its pages: to match its selectors would take longer than all
+    A sheet counts as showing all its images on each of its pages: matching its selectors would take longer than all
     other facts. Of 337 labelled images of 14 sites none got another label for it.
     """
 
@@ -160,7 +159,7 @@ def decide(
 ) -> Decisions:
     """Decide where each shared asset lives and which are pinned. Images above ``largest_image`` bytes stay files.
 
-    With the ``limits`` of the classifier, the usages of images are decided, too.
+    With the ``limits`` of the classifier the usages of images are decided, too.
     """
     sums = _Sums()
     for path, facts_of_file in facts:
@@ -177,7 +176,7 @@ def decide(
 
 
 def _sole(sums: _Sums) -> frozenset[str]:
-    """Return the sheets that one sheet alone imports and no page loads by itself."""
+    """Return the sheets that a single sheet imports and no page loads by itself."""
     importers = Counter(target for targets in sums.imports.values() for target in set(targets))
     return frozenset(path for path, count in importers.items() if count == 1) - sums.loaded
 
@@ -205,12 +204,12 @@ def _closure(path: str, sums: _Sums) -> set[str]:
     return closure
 
 
-# What was decided, as a whole number, and the figures behind it
+# A decision as a whole number, and the figures that explain it
 Row = tuple[int, str]
 
 
 def decision_rows(decisions: Decisions) -> dict[str, Row]:
-    """Return decisions by dependency key: (the decision, the figures behind it)."""
+    """Return decisions by dependency key: (the decision, the figures that explain it)."""
     placements = {
         PLACEMENT + path: (int(decision.inline), decision.reason) for path, decision in decisions.placements.items()
     }
@@ -221,16 +220,15 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:
-    """Return the keys of decisions that came, went or turned; other figures with the same result do not count."""
-    turned = {key for key in before.keys() & now.keys() if before[key][0] != now[key][0]}
-    gone_or_new = before.keys() ^ now.keys()
+    """Return the keys of decisions that changed; other figures for the same decision do not count."""
+    changed = {key for key in before.keys() & now.keys() if before[key][0] != now[key][0]}
+    added_or_removed = before.keys() ^ now.keys()
     default = (0, "")
-    return turned | {key for key in gone_or_new if (before.get(key) or now.get(key) or default)[0]}
+    return changed | {key for key in added_or_removed if (before.get(key) or now.get(key) or default)[0]}
 
 
-# The prefixes of dependencies that are not on a path's content; no path of a docroot begins with a slash.
-# PRESENCE is on whether there is such a file, and of which media type.
-# SOLE is on whether one sheet alone loads a sheet, by an import.
+# The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
+# SOLE is on whether a single sheet loads a sheet, by an import.
 PLACEMENT, PIN, PRESENCE, USAGE, SOLE = "/placement/", "/pin/", "/presence/", "/usage/", "/sole/"
 
 
@@ -241,8 +239,8 @@ NOT_SHARED = Placement(False, "it is used in a way that the cost model does not 
 class Decisions:
     """Decisions about the whole site.
 
-    Where assets live, which have their bytes fixed by integrity attributes, how images are used, and which sheets one
-    other sheet alone loads.
+    Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, and which sheets
+    are loaded by a single other sheet only.
     """
 
     placements: Mapping[str, Placement]
@@ -252,4 +250,4 @@ class Decisions:
 
 
 NO_DECISIONS = Decisions({}, frozenset())
-"""No decisions yet: for those who only read."""
+"""No decisions yet, for the stage that reads."""

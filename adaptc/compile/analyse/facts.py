@@ -1,10 +1,7 @@
-"""What is known of a source before anything is built: digest, references, sizes. Gathered once for each file.
+"""Facts of a source that are known before anything is built: its digest, references and sizes.
 
-Facts depend on the file's content and, for what is missing, on which files there are; they are stored with the
-build's state, and a file is read again only when one of the two changed.
-``adaptc.compile.analyse.facts`` gathers them.
-
-Gather the facts of a source from its content: what it refers to, and whether that is there.
+Facts depend on the file's content and, for missing targets, on which files exist. They are stored in the build's state,
+and a file is read again only when one of the two changed.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ class Facts:
     ``embeds`` are the files that a browser loads by itself, each once, in order; ``pinned`` those of them whose
     bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source refers to, for a check when
     files come or go; ``transfer`` the estimated compressed size in bytes of a style sheet or script. ``images`` are the
-    image files that a page's markup or a sheet shows, each once, and ``first_image`` the one a page begins with.
+    image files that a page's markup or a sheet shows, each once, and ``first_image`` is the first of a page.
     """
 
     digest: str
@@ -43,14 +40,14 @@ class Facts:
 
 
 def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> frozenset[str]:
-    """Return the URL paths that may lead elsewhere when the files ``changed`` came or went."""
+    """Return the URL paths that may lead elsewhere when the files ``changed`` appeared or disappeared."""
     affected: set[str] = set()
     for path in changed:
         affected.add(path)
         directory, _, name = path.rpartition("/")
         if name in index_names:
             affected.add(f"{directory}/" if directory else "")
-        while directory:  # a directory that came or went with the file answers differently, too
+        while directory:  # a directory that appeared or disappeared with the file answers differently, too
             affected.update((directory, directory + "/"))
             directory = directory.rpartition("/")[0]
     return frozenset(affected)
@@ -59,7 +56,7 @@ def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> froz
 # zlib 6 is within 10 % of every coding's size on style sheets and scripts, at 50 MB/s: enough to compare costs.
 _ESTIMATE_LEVEL = 6
 _ESTIMATED = frozenset({media.CSS, media.JS})
-# A link to one of these is not checked: they answer requests of programs, or are templates of URLs.
+# Links of these roles are not checked: they are requests of programs, or templates of URLs.
 _UNCHECKED = frozenset({Role.META, Role.LAZY})
 
 
@@ -112,7 +109,7 @@ def _resolved(path: str, content: bytes, parsed: _References, site: Site, transf
     )
 
 
-# Where an image may be shown by; a LAZY one comes later, a PRELOAD and an ICON are not in the page
+# Roles by which an image may be shown; a LAZY image is loaded later, a PRELOAD or an ICON is not in the page
 _SHOWING = frozenset({Role.IMAGE, Role.OBJECT, Role.LAZY, Role.CSS_URL})
 
 
@@ -139,7 +136,7 @@ def _followed(base: str, url: str, site: Site) -> tuple[Target, str | None, str 
 def _read_page(content: bytes, url: str) -> _References:
     parsed = _page_references(content)
     if parsed is None:
-        return _References([], url)  # the build reports it; such a page is not rewritten
+        return _References([], url)  # the build reports it, and does not rewrite such a page
     written, base, pinned = parsed
     return _References(written, document_base(url, base), pinned)
 

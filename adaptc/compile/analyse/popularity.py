@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adaptc.core.model import Resource
     from adaptc.formats.accesslog.parser import Entry
 
-# From the path that was served, as logged, to the page that is behind it; None when there is none.
+# Returns the page for a path that was served, as logged; None when there is none.
 PageFinder = Callable[[str], str | None]
 
 # HEAD sends no page, and what POST sends is no file. "" stands for a format without the method.
@@ -54,7 +54,7 @@ class Rank:
 
 
 def count_paths(entries: Iterable[Entry]) -> Counter[str]:
-    """Count by path what was sent, or was known to be fresh: GET with status 200 or 304."""
+    """Count requests by path: GET with status 200 or 304."""
     return Counter(
         entry.path for entry in entries if entry.status in _STATUSES and entry.method in _METHODS and entry.path
     )
@@ -64,7 +64,7 @@ def site_finder(site: Site) -> PageFinder:
     """Return a finder of the site's pages, as its server finds them: by name, by index, by the name without .html."""
 
     def find(path: str) -> str | None:
-        inner = _below(site.address, path)
+        inner = _inside(site.address, path)
         if inner is None:
             return None
         page = site.find(inner) or site.find(f"{inner}.html")
@@ -74,10 +74,10 @@ def site_finder(site: Site) -> PageFinder:
 
 
 def name_finder(address: SiteAddress, index: str) -> PageFinder:
-    """Return a finder for a site that is not at hand: pages are what is called so, and ``index`` of directories."""
+    """Return a finder without the site's files: pages by their names, and ``index`` for directories."""
 
     def find(path: str) -> str | None:
-        inner = _below(address, path)
+        inner = _inside(address, path)
         if inner is not None and (not inner or inner.endswith("/")):
             return inner + index
         return inner if inner is not None and media.by_name(inner) == media.HTML else None
@@ -85,14 +85,14 @@ def name_finder(address: SiteAddress, index: str) -> PageFinder:
     return find
 
 
-def _below(address: SiteAddress, path: str) -> str | None:
-    """Return a served path relative to the docroot; ``None`` for one beside it."""
+def _inside(address: SiteAddress, path: str) -> str | None:
+    """Return a served path relative to the docroot; ``None`` for a path outside it."""
     plain = _resolved(path) if "/." in path or "//" in path else path
     return plain[len(address.prefix) :] if plain.startswith(address.prefix) else None
 
 
 def _resolved(path: str) -> str:
-    """Servers take dot segments out (RFC 3986, section 5.2.4) and merge slashes before they look for a file."""
+    """Remove dot segments (RFC 3986, section 5.2.4) and merge slashes, as servers do before they look for a file."""
     segments: list[str] = []
     *inner, last = path.split("/")
     for segment in inner:
@@ -132,7 +132,7 @@ def popular_set(hits: Mapping[str, int], share: float) -> list[Rank]:
 
 
 def join_aliases(hits: Mapping[str, int], aliases: Mapping[str, str]) -> dict[str, int]:
-    """Return hits in which those of ``aliases`` (path by link) count for what they lead to."""
+    """Add the hits of ``aliases`` (path by link) to those of the files that they lead to."""
     together: Counter[str] = Counter()
     for path, count in hits.items():
         together[aliases.get(path, path)] += count
@@ -168,7 +168,7 @@ UNRESTRICTED = Restriction()
 def restrict_to_popular(
     traffic: Traffic | None, resources: Mapping[str, Resource], levels: Iterable[Level]
 ) -> Restriction:
-    """Return what traffic leaves out; nothing when no view of a page was seen."""
+    """Return what traffic leaves out; nothing when the logs have no view of a page."""
     if traffic is None or not traffic.hits:
         return UNRESTRICTED
     pages = {path for path, resource in resources.items() if resource.media_type == media.HTML}

@@ -25,7 +25,7 @@ _CACHED_BYTES = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class _Artifact:
-    """An asset at a level, with what the view recorded while it was made."""
+    """An asset at a level, with what the view recorded while it was processed."""
 
     content: bytes
     dependencies: tuple[str, ...]
@@ -46,7 +46,7 @@ class Assets:
                 self._artifacts[key] = artifact
 
     def artifact(self, level: str, path: str, outer: RecordingView) -> bytes:
-        """Return an asset at a level, and pass on to ``outer`` what it depends on."""
+        """Return an asset at a level, and add its dependencies to ``outer``."""
         known = self._artifacts.get((level, path))
         if known is None:
             view = outer.nested()
@@ -68,7 +68,7 @@ class Assets:
                 self._artifacts.popitem(last=False)
 
     def run(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
-        """Return what the passes of a level make of an asset."""
+        """Return the outcome of the passes of a level for an asset."""
         media_type = self.sources[path].media_type
         steps = self.plans[level].steps_of(AssetPass, media_type)
         if steps and view.is_pinned(path):
@@ -133,7 +133,7 @@ class Assets:
         return outcome
 
     def _remembered(self, key: str, path: str) -> Outcome | None:
-        """Return what the step gave for equal content, told of this path; ``None`` when it is not known."""
+        """Return the stored outcome of the step for equal content, with this path; ``None`` if there is none."""
         record = self.store.record(key)
         if record is None:
             return None

@@ -1,11 +1,11 @@
-"""The build engine: does what is needed, in an order in which a reader of the tree never sees anything untrue.
+"""The build engine: does what is needed, in an order in which a reader of the trees never sees anything outdated.
 
-1. load the docroot and compare it with the last build's state; read the access logs, if any;
-2. read what changed and gather its facts (``reading``);
-3. decide what concerns the whole site (``decisions``);
-4. find the stale units; take what is untrue out of the trees, note it in the state (``changes``, ``trees``);
-5. build and publish the units, assets before the pages that use them, aliases last (``building``);
-6. note that the trees are complete.
+1. load the docroot and compare it with the state of the last build; read the access logs, if any;
+2. read what changed and gather its facts (``stages.ReadStage``);
+3. decide what concerns the whole site (``adaptc.compile.analyse.decisions``);
+4. find the outdated units (``outdated``); remove their files from the trees (``trees``) and their rows from the state;
+5. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
+6. note in the state that the trees are complete.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Builder:
         self.times = SourceTimes(spec.output) if is_strict else None
 
     def lock(self) -> ExitStack:
-        """Make the private directory, take the lock, and sweep away what a killed build left."""
+        """Make the private directory, take the lock, and remove what a killed build left."""
         private = self.spec.private
         private.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
@@ -109,23 +109,25 @@ class Builder:
         reading = ReadStage(self.spec, state, report, before, started)
         with worker_pool(jobs, self._worker_lock(), modules) as workers:
             self._build(reading, touched, unknown, workers)
-        report.failures.sort(key=lambda said: (str(said.location), said.id, said.message))
+        report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> None:
-        """Read what was ``touched``, and build what is stale; ``unknown`` says that the trees may hold anything."""
+        """Read what was ``touched``, and build what is stale; with ``unknown`` the trees may contain anything."""
         from adaptc.compile.engine.stages import BuildStage, write_snapshot
 
         state, report, before = reading.state, reading.report, reading.before
         state.begin()
         read = reading.gather(touched, workers, self.progress)
-        sources = as_sources((one, read.get(path) or before[path][1]) for path, one in report.resources.items())
+        sources = as_sources(
+            (resource, read.get(path) or before[path][1]) for path, resource in report.resources.items()
+        )
         for path in before.keys() - sources.keys():
             state.forget_source(path)
         decisions = self.spec.decide(state.facts(), sources)
-        extras = self._withdraw(reading, read, decisions, unknown)
-        looked_at = (racily_clean(report.resources[path], reading.started) for path in read)
-        self.record_times(before.keys() - sources.keys(), looked_at)
+        extras = self._remove_outdated(reading, read, decisions, unknown)
+        read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
+        self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
         snapshot = write_snapshot(self.spec, "build", self.spec.snapshot(sources, decisions))
         building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
@@ -133,10 +135,10 @@ class Builder:
         self.trees.remove_unused_extras(state, extras)
         self._note_complete(state, report, done)
 
-    def _withdraw(
+    def _remove_outdated(
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool
     ) -> dict[Unit, None]:
-        """Find the stale units, and take out of the trees what is untrue; return the extra files of that."""
+        """Find the outdated units, and remove outdated files from the trees; return the extra files of those units."""
         from adaptc.compile.engine.outdated import record_decisions
 
         state, report = reading.state, reading.report
@@ -148,26 +150,26 @@ class Builder:
             self.trees.remove_foreign_files(state)
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
-        gone = self.trees.unwanted(state, report)
-        report.removed = len(gone)
+        unwanted = self.trees.unwanted(state, report)
+        report.removed = len(unwanted)
         mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
-        return self.trees.remove_outdated(state, gone, report.reasons)
+        return self.trees.remove_outdated(state, unwanted, report.reasons)
 
-    def record_times(self, went: Iterable[str], looked_at: Iterable[Resource]) -> None:
-        """Note the times of sources for strict servers, after what they make stale was withdrawn."""
+    def record_times(self, removed: Iterable[str], read_resources: Iterable[Resource]) -> None:
+        """Record the times of sources for strict servers, after the files that they made outdated were removed."""
         if self.times is not None:
-            self.times.forget(went)
-            self.times.record(looked_at)
+            self.times.forget(removed)
+            self.times.record(read_resources)
 
     @property
     def gated_publisher(self) -> GatedPublisher:
-        """How results get into the trees."""
+        """The publisher of this build's results."""
         from adaptc.compile.engine.gate import GatedPublisher
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
     def _note_complete(self, state: State, report: BuildReport, done: bool) -> None:
-        """Note how the trees were left, and that there is nothing more to do, if that is so."""
+        """Record the directories of the trees, and that the build is complete if every unit was ``done``."""
         state.begin()
         self.trees.record_directories(state)
         if done:
@@ -176,7 +178,7 @@ class Builder:
 
 
 def mark_incomplete(state: State, worked: bool) -> None:
-    """Note that the trees are not complete, and that what was emitted of them is not true any more."""
+    """Note that the trees are not complete, and that the documents about them are outdated."""
     state.set_directories(())
     state.set_meta("complete", None)
     if worked:

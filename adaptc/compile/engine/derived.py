@@ -1,8 +1,6 @@
-"""Encode content with the codings of a build, each once: what was encoded is in the cache.
+"""Work that depends on content alone is done once, and its result is stored in the cache.
 
-Smaller copies of images, each made once for the site and kept in the cache.
-
-What image files look like, measured once for each content and kept in the cache.
+That is the encodings of files, smaller copies of images, and evidence of what images look like.
 """
 
 from __future__ import annotations
@@ -24,26 +22,25 @@ from adaptc.formats import codings
 from adaptc.formats.image.halve import COPIERS, COPIERS_VERSION, ImageCopy
 from adaptc.site.site import Source
 
-# What the cache holds where a coding does not pay; it is no stream of any coding, as a file that was cut short to
-# nothing would be.
+# Stored where a coding does not make content smaller; unlike an empty, truncated file this is no stream of any coding
 _NO_GAIN = b"-"
 
 
 class Encoder:
-    """Makes outputs of content. ``codec`` says what the encoders do (``codings.recipe``)."""
+    """Encodes content. ``codec`` identifies the encoders and their options (``codings.recipe``)."""
 
     def __init__(self, store: Store, names: tuple[str, ...], codec: str, effort: Effort) -> None:
         self.store, self.codings, self.codec, self.effort = store, names, codec, effort
 
     def outputs(self, content: bytes, media_type: str, *, identity: bool) -> Iterator[Output]:
-        """Yield the outputs of content: itself if ``identity`` says so, and the encodings."""
+        """Yield the outputs of content: with ``identity`` the content itself, and its encodings."""
         digest = digest_bytes(content)
         if identity:
             yield Output(IDENTITY, self.store.put(content, digest), digest, len(content))
         yield from self.encodings(content, media_type, digest)
 
     def encodings(self, content: bytes, media_type: str, digest: str | None = None) -> Iterator[Output]:
-        """Yield what each coding makes of content where that is smaller."""
+        """Yield the encodings that are smaller than the content."""
         if not media.is_compressible(media_type):
             return
         digest = digest or digest_bytes(content)
@@ -54,9 +51,9 @@ class Encoder:
                 yield Output(coding, key, digest_bytes(encoded), len(encoded))
 
     def _encoded(self, key: str, content: bytes, coding: str) -> bytes | None:
-        """Return the encoded content, ``None`` when that does not pay, from the cache if it is there."""
+        """Return the encoded content, from the cache if possible; ``None`` when it is not smaller."""
         encoded = self.store.read(key)
-        if encoded is not None and encoded != _NO_GAIN and not _stands_for(encoded, content, coding):
+        if encoded is not None and encoded != _NO_GAIN and not _encodes(encoded, content, coding):
             encoded = None
         if encoded is None:
             encoded = codings.encode_if_smaller(content, coding, self.effort) or _NO_GAIN
@@ -64,7 +61,7 @@ class Encoder:
         return None if encoded == _NO_GAIN else encoded
 
 
-def _stands_for(encoded: bytes, content: bytes, coding: str) -> bool:
+def _encodes(encoded: bytes, content: bytes, coding: str) -> bool:
     try:
         return codings.decode(encoded, coding, len(content)) == content
     except codings.CodingError:
@@ -76,7 +73,7 @@ _DIGITS = 16
 
 
 class ImageCopier:
-    """Makes copies, or finds them in the store: content, kind and options say all about one."""
+    """Makes smaller copies of images, or finds them in the store by content, kind and options."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
@@ -118,7 +115,7 @@ class ImageCopier:
 
 
 def describe_copy(image: ImageCopy) -> DerivedFile:
-    """Return what passes see of a copy."""
+    """Return the description of a copy that passes see."""
     digest = digest_bytes(image.content)
     return DerivedFile(
         f"{OWN_DIRECTORY}{digest[:_DIGITS]}.{image.extension}",
@@ -132,14 +129,14 @@ def describe_copy(image: ImageCopy) -> DerivedFile:
     )
 
 
-# Goes up whenever the same content gives other evidence
+# Incremented whenever the same content gives other evidence
 _EVIDENCE_VERSION = "1"
-# Evidence that a worker remembers: the icons and backgrounds of a site stand on many of its pages
+# Evidence that a worker remembers: the icons and backgrounds of a site are on many of its pages
 _KNOWN = 4096
 
 
 class EvidenceStore:
-    """Measures images, or finds what was measured."""
+    """Measures images, or finds their evidence in the store."""
 
     def __init__(self, store: Store, limit_pixels: int) -> None:
         self.store, self.limit_pixels = store, limit_pixels
@@ -157,7 +154,7 @@ class EvidenceStore:
 
     def _stored(self, key: str) -> ImageEvidence | None:
         record = self.store.record(key)
-        return _unpacked(record) if isinstance(record, dict) else None
+        return _unpack(record) if isinstance(record, dict) else None
 
     def _measure(self, key: str, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
         evidence = image_evidence(read(), source.media_type, self.limit_pixels)
@@ -165,8 +162,8 @@ class EvidenceStore:
         return evidence
 
 
-def _unpacked(record: dict[str, Any]) -> ImageEvidence | None:
-    """Return the evidence of a record; ``None`` where it is of another version, or damaged."""
+def _unpack(record: dict[str, Any]) -> ImageEvidence | None:
+    """Return the evidence of a record; ``None`` if it is of another version, or damaged."""
     try:
         evidence = ImageEvidence(**record)
     except TypeError:

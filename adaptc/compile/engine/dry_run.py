@@ -1,7 +1,7 @@
-"""A build on paper: what a build would read, decide and build, with nothing written.
+"""A dry run: what a build would read, decide and build, with nothing written.
 
-Unlike ``Builder.plan``, which takes a file with another time for a changed one, it reads what may have changed. So it
-holds for a docroot that was unpacked elsewhere, where every file has a time of its own.
+``Builder.plan`` counts a file with another time as changed; a dry run reads every file that may have changed. So it is
+exact for a docroot that was unpacked elsewhere, where every file has a new time.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _Before = Mapping[str, tuple[Resource, str]]
 class DryRun:
     """What a build would do.
 
-    ``reasons`` tells why it would build each unit, but for files of the trees, which were not looked at. ``unwanted``
-    are the units that it would remove. ``undetected`` are the sources with other content that look as they did, by
-    size and time: a build would not notice them.
+    ``reasons`` tells why it would build each unit; the files of the trees are not inspected. ``unwanted`` are the
+    units that it would remove. ``undetected`` are the sources whose content changed but not their size and
+    time: a build would not notice them.
     """
 
     report: BuildReport
@@ -50,7 +50,7 @@ class DryRun:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The docroot at a first look: what is there, what was ``before``, and which files look changed."""
+    """The docroot by names, sizes and times: its files, those ``before``, and which of them seem to have changed."""
 
     report: BuildReport
     before: _Before
@@ -58,13 +58,13 @@ class Scan:
 
 
 def scan_docroot(spec: BuildSpec, state: State) -> Scan:
-    """Look at the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report``."""
+    """Scan the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report`` does."""
     report, before = spec.begin_report(state, Silent(), remember=False), state.resources()
     return Scan(report, before, compare_files(report.resources, before))
 
 
 def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> DryRun:
-    """Compare the docroot with ``state``: the files that look changed, or every one of them by its content."""
+    """Compare the docroot with ``state``: read the files that seem changed, or with ``every_source`` all."""
     spec, report, before, touched = trees.spec, scan.report, scan.before, scan.changes.touched
     digests = _read(spec, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
@@ -79,7 +79,7 @@ def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> Dr
 
 
 def _read(spec: BuildSpec, report: BuildReport, paths: Iterable[str]) -> dict[str, str]:
-    """Return the digests of sources; what cannot be read is taken out of the report's resources, as in a build."""
+    """Return the digests of sources; unreadable files are removed from the report's resources, as in a build."""
     digests = digests_of(DiskTree(spec.docroot), list(paths))
     for path, digest in digests.items():
         if digest is None:
@@ -88,7 +88,7 @@ def _read(spec: BuildSpec, report: BuildReport, paths: Iterable[str]) -> dict[st
 
 
 def digests_of(tree: Tree, paths: list[str]) -> dict[str, str | None]:
-    """Return the digest of each file, ``None`` for what cannot be read. Threads do: hashing releases the GIL."""
+    """Return the digest of each file, ``None`` if unreadable. Threads suffice, because hashing releases the GIL."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2 * available_cpus()) as threads:
@@ -105,7 +105,7 @@ def _digest(tree: Tree, path: str) -> str | None:
 def _decisions(
     spec: BuildSpec, copy: State, report: BuildReport, before: _Before, read: Mapping[str, str], changes: Changes
 ) -> frozenset[str]:
-    """Return the decisions that would turn; ``copy`` is a state that may be written."""
+    """Return the decisions that would change; ``copy`` is a state that may be written."""
     from adaptc.compile.analyse.decisions import NO_DECISIONS
     from adaptc.compile.engine.outdated import record_decisions
     from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts

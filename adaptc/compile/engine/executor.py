@@ -1,4 +1,4 @@
-"""Run batches of work on any ``concurrent.futures.Executor``, a few at a time, results as they come."""
+"""Run batches of work on any ``concurrent.futures.Executor``, a few at a time, and yield results as they complete."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # Below this many units, and bytes of pages, the start of a pool (0.5 s: workers load the passes) costs more than it
-# saves: a page with ten links to it is no reason for one
+# saves
 _WORTH_A_POOL = 32
 _BYTES_WORTH_A_POOL = 4 << 20
-# A batch is about this many bytes of pages, and at most so many units
+# The size of a batch: bytes of pages, and the maximum of units
 _BATCH_BYTES = 256 * 1024
 _BATCH_UNITS = 64
-# Batches for each worker, at the least: at the end of a phase one works and the others wait
+# The minimum of batches for each worker: at the end of a stage some workers are idle
 _LEAST_BATCHES = 4
-# Batches under way for each worker: enough to keep it busy, few enough to bound memory
+# Submitted batches for each worker: enough to keep it busy, few enough to bound memory
 _AHEAD = 3
-# What tells multiprocessing.spawn which main module to import
+# The attributes by which multiprocessing.spawn finds the main module to import
 _MAIN = ("__file__", "__spec__")
 
 
@@ -45,7 +45,7 @@ def available_cpus() -> int:
 
 @dataclass(slots=True)
 class Workers:
-    """Those who do the work: so many processes, which are started when they are called for, or this one."""
+    """Runs work in ``jobs`` processes, which are started when they are needed, or in this process."""
 
     start: Callable[[], Executor] | None
     jobs: int
@@ -56,7 +56,7 @@ class Workers:
     ) -> Iterator[R]:
         """Yield the results of ``work(snapshot, batch)`` for batches of ``units`` (with weights), in no fixed order.
 
-        The weight of a unit is that of so many bytes of a page.
+        The weight of a unit is the number of bytes of a page that take as long.
         """
         weights = [weight for _, weight in units]
         if self.pool is None and self.start is not None and _is_worth_a_pool(weights):
@@ -75,18 +75,18 @@ def _is_worth_a_pool(weights: Sequence[int]) -> bool:
 
 @contextmanager
 def worker_pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Workers]:
-    """Give workers; each holds ``lock`` shared as long as it lives. ``modules`` are loaded once for all of them."""
+    """Provide workers; each holds ``lock`` shared while it lives. ``modules`` are loaded once for all of them."""
     with ExitStack() as stack:
         yield Workers((lambda: stack.enter_context(_pool(jobs, lock, modules))) if jobs > 1 else None, jobs)
 
 
 @contextmanager
 def _pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Executor]:
-    """Give a pool of processes.
+    """Provide a pool of processes.
 
     They come from a fork server: they inherit neither threads nor the output's lock, so that none of them can hold
     that when the build is killed. Each waits at the end of a pipe whose other end this process alone holds, and ends
-    when that is closed, by the kernel at the latest: when the build is killed, or given up.
+    when that is closed, by the kernel at the latest: when the build is killed or cancelled.
     """
     from concurrent.futures import ProcessPoolExecutor
 
@@ -99,7 +99,7 @@ def _pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Executor]:
     try:
         yield pool
     except BaseException:
-        ours.close()  # what they have in hand is not wanted any more, and may take a minute
+        ours.close()  # their current work is no longer wanted, and may take a minute
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -117,7 +117,7 @@ def _context(modules: Sequence[str]) -> ForkServerContext:
 
 
 def prepare_pool(modules: Sequence[str], sizes: Sequence[int]) -> None:
-    """Start the fork server of a pool, if units of such ``sizes`` will call for one.
+    """Start the fork server of a pool, if units of these ``sizes`` will need one.
 
     It loads ``modules`` while this process loads its own, which saves 0.15 s.
     """
@@ -172,7 +172,7 @@ def run_batches(
 def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> list[tuple[T, ...]]:
     """Return batches of consecutive units whose weights add up to about ``size``, at most ``most`` in each.
 
-    Heavy ones come first: one that is begun last is waited for by all others.
+    Heavy batches come first: one that started last would delay the end of the stage.
     """
     batches: list[tuple[int, tuple[T, ...]]] = []
     batch: list[T] = []
@@ -185,6 +185,6 @@ def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> lis
             batch, total = [], 0
     if batch:
         batches.append((total, tuple(batch)))
-    # in steps, so that those of usual weight stay in order: neighbours share style sheets and scripts
+    # in steps, so that batches of usual weight stay in order: neighbours share style sheets and scripts
     batches.sort(key=lambda item: item[0] // size, reverse=True)
     return [units_of_batch for _, units_of_batch in batches]

@@ -1,8 +1,8 @@
 """The gate between the thread that notices changed files and the thread that publishes what was built of them.
 
 A changed file is invalid until a build that began later has read it. The gate refuses results that depend on an invalid
-file, and removes the files in the trees that depend on it as soon as it is invalidated: from then on no outdated version
-is served. The watcher's thread invalidates, the build's thread publishes, one at a time.
+file, and as soon as a file is invalidated it removes what depends on it from the trees: from then on no outdated
+version is served. The watcher's thread invalidates, the build's thread publishes, one at a time.
 """
 
 from __future__ import annotations

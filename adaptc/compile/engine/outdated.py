@@ -1,6 +1,6 @@
-"""Why a unit is built: values that can be counted, compared and printed (``--explain``).
+"""Which units are outdated, and why: what changed since the last build, and the reasons to build a unit.
 
-What changed since the last build, and which units that makes stale.
+A reason is a value that can be counted, compared and printed (``--explain``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InputChanged:
 
 @dataclass(frozen=True, slots=True)
 class DependencyChanged:
-    """A file that the unit looked at changed, came or went."""
+    """A file that the unit depends on changed, appeared or disappeared."""
 
     path: str
 
@@ -48,7 +48,7 @@ class DependencyChanged:
 
 @dataclass(frozen=True, slots=True)
 class DecisionChanged:
-    """A decision about the whole site that the unit asked for is another one now."""
+    """A decision about the whole site that the unit depends on changed."""
 
     subject: str
 
@@ -66,7 +66,7 @@ class RecipeChanged:
 
 @dataclass(frozen=True, slots=True)
 class OutputMissing:
-    """A file of the tree is gone or was changed by someone else."""
+    """A file of the tree is missing or was changed."""
 
     path: str
 
@@ -76,7 +76,7 @@ class OutputMissing:
 
 Reason = NeverBuilt | InputChanged | DependencyChanged | DecisionChanged | RecipeChanged | OutputMissing
 REMOVED_FIRST = (InputChanged, DependencyChanged)
-"""Reasons for which what stands in the tree is wrong now: it is removed before work starts."""
+"""With these reasons the files in the tree are wrong: they are removed before work starts."""
 
 
 # Times of files move in steps of 10 ms at most (a kernel with HZ=100)
@@ -85,35 +85,35 @@ _TICK_NS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """Files of the docroot by what happened to them. ``touched`` have another size, time or inode: read them again."""
+    """Files of the docroot by what happened to them. ``touched`` files have another size, time or inode."""
 
     touched: tuple[str, ...]
-    came: frozenset[str]
-    went: frozenset[str]
+    appeared: frozenset[str]
+    disappeared: frozenset[str]
 
     def __bool__(self) -> bool:
-        return bool(self.touched or self.came or self.went)
+        return bool(self.touched or self.appeared or self.disappeared)
 
 
 def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resource, str]]) -> FileChanges:
-    """Return what ``lstat`` says about changes."""
-    came = frozenset(now.keys() - before.keys())
-    went = frozenset(before.keys() - now.keys())
-    touched = tuple(path for path, resource in now.items() if path in came or before[path][0] != resource)
-    return FileChanges(touched, came, went)
+    """Compare files by what ``lstat`` reports."""
+    appeared = frozenset(now.keys() - before.keys())
+    disappeared = frozenset(before.keys() - now.keys())
+    touched = tuple(path for path, resource in now.items() if path in appeared or before[path][0] != resource)
+    return FileChanges(touched, appeared, disappeared)
 
 
 def is_other_kind(old: Resource, new: Resource) -> bool:
-    """Whether a file is another resource though its content may be the same: a link now, or of another type."""
+    """Whether a file became another kind of resource: a link, or of another media type."""
     return (old.media_type, old.alias_of) != (new.media_type, new.alias_of)
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What units may depend on and is not as it was.
+    """What changed, of the things that units may depend on.
 
-    ``contents`` are paths with other content, those that came or went among them; ``presence`` those that came, went
-    or are of another kind now; ``decisions`` the keys of decisions.
+    ``contents`` are paths whose content changed, or that appeared or disappeared; ``presence`` are paths that
+    appeared, disappeared or changed their kind; ``decisions`` are keys of decisions.
     """
 
     contents: frozenset[str]
@@ -121,26 +121,25 @@ class Changes:
     decisions: frozenset[str] = frozenset()
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of dependencies that do not hold any more."""
+        """Return the keys of the dependencies that changed."""
         return self.contents | self.decisions | {PRESENCE + path for path in self.presence}
 
 
 def find_changes(
     resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
 ) -> Changes:
-    """Return what is not as it was; ``read`` are the digests of files that were read."""
-    came_or_went = resources.keys() ^ before.keys()
+    """Return what changed; ``read`` are the digests of the files that were read."""
+    moved = resources.keys() ^ before.keys()
     changed_kind = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
     contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
-    return Changes(frozenset(contents | came_or_went), frozenset(came_or_went | changed_kind))
+    return Changes(frozenset(contents | moved), frozenset(moved | changed_kind))
 
 
 def racily_clean(resource: Resource, started: int) -> Resource:
-    """Return the resource as it is to be remembered.
+    """Return the resource as the state records it (git calls the problem "racily clean").
 
-    A file that was written just before it was looked at, some time since the build ``started``, may be written again
-    within one tick of the file system's clock, and look the same: it gets a time that no file has, so that it is read
-    again next time.
+    A file that was written after the build ``started`` may be written again within the same tick of the file system's
+    clock, with the same size and time. It is recorded with a time that no file has, so that the next build reads it.
     """
     is_fresh = started - _TICK_NS < resource.mtime_ns < time.time_ns() + _TICK_NS
     return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
@@ -156,10 +155,10 @@ def outdated_units(
 ) -> dict[Unit, Reason]:
     """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
 
-    ``accepted_recipes`` are recipes that will do as well.
+    A unit that was built by one of the ``accepted_recipes`` is up to date, too.
 
-    Where there are several reasons, the one that makes the tree untrue is told, and a change of the source itself
-    before that of another file.
+    Of several reasons it returns the one that makes the tree wrong; a change of the source itself comes before that of
+    another file.
     """
     built = state.recipes()
     reasons = _unbuilt(built, recipes, resources, accepted_recipes)
@@ -170,7 +169,7 @@ def outdated_units(
 
 
 def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
-    """Return the units of ``levels`` that changes make stale, built or not, aliases left out."""
+    """Return the units of ``levels`` that changes make outdated, built or not, without aliases."""
     reasons: dict[Unit, Reason] = {}
     for key in sorted(changes.decisions):
         reasons.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
@@ -206,7 +205,7 @@ def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
 
 
 def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> dict[Unit, Reason]:
-    """Add the aliases of what is built: they may be published as links to it, or might be from now on."""
+    """Add the aliases of the units to build: they are, or may become, links to them."""
     aliases = aliases_of(resources.values())
     for level, path in list(reasons):
         for alias in aliases.get(path, ()):
@@ -230,7 +229,7 @@ def _subject(key: str) -> str:
 
 
 def record_decisions(state: State, decisions: Decisions) -> frozenset[str]:
-    """Note decisions in the state; return the keys of those that turned."""
+    """Record decisions in the state; return the keys of those that changed."""
     rows = decision_rows(decisions)
     turned = changed_decisions(state.decisions(), rows)
     state.set_decisions(rows)
@@ -238,6 +237,6 @@ def record_decisions(state: State, decisions: Decisions) -> frozenset[str]:
 
 
 def in_build_order(reasons: Mapping[Unit, Reason], levels: Iterable[Level]) -> dict[Unit, Reason]:
-    """Sort units by path, and the levels of a path dearest first: a level looks at the one above it."""
+    """Sort units by path, and the levels of a path highest first: a level is compared with the one above it."""
     rank = {level.name: number for number, level in enumerate(levels)}
     return {unit: reasons[unit] for unit in sorted(reasons, key=lambda unit: (unit[1], rank[unit[0]]))}

@@ -1,13 +1,12 @@
-"""One build at a time in one output directory.
+"""The output directory: its private directory, its locks, and the times of sources.
 
-The times of sources, for servers that compare them: ``times/PATH`` is an empty file with the time of PATH's source.
+One build at a time writes to an output. Strict servers compare times: ``times/PATH`` is an empty file with the
+modification time of the source PATH, and a server sends a variant only while the source has exactly that time. So an
+edited source, or one replaced by an older copy that kept its time, is noticed at once. Variants cannot carry that time:
+their times make entity tags (``store.py``), and sources of equal content share one file.
 
-A server that is strict sends a variant only while the source has exactly the time that it had when the variants were
-made, so that a source that was edited, or replaced by an older copy that kept its time, shows at once. Variants cannot
-carry that time: theirs make entity tags (``store.py``), and sources of equal content share one file.
-
-The order makes it safe: what a changed source made stale leaves the trees before its time is noted, so that between
-the two, and where a build is killed, originals are sent.
+The order makes it safe: outdated files are removed from the trees before the time of their source is recorded, so that
+originals are sent in between, and after a build that was killed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from adaptc.core.model import Resource
 
 
 def wait_for_workers(path: Path) -> None:
-    """Wait until no worker of a killed build holds the lock file ``path``: it might still publish something old."""
+    """Wait until no worker of a killed build holds the lock file ``path``: it might still publish outdated files."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -45,7 +44,7 @@ def output_lock(path: Path) -> AbstractContextManager[None]:
 
 TIMES = "times"
 
-# No file can have this name here, or a file that was there before stands in its way: its original is sent.
+# The name is not possible here, or a former file blocks it: the original is sent.
 _REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
 
 
@@ -56,20 +55,20 @@ class SourceTimes:
         self.root = os.path.join(os.path.abspath(output), TIMES)
 
     def record(self, resources: Iterable[Resource]) -> None:
-        """Note the times of sources; one that may change again without another time has none (``racily_clean``)."""
+        """Record the times of sources, except those that may change again in the same clock tick (``racily_clean``)."""
         for resource in resources:
             if resource.mtime_ns < 0:
                 self._forget(resource.path)
             else:
-                self._note(resource)
+                self._record(resource)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Forget the times of sources that are gone."""
+        """Remove the times of sources that are gone."""
         for path in paths:
             self._forget(path)
 
     def replace(self, resources: Iterable[Resource]) -> None:
-        """Note the times of these sources and of no others."""
+        """Record the times of these sources and remove all others."""
         known = {resource.path: resource for resource in resources}
         self.forget([path for path in self._paths() if path not in known])
         self.record(known.values())
@@ -78,23 +77,23 @@ class SourceTimes:
         for directory, _, names in os.walk(self.root):
             yield from (os.path.relpath(os.path.join(directory, name), self.root) for name in names)
 
-    def _note(self, resource: Resource) -> None:
+    def _record(self, resource: Resource) -> None:
         file = f"{self.root}/{resource.path}"
         times = (resource.mtime_ns, resource.mtime_ns)
         try:
             os.utime(file, ns=times)
         except FileNotFoundError:
-            self._make(file, times)
+            self._create(file, times)
         except OSError as error:
-            _let_pass(error)
+            _raise_unless_refused(error)
 
-    def _make(self, file: str, times: tuple[int, int]) -> None:
+    def _create(self, file: str, times: tuple[int, int]) -> None:
         try:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o644))
             os.utime(file, ns=times)
         except OSError as error:
-            _let_pass(error)
+            _raise_unless_refused(error)
 
     def _forget(self, path: str) -> None:
         file = f"{self.root}/{path}"
@@ -102,7 +101,7 @@ class SourceTimes:
             remove_empty_directories(os.path.dirname(file), self.root)
 
 
-def _let_pass(error: OSError) -> None:
+def _raise_unless_refused(error: OSError) -> None:
     if error.errno not in _REFUSED:
         raise error
 

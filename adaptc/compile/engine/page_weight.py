@@ -1,8 +1,8 @@
-"""No level is dearer than the one above it, page by page: where one would be, the page stays as it is above.
+"""A page at a level is never larger than at the level above: if it would be, it stays as it is there.
 
-A pass is compared with the source already (``adaptc.compile.rewrite``). Two levels make different things of a page,
-though: one inlines a sheet that the other cannot touch any more. So a page of a degrading level is compared with
-that of the level above it, with all the files that a browser loads, in their best encodings.
+Verification compares each pass with the source already (``adaptc.compile.rewrite``). But two levels process a page
+differently: one inlines a sheet that the other can no longer reduce. So a page of a degrading level is compared with
+that of the level above, with all the files that a browser loads, in their smallest encodings.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from adaptc.config.rulebook import Level
 
 @dataclass(frozen=True, slots=True)
 class PageWeight:
-    """What a page costs: requests, and bytes in the best encodings."""
+    """What a page costs: requests, and bytes in the smallest encodings."""
 
     requests: int
     size: int
 
     def excess(self, other: PageWeight) -> str | None:
-        """Return in words by what this one is dearer, ``None`` when it is not."""
+        """Return in words by what this page is larger, or ``None``."""
         if self.requests > other.requests:
             return f"{self.requests} requests instead of {other.requests}"
         return f"{self.size:,} bytes instead of {other.size:,}" if self.size > other.size else None
@@ -31,7 +31,7 @@ class PageWeight:
 
 @dataclass(frozen=True, slots=True)
 class AssetWeight:
-    """What an asset costs at a level: bytes, the sheets it imports, and what was looked at to know it."""
+    """What an asset costs at a level: bytes, the sheets it imports, and the dependencies of this knowledge."""
 
     size: int
     imports: tuple[str, ...]
@@ -39,10 +39,10 @@ class AssetWeight:
 
 
 def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
-    """Return for each degrading level the next dearer of those that are built, which are given dearest first.
+    """Return the next higher built level for each degrading level; ``levels`` are in order, highest first.
 
-    Beside the ladder a level that keeps the article alone (``text``) is below the lowest step; others, which do one
-    thing to all that they keep, are above or below none.
+    Of the levels without a number, one that keeps the article alone (``text``) is below the lowest number; others have
+    no level above or below them.
     """
     chosen = list(levels)
     ladder = [level for level in chosen if level.number is not None]
@@ -53,16 +53,16 @@ def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
 
 
 class PageWeigher:
-    """Weighs pages. ``weigh(level, path)`` weighs an asset; that is done once."""
+    """Weighs pages. ``weigh(level, path)`` weighs an asset, once."""
 
     def __init__(self, weigh: Callable[[str, str], AssetWeight]) -> None:
         self.weigh = weigh
         self._known: dict[tuple[str, str], AssetWeight] = {}
 
     def page(self, result: UnitResult, size: int, embeds: Iterable[str]) -> tuple[PageWeight, dict[str, None]]:
-        """Return the weight of a page that loads ``embeds``, and what was looked at; ``size`` is that of its source."""
+        """Return the weight of a page that loads ``embeds``, and its dependencies; ``size`` is that of its source."""
         extras = {extra.path: min(output.size for output in extra.outputs) for extra in result.extras}
-        total, pending, seen, looked_at = smallest_size(result, size), list(embeds), {result.path}, dict[str, None]()
+        total, pending, seen, dependencies = smallest_size(result, size), list(embeds), {result.path}, dict[str, None]()
         while pending:
             path = pending.pop()
             if path in seen:
@@ -74,8 +74,8 @@ class PageWeigher:
             asset = self._asset(result.level, path)
             total += asset.size
             pending += asset.imports
-            looked_at.update(dict.fromkeys(asset.dependencies))
-        return PageWeight(len(seen), total), looked_at
+            dependencies.update(dict.fromkeys(asset.dependencies))
+        return PageWeight(len(seen), total), dependencies
 
     def _asset(self, level: str, path: str) -> AssetWeight:
         known = self._known.get((level, path))
@@ -85,5 +85,5 @@ class PageWeigher:
 
 
 def smallest_size(result: UnitResult, size: int) -> int:
-    """Return the bytes of a unit in its best encoding; a file that is not in the tree is the source."""
+    """Return the bytes of a unit in its smallest encoding; a file that is not in the tree is the source."""
     return min((output.size for output in result.outputs), default=size)

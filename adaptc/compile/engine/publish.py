@@ -1,4 +1,4 @@
-"""Publish: put a unit's files into the trees, each by one rename, and take away what is no longer true.
+"""Publish: put a unit's files into the trees, each by one rename, and remove outdated files.
 
 A level's tree has one directory for each content coding, and in it the paths of the docroot: ``lossless/br/a/b.html``;
 and one for each image format: ``lossless/webp/a/b.png.webp``.
@@ -29,7 +29,7 @@ _NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)
 
 
 class ObjectGone(Exception):
-    """An artifact vanished from the cache before it was published: another build that shares the cache removed it."""
+    """An artifact was removed from the cache before it was published, by another build that shares the cache."""
 
 
 class Publisher:
@@ -39,14 +39,14 @@ class Publisher:
         self.output = os.fspath(output)
         self.store = store
         self._numbers = count()
-        self._made: set[str] = set()
+        self._directories: set[str] = set()
 
     def file(self, level: str, coding: str, path: str) -> str:
         """Return the name of a representation on disk."""
         return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
 
     def _write(self, result: UnitResult, alias_of: str | None) -> None:
-        """Make the tree hold exactly the outputs of ``result`` for its path, and what it refers to before that."""
+        """Make the tree hold exactly the outputs of ``result`` for its path, and before that its extra files."""
         for extra in result.extras:
             for output in extra.outputs:
                 self._place(self.store.object_path(output.key), self.file(result.level, output.coding, extra.path))
@@ -55,11 +55,11 @@ class Publisher:
             target = self.file(result.level, coding, result.path)
             if coding not in keys:
                 self.remove_file(target)
-            elif not self._links(result, coding, keys[coding], alias_of, target):
+            elif not self._publish_link(result, coding, keys[coding], alias_of, target):
                 self._place(self.store.object_path(keys[coding]), target)
 
     def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
-        """Publish; where the file system refuses the name, withdraw the unit, and say so in what is returned."""
+        """Publish a result and return it. If the file system refuses the name, remove the unit and add a diagnostic."""
         try:
             self._write(result, alias_of)
         except OSError as error:
@@ -70,8 +70,8 @@ class Publisher:
             return dataclasses.replace(result, outputs=(), diagnostics=(*result.diagnostics, diagnostic))
         return result
 
-    def _links(self, result: UnitResult, coding: str, key: str, alias_of: str | None, target: str) -> bool:
-        """Publish an alias as the symbolic link that it is, where the file behind it is the same; return whether."""
+    def _publish_link(self, result: UnitResult, coding: str, key: str, alias_of: str | None, target: str) -> bool:
+        """Publish an alias as a symbolic link if its target is the same file; return whether it is."""
         if alias_of is None:
             return False
         aliased = self.file(result.level, coding, alias_of)
@@ -96,12 +96,12 @@ class Publisher:
         directory = os.path.dirname(target)
         for _ in range(_TRIES):
             try:
-                if directory not in self._made:
+                if directory not in self._directories:
                     os.makedirs(directory, exist_ok=True)
-                    self._made.add(directory)
+                    self._directories.add(directory)
                 return write()
             except FileNotFoundError:
-                self._made.discard(directory)
+                self._directories.discard(directory)
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
 
     def has_output(self, level: str, path: str, output: Output, alias_of: str | None) -> bool:
@@ -120,12 +120,12 @@ class Publisher:
             self.remove_if_empty(os.path.dirname(target))
 
     def remove_if_empty(self, directory: str) -> None:
-        """Remove a directory of a tree, and those that it stands in, as long as they are empty."""
+        """Remove a directory of a tree and its parents as long as they are empty."""
         remove_empty_directories(directory, self.output)
-        self._made.clear()
+        self._directories.clear()
 
     def remove_unit(self, level: str, path: str) -> None:
-        """Remove every representation of a path at a level, and directories that were made for one in vain."""
+        """Remove every representation of a path at a level, and the directories that are empty then."""
         for coding in ALL_CODINGS:
             target = self.file(level, coding, path)
             remove(target)
@@ -134,7 +134,7 @@ class Publisher:
     def list_files(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
         """Return the names of all files in the trees of ``levels``, and of the directories, outer ones first.
 
-        A symbolic link is a file, even one to a directory: nothing is written or looked for behind it.
+        A symbolic link counts as a file, even one to a directory: it is not followed.
         """
         files: dict[str, None] = {}
         directories = []
@@ -162,7 +162,7 @@ def _digest(path: str) -> str | None:
 
 
 def _is_entry_of(path: str, source: str) -> bool:
-    """Whether ``path`` itself, and not what a symbolic link there leads to, is the file ``source``."""
+    """Whether ``path`` itself, without following a symbolic link, is the file ``source``."""
     try:
         return os.path.samestat(os.lstat(path), os.stat(source))
     except OSError:

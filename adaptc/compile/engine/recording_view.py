@@ -1,4 +1,7 @@
-"""The site as the passes of one level see it, with a record of what was looked at."""
+"""The site as the passes of one level see it, with a record of the dependencies.
+
+Files that were looked up and are missing are dependencies, too.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,20 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.rules import DecorationRules
 
 
-# Says what an image file looks like, given its source and how to read it.
+# Returns what an image file looks like, given its source and a function that reads it.
 Evidence = Callable[[Source, Callable[[], bytes]], "ImageEvidence"]
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """What it takes to label the images of pages: the level's name, the rules, and the evidence of files."""
+    """What the labels of images need: the level's name, the rules, and the evidence of files."""
 
     level: str
     rules: DecorationRules
     evidence: Evidence
 
 
-# Makes a smaller copy of an image, given its digest, how to read it, the kind of copy and the options of that kind.
+# Makes a smaller copy of an image, given its digest, a function that reads it, the kind of copy and its options.
 Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
 
 
@@ -58,7 +61,7 @@ class RecordingView:
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
-        self._found: dict[tuple[str, str], SiteTarget] = {}
+        self._targets: dict[tuple[str, str], SiteTarget] = {}
 
     def nested(self) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
@@ -74,7 +77,7 @@ class RecordingView:
         )
 
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
-        """Take over what another view recorded."""
+        """Add what another view recorded."""
         self.dependencies.update(dict.fromkeys(dependencies))
         self.derived.update((file.path, file) for file in derived)
 
@@ -82,15 +85,15 @@ class RecordingView:
         return self.site.address.url_of(path)
 
     def follow(self, base: str, reference: str) -> SiteTarget:
-        known = self._found.get((base, reference))
+        known = self._targets.get((base, reference))
         if known is None:
-            known = self._found[base, reference] = self.site.follow(base, reference)
+            known = self._targets[base, reference] = self.site.follow(base, reference)
             if known.target.reach is Reach.LOCAL:
-                self.dependencies.update(dict.fromkeys(self._looked_at(known)))
+                self.dependencies.update(dict.fromkeys(self._candidates(known)))
         return known
 
-    def _looked_at(self, target: SiteTarget) -> Iterator[str]:
-        """Yield the files that were missed, and the one that was found."""
+    def _candidates(self, target: SiteTarget) -> Iterator[str]:
+        """Yield the candidates that are missing, and the file that exists."""
         for candidate in self.site.candidates(target.target.path):
             yield PRESENCE + candidate
             if candidate == target.path:
@@ -136,7 +139,7 @@ class RecordingView:
 
     @property
     def labelling(self) -> Labelling:
-        assert self._labelling is not None  # the level has a pass that labels images, so that it was given
+        assert self._labelling is not None  # set for every level that has a pass with labels
         return self._labelling
 
     def evidence(self, path: str) -> ImageEvidence:

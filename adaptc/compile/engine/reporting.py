@@ -1,7 +1,4 @@
-"""How a build tells what it is doing.
-
-What a build did, or would do, as it is found out.
-"""
+"""What a build reports: its progress while it runs, and a report of what it did, or would do."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Someone who watches a build; called from one thread."""
+    """Receives the progress of a build; called from one thread."""
 
     def begin(self, phase: str, units: int, size: int) -> None:
         """A phase ("reading", "building") starts, with so many units and bytes of originals to go."""
@@ -32,7 +29,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Watches nothing."""
+    """Ignores progress."""
 
     def begin(self, phase: str, units: int, size: int) -> None: ...
 
@@ -45,7 +42,8 @@ class Silent:
 class BuildReport:
     """What a build did. ``reasons`` tells why each unit was built, in the order of paths.
 
-    ``traffic`` is None without access logs; ``restriction`` is what it leaves out.
+    ``load_diagnostics`` are those of the docroot, the rules and the logs, ``failures`` those of files that could not be
+    read or published. ``traffic`` is ``None`` without access logs; ``restriction`` is what it leaves out.
     """
 
     resources: dict[str, Resource]
@@ -62,5 +60,5 @@ class BuildReport:
         return bool(self.reasons or self.removed)
 
     def wants(self, unit: Unit) -> bool:
-        """Whether a unit of a level that is built should be there: its source is, and its page is not left out."""
+        """Whether a unit of a built level is wanted: its source exists, and its page is not left out."""
         return unit[1] in self.resources and not self.restriction.excludes(unit)

@@ -1,4 +1,4 @@
-"""What building one unit gave, and its form in the state (JSON)."""
+"""The result of building one unit, and its form in the state (JSON)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A file of the tree that stands for no file of the docroot: a smaller copy of an image, a bundle.
+    """A file of the tree without a file in the docroot: a smaller copy of an image, a bundle.
 
-    It belongs to the units that refer to it, and goes with the last of them.
+    It belongs to the units that refer to it, and is removed with the last of them.
     """
 
     path: str
@@ -40,8 +40,9 @@ class Extra:
 class UnitResult:
     """One resource at one level.
 
-    ``dependencies`` are paths that were looked at (missing ones included) and decisions that were asked for
-    (``decision:...``). ``published`` is false when the source changed meanwhile or could not be read.
+    ``dependencies`` are keys: the paths of files that were read, ``PRESENCE`` and a path for files that were looked up,
+    missing ones included, and the keys of decisions. ``published`` is false when the source changed meanwhile or could
+    not be read.
     """
 
     level: str
@@ -85,7 +86,7 @@ def unpack_diagnostics(values: list[list[Any]]) -> tuple[Diagnostic, ...]:
 
 
 def pack_outputs(result: UnitResult) -> str:
-    """Return what is needed to find and count the files of a result; dependencies are kept apart."""
+    """Return what is needed to find and count the files of a result; dependencies are stored separately."""
     embeds = None if result.embeds is None else list(result.embeds)
     extras = [[extra.path, extra.media_type, _files(extra.outputs)] for extra in result.extras]
     packed = [result.media_type, result.changed, _files(result.outputs), embeds, extras]
@@ -100,7 +101,7 @@ def _outputs(files: list[list[Any]]) -> tuple[Output, ...]:
     return tuple(map(Output._make, files))
 
 
-# Path, content coding, object key, SHA-256, size in bytes: an ``Output`` with its path, in a form that costs little
+# Path, content coding, object key, SHA-256, size in bytes: an ``Output`` with its path, in a form that is cheap to read
 StoredFile = tuple[str, str, str, str, int]
 
 
@@ -114,7 +115,7 @@ def unpack_files(path: str, outputs: str) -> list[StoredFile]:
 
 
 def pack_notes(result: UnitResult) -> str:
-    """Return what is said about a result."""
+    """Return the actions, diagnostics and demoted passes of a result."""
     actions = [
         [action.pass_name, action.verb, action.subject, action.reason, action.count] for action in result.actions
     ]
@@ -129,7 +130,7 @@ def unpack_result(level: str, path: str, outputs: str, notes: str = "[[],[],[]]"
 
 
 # Pages that come from one template, and the links to a file, have equal records: of 5,530 units of a site with 1,857
-# links 890 notes are distinct. What is unpacked is immutable, and is shared.
+# links 890 notes are distinct. Unpacked values are immutable, and are shared.
 _CACHED_RECORDS = 1024
 
 

@@ -1,7 +1,7 @@
-"""A warm engine: what a build of a whole site would read again, kept in memory, so that a small change costs little.
+"""An engine that stays in memory between builds, so that a small change costs little.
 
-It does what ``Builder`` does, in the same order and by the same functions, for a few plain files that changed, came
-or went. Whatever is not that small and plain it refuses (``NeedsFullBuild``), and a build of the whole site follows.
+It does what ``Builder`` does, in the same order and by the same functions, for a few regular files that changed,
+appeared or disappeared. Any other change it refuses (``NeedsFullBuild``), and a build of the whole site follows.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from adaptc.site.docroot import load_file
 from adaptc.site.mirror import types_of
 from adaptc.site.site import Source
 
-# Above so many units the workers of a whole build are faster
+# Above this many units the workers of a full build are faster
 MOST_UNITS = 48
 
 
 class NeedsFullBuild(Exception):
-    """This takes a build of the whole site; the text says why. Nothing was done."""
+    """The change needs a build of the whole site; the message says why. Nothing was update."""
 
 
 @dataclass(slots=True)
 class UpdateReport:
-    """What a step did: why each unit was built, which ones went, and how many the gate refused."""
+    """What an update did: why each unit was built, and how many units were removed and refused by the gate."""
 
     reasons: dict[Unit, Reason] = field(default_factory=dict)
     removed: int = 0
@@ -55,11 +55,11 @@ class UpdateReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _SiteUpdate:
-    """The site with the files that were looked at: ``now`` are those that are there, ``went`` those that are not."""
+class _ChangedSite:
+    """The site after a change: ``now`` are the changed files that exist, ``gone`` those that do not."""
 
     now: dict[str, Resource]
-    went: tuple[str, ...]
+    gone: tuple[str, ...]
     changes: Changes
     known: dict[str, tuple[Resource, str]]
     read: dict[str, Facts]
@@ -68,7 +68,7 @@ class _SiteUpdate:
 
 
 class Session:
-    """What is known after a build of the whole site; ``report`` is its report. ``builder`` builds from now on."""
+    """A site in memory after a full build with the report ``report``; ``builder`` makes further builds."""
 
     def __init__(self, builder: Builder, state: State, report: BuildReport) -> None:
         self.builder, self.state, self.restriction = builder, state, report.restriction
@@ -82,75 +82,77 @@ class Session:
     def update(self, pending: Pending) -> UpdateReport:
         """Bring the trees up to date with the files ``pending.paths``, and build ``pending.units``.
 
-        Raises ``NeedsFullBuild`` before anything was done.
+        Raises ``NeedsFullBuild`` before anything is update.
         """
         started = time.time_ns()
-        draft = self._draft(pending.paths)
-        decisions = self.builder.spec.decide(draft.facts.items(), draft.sources)
+        site = self._read_changes(pending.paths)
+        decisions = self.builder.spec.decide(site.facts.items(), site.sources)
         rows = decision_rows(decisions)
-        changes = dataclasses.replace(draft.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
-        reasons = self._reasons(pending, changes, draft)
+        changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
+        reasons = self._reasons(pending, changes, site)
         if len(reasons) > MOST_UNITS:
-            raise NeedsFullBuild(f"{len(reasons):,} files are to be built")
-        done = UpdateReport(reasons)
-        extras = self._begun(draft, rows, done, started)
-        self._build(draft, changes, decisions, done)
+            raise NeedsFullBuild(f"{len(reasons):,} files must be built")
+        update = UpdateReport(reasons)
+        extras = self._record_and_remove(site, rows, update, started)
+        self._build(site, changes, decisions, update)
         self.builder.trees.remove_unused_extras(self.state, extras)
-        return done
+        return update
 
     # ---- reading
 
-    def _draft(self, paths: Iterable[str]) -> _SiteUpdate:
-        now, went = self._looked_at(paths)
-        before = {path: self.known[path] for path in (*now, *went) if path in self.known}
-        moved = frozenset((*went, *(path for path in now if path not in before)))
-        if moved and self.restriction.levels:
-            raise NeedsFullBuild("pages came or went, and access logs say which of them are popular")
+    def _read_changes(self, paths: Iterable[str]) -> _ChangedSite:
+        now, gone = self._current_files(paths)
+        before = {path: self.known[path] for path in (*now, *gone) if path in self.known}
+        appeared_or_gone = frozenset((*gone, *(path for path in now if path not in before)))
+        if appeared_or_gone and self.restriction.levels:
+            raise NeedsFullBuild("files appeared or disappeared, and access logs decide which pages are popular")
         known = {
             **self.known,
             **{path: (resource, before.get(path, (resource, ""))[1]) for path, resource in now.items()},
         }
-        for path in went:
+        for path in gone:
             del known[path]
-        read = self._read(now, moved, as_sources(known.values()))
+        read = self._read(now, appeared_or_gone, as_sources(known.values()))
         digests = {path: facts.digest for path, facts in read.items() if path in now}
         known.update({path: (resource, digests[path]) for path, resource in now.items()})
-        facts = {path: resource for path, resource in {**self._facts, **read}.items() if path in known}
+        facts = {path: facts for path, facts in {**self._facts, **read}.items() if path in known}
         changes = find_changes(now, digests, before)
-        return _SiteUpdate(now, went, changes, known, read, facts, as_sources(known.values()))
+        return _ChangedSite(now, gone, changes, known, read, facts, as_sources(known.values()))
 
-    def _looked_at(self, paths: Iterable[str]) -> tuple[dict[str, Resource], tuple[str, ...]]:
-        """Return the files that are there, with the links to them, and those known that are not any more."""
+    def _current_files(self, paths: Iterable[str]) -> tuple[dict[str, Resource], tuple[str, ...]]:
+        """Return the files that exist, with the links to them, and known files that no longer exist."""
         now: dict[str, Resource] = {}
-        went = []
+        gone = []
         for path in sorted(set(paths)):
             if path in self.known and self.known[path][0].alias_of is not None:
-                continue  # it comes with the file that it leads to
+                continue  # it is handled with the file that it leads to
             try:
                 resource = load_file(self.tree, path, self.types)
             except FileNotFoundError:
-                went.append(path)
+                gone.append(path)
                 continue
             except (OSError, ChangedWhileRead) as error:
                 raise NeedsFullBuild(f"{path} cannot be read ({error})") from None
             if resource is None:
-                raise NeedsFullBuild(f"{path} is no plain file")
+                raise NeedsFullBuild(f"{path} is not a regular file")
             now[path] = resource
-            now.update((alias, self._behind(alias, resource)) for alias in self.aliases.get(path, ()))
-        if any(path in self.aliases for path in went):
-            raise NeedsFullBuild("a file went that symbolic links lead to")
-        return now, tuple(path for path in went if path in self.known)
+            now.update((alias, self._alias_of(alias, resource)) for alias in self.aliases.get(path, ()))
+        if any(path in self.aliases for path in gone):
+            raise NeedsFullBuild("a file is gone that symbolic links lead to")
+        return now, tuple(path for path in gone if path in self.known)
 
-    def _behind(self, alias: str, resource: Resource) -> Resource:
-        """Return the link ``alias`` with the file that it leads to as it is now."""
+    def _alias_of(self, alias: str, resource: Resource) -> Resource:
+        """Return the link ``alias`` with the current size and time of the file that it leads to."""
         media_type = self.known[alias][0].media_type
         return dataclasses.replace(resource, path=alias, alias_of=resource.path, media_type=media_type)
 
-    def _read(self, now: Mapping[str, Resource], moved: frozenset[str], sources: dict[str, Source]) -> dict[str, Facts]:
-        """Return the facts of files that are there, and of those that refer to files that came or went."""
+    def _read(
+        self, now: Mapping[str, Resource], appeared_or_gone: frozenset[str], sources: dict[str, Source]
+    ) -> dict[str, Facts]:
+        """Return the facts of files that exist, and of files that refer to those that appeared or disappeared."""
         wanted = dict.fromkeys(now)
-        if moved:
-            affected = affected_targets(moved, self.builder.spec.config.site.index)
+        if appeared_or_gone:
+            affected = affected_targets(appeared_or_gone, self.builder.spec.config.site.index)
             wanted.update((path, None) for path in self.state.affected_by_targets(affected) if path in sources)
         unit_builder = UnitBuilder(self.builder.spec.snapshot(sources, NO_DECISIONS))
         facts_by_path: dict[str, Facts] = {}
@@ -163,55 +165,57 @@ class Session:
 
     # ---- deciding
 
-    def _reasons(self, pending: Pending, changes: Changes, draft: _SiteUpdate) -> dict[Unit, Reason]:
-        """Return the units to build: those that changes make stale, those of new files, and those that are owed."""
+    def _reasons(self, pending: Pending, changes: Changes, site: _ChangedSite) -> dict[Unit, Reason]:
+        """Return the units to build: outdated units, units of new files, and pending units."""
         levels = self.builder.spec.recipes
         reasons: dict[Unit, Reason] = {unit: OutputMissing("/".join(unit)) for unit in pending.units}
         reasons.update(affected_units(self.state, changes, levels))
-        for path in draft.now.keys() - self.known.keys():
+        for path in site.now.keys() - self.known.keys():
             reasons.update(dict.fromkeys(((level, path) for level in levels), NeverBuilt()))
         wanted = {
             unit: reason
             for unit, reason in reasons.items()
-            if unit[0] in levels and unit[1] in draft.sources and not self.restriction.excludes(unit)
+            if unit[0] in levels and unit[1] in site.sources and not self.restriction.excludes(unit)
         }
         return in_build_order(wanted, self.builder.spec.levels)
 
-    def _begun(self, draft: _SiteUpdate, rows: dict[str, Row], done: UpdateReport, started: int) -> dict[Unit, None]:
-        """Note what was read, and take what is untrue out of the trees; return the extra files of that."""
+    def _record_and_remove(
+        self, site: _ChangedSite, rows: dict[str, Row], update: UpdateReport, started: int
+    ) -> dict[Unit, None]:
+        """Record what was read, and remove outdated files from the trees; return the extra files of those units."""
         state = self.state
         state.begin()
-        for path in draft.went:
+        for path in site.gone:
             state.forget_source(path)
-        for path, resource in draft.now.items():
-            state.set_source(racily_clean(resource, started), draft.known[path][1])
-        for path, facts in draft.read.items():
+        for path, resource in site.now.items():
+            state.set_source(racily_clean(resource, started), site.known[path][1])
+        for path, facts in site.read.items():
             state.set_facts(path, facts)
         if rows != self._rows:
             state.set_decisions(rows)
-        gone = [(resource.level, path) for path in draft.went for resource in state.results(path, notes=False)]
-        extras = self.builder.trees.remove_outdated(state, gone, done.reasons)
-        self.builder.record_times(draft.went, (racily_clean(resource, started) for resource in draft.now.values()))
+        units = [(result.level, path) for path in site.gone for result in state.results(path, notes=False)]
+        extras = self.builder.trees.remove_outdated(state, units, update.reasons)
+        self.builder.record_times(site.gone, (racily_clean(resource, started) for resource in site.now.values()))
         mark_incomplete(state, True)
         state.commit()
-        done.removed = len(gone)
-        self.known, self._facts, self._rows = draft.known, draft.facts, rows
+        update.removed = len(units)
+        self.known, self._facts, self._rows = site.known, site.facts, rows
         return extras
 
     # ---- building
 
-    def _build(self, draft: _SiteUpdate, changes: Changes, decisions: Decisions, done: UpdateReport) -> None:
+    def _build(self, site: _ChangedSite, changes: Changes, decisions: Decisions, update: UpdateReport) -> None:
         """Build the units, and publish each as soon as it is built."""
-        unit_builder = UnitBuilder(self.builder.spec.snapshot(draft.sources, decisions))
+        unit_builder = UnitBuilder(self.builder.spec.snapshot(site.sources, decisions))
         if self._assets is not None:
             unit_builder.assets.take_over(self._assets, changes.keys())
         self._assets = unit_builder.assets
         gated_publisher = self.builder.gated_publisher
         self.state.begin()
-        for level, path in sorted(done.reasons, key=lambda unit: phase_of(draft.sources[unit[1]])):
-            result = gated_publisher.publish(unit_builder.build(level, path), draft.sources[path].alias_of)
+        for level, path in sorted(update.reasons, key=lambda unit: phase_of(site.sources[unit[1]])):
+            result = gated_publisher.publish(unit_builder.build(level, path), site.sources[path].alias_of)
             if result.published:
                 self.state.set_unit(result, self.builder.spec.recipes[level])
             else:
-                done.refused += 1
+                update.refused += 1
         gated_publisher.commit(self.state)

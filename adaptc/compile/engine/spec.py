@@ -1,8 +1,6 @@
-"""What is built, of what, where to and how: all that follows from the configuration, before anything is looked at.
+"""What is built, of what, where to and how: everything that follows from the configuration.
 
-Nothing of this module's imports parses or encodes: who only asks whether an output is fresh pays for none of it.
-
-What a worker needs to know to build units: a value that is written once for each phase and read by each worker.
+Nothing that this module imports parses or encodes, so that asking whether an output is up to date costs little.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class BuildSpec:
-    """``config.docroot`` as it is to be in ``config.output`` at ``levels``.
+    """The specification of a build: ``config.docroot`` at ``levels`` in ``config.output``.
 
     ``recipes`` are digests by level of everything but the site that decides its bytes, ``decorations`` the rules by
     which images are labelled, ``None`` where no level asks for labels.
@@ -109,9 +107,9 @@ class BuildSpec:
         return configured_rules(self.config)
 
     def _recipes(self) -> dict[str, str]:
-        """Return the recipe of each level: a page may be as it is at the level above, whose recipe is a part of it."""
+        """Return the recipe of each level. It includes that of the level above: a page may be as it is there."""
         above, recipes = levels_above(self.levels), dict[str, str]()
-        for level in self.levels:  # dearest first
+        for level in self.levels:  # highest quality first
             plan = plan_level(level)
             own = plan.recipe(self._recipe_text(plan))
             recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
@@ -128,18 +126,18 @@ class BuildSpec:
         return self.config.build.identity == "complete"
 
     def completion_mark(self, report: BuildReport, accepted_recipes: frozenset[str] = frozenset()) -> dict[str, Any]:
-        """Return what a complete build notes: where a build has the same mark, no unit is stale by its recipe.
+        """Return the mark of a complete build: with the same mark no unit is outdated by its recipe.
 
-        ``accepted_recipes`` are recipes that did as well.
+        Units that were built by one of the ``accepted_recipes`` count as up to date.
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
         mark = {"levels": self.recipes, "files": len(report.resources), "settings": settings}
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
 
-    # ---- for those who read and build
+    # ---- for the stages of a build
 
     def decide(self, facts: Iterable[tuple[str, Facts]], sources: Mapping[str, Source]) -> Decisions:
-        """Take the decisions about the whole site from the facts of all its files."""
+        """Decide what concerns the whole site, from the facts of all its files."""
         from adaptc.compile.analyse.decisions import decide
 
         # an image may shrink to half before it becomes a data URI
@@ -147,7 +145,7 @@ class BuildSpec:
         return decide(facts, sources, self.cost, largest, self.decorations.rules.limits if self.decorations else None)
 
     def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
-        """Return what those who read or build the files ``sources`` need to know."""
+        """Return what workers need to know to read or build the files ``sources``."""
 
         return Snapshot(
             self.docroot,
@@ -172,7 +170,7 @@ class Snapshot:
     """The docroot as it was found, the decisions made about it, and where things go.
 
     ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` what the encoders do.
-    ``complete`` says that the id tree of a level holds every file. ``decorations`` are the rules by which images are
+    With ``complete`` the id tree of a level holds every file. ``decorations`` are the rules by which images are
     labelled, ``None`` where no level asks for labels.
     """
 

@@ -1,9 +1,4 @@
-"""In which order units are built.
-
-Read what changed in the docroot, and note in the state what is found.
-
-Build and publish units, and note each in the state when its files are in the trees.
-"""
+"""The two stages of a build that run in workers: read what changed, and build what is outdated."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec, Snapshot
 from adaptc.compile.engine.state import State, as_sources
-from adaptc.compile.engine.unit_builder import publish_batch, gather_batch, build_batch
+from adaptc.compile.engine.unit_builder import build_batch, gather_batch, publish_batch
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.media import CSS, HTML, JS, PNG, SVG
 from adaptc.core.model import Resource
@@ -29,18 +24,18 @@ from adaptc.site.site import Source
 
 
 def phase_of(source: Source) -> int:
-    """Assets first: a page may take their artifacts in. Aliases last: they may be links to what they stand for."""
+    """Return 0 for assets, 1 for pages, which may inline assets, 2 for aliases, which may become links to either."""
     if source.alias_of is not None:
         return 2
     return 1 if source.media_type == HTML else 0
 
 
-# How often as long as a page a file of its size takes, at the least effort; JPEG images take as long
+# Build time relative to a page of the same size, at the least effort; JPEG images take as long as pages
 _WEIGHTS = {CSS: 8, JS: 3, SVG: 2, PNG: 2}
 
 
 def weight_of(source: Source) -> int:
-    """Return how many bytes of a page take about as long to build as a file of the site."""
+    """Return the number of bytes of a page that would take about as long to build."""
     return source.size * _WEIGHTS.get(source.media_type, 1)
 
 
@@ -49,7 +44,7 @@ Before = Mapping[str, tuple[Resource, str]]
 
 @dataclass(frozen=True, slots=True)
 class ReadStage:
-    """The reading of a build that ``started`` at this time, in ns since 1970; ``before`` are the known files."""
+    """The first stage of a build that ``started`` at this time, in ns since 1970; ``before`` are the known files."""
 
     spec: BuildSpec
     state: State
@@ -58,9 +53,9 @@ class ReadStage:
     started: int
 
     def gather(self, touched: FileChanges, workers: Workers, progress: Progress) -> dict[str, str]:
-        """Read files, note what is found in the state, and return their digests.
+        """Read files, record their facts in the state, and return their digests.
 
-        What cannot be read is taken out of the report's resources.
+        Unreadable files are removed from the report's resources.
         """
         report = self.report
         # a link comes right after what it leads to: equal pages are read once
@@ -82,10 +77,10 @@ class ReadStage:
         return digests
 
     def _to_read(self, touched: FileChanges) -> dict[str, None]:
-        """Return what was touched, and what refers to files that came or went."""
+        """Return the touched files, and the files that refer to those that appeared or disappeared."""
         wanted = dict.fromkeys(touched.touched)
-        if touched.came or touched.went:
-            affected = affected_targets(touched.came | touched.went, self.spec.config.site.index)
+        if touched.appeared or touched.disappeared:
+            affected = affected_targets(touched.appeared | touched.disappeared, self.spec.config.site.index)
             referring = self.state.affected_by_targets(affected)
             wanted.update((path, None) for path in referring if path in self.report.resources)
         return wanted
@@ -109,13 +104,13 @@ def write_snapshot(spec: BuildSpec, name: str, snapshot: Snapshot) -> str:
     return os.fspath(path)
 
 
-# Results between two commits: what a killed build has to do again
+# Results between two commits: a killed build loses at most so many
 _COMMIT_EVERY = 256
 
 
 @dataclass(frozen=True, slots=True)
 class BuildStage:
-    """The building of the units of ``report`` from ``sources``."""
+    """The second stage: build the units of ``report`` from ``sources``."""
 
     spec: BuildSpec
     state: State
@@ -124,7 +119,7 @@ class BuildStage:
     gated_publisher: GatedPublisher
 
     def run(self, snapshot: str, workers: Workers, progress: Progress) -> bool:
-        """Build and publish; return whether all units could be. Raises ``BuildCancelled``."""
+        """Build and publish; return whether all units could be published. Raises ``BuildCancelled``."""
         units = self.report.reasons
         progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
         unpublished = len(self.report.failures)

@@ -8,8 +8,8 @@ The time of an object comes from its key and not from the clock. Servers make an
 time, nginx of whole seconds; two versions of a page that had both in common would be answered with a wrong 304 (RFC
 9110, section 8.8.3). It also makes tags equal on all machines that serve the same bytes.
 
-A cache may have been cut short or written over, and goes into trees as it is: who takes something out verifies it
-(``content``, or by decoding it), and who puts something in compares it with what is there.
+Files of a cache may be truncated or overwritten, and trees link to them. So readers verify what they read (``content``,
+or by decoding it), and writers compare what is there with what they store.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Store:
         self.root = str(root)
 
     def object_path(self, key: str) -> str:
-        """Return where the object of ``key`` stands, or would stand."""
+        """Return the path of the object of ``key``, whether it exists or not."""
         return f"{self.root}/objects/{key[:2]}/{key[2:]}"
 
     def has(self, key: str) -> bool:
@@ -63,7 +63,7 @@ class Store:
         return key
 
     def put_chunks(self, chunks: Iterator[bytes], digest: str, size: int) -> None:
-        """Store content that is too large to hold; what is there of the right size is left alone."""
+        """Store content that is too large for memory; an existing object of the right size is left alone."""
         path = self.object_path(digest)
         with contextlib.suppress(FileNotFoundError):
             if os.stat(path).st_size == size:
@@ -89,9 +89,9 @@ class Store:
         return f"{self.root}/records/{key[:2]}/{key[2:]}"
 
     def collect(self, limit: int) -> int:
-        """Remove what no tree links to, least recently used first, down to ``limit`` bytes; return the bytes freed.
+        """Remove files that no tree links to, least recently used first, down to ``limit`` bytes; return how many.
 
-        Files that a tree holds cost nothing here and stay. A record whose object went is a miss, nothing worse.
+        Files that a tree links to take no space of their own and stay. A record without its object is a cache miss.
         """
         files = sorted(_files(Path(self.root)))
         total = sum(size for _, size, _ in files)
@@ -105,12 +105,12 @@ class Store:
         return freed
 
 
-# From 2001 on, and never in the future: a server does not make a tag or a date of a time to come.
+# From 2001 on, and never in the future: servers make no entity tag or date of a future time.
 _FIRST_TIME, _TIMES = 1_000_000_000, 500_000_000
 
 
 def time_of(key: str) -> int:
-    """Return the time of an object in seconds, which its key makes."""
+    """Return the time of an object in seconds since 1970, derived from its key."""
     return _FIRST_TIME + zlib.crc32(key.encode()) % _TIMES
 
 

@@ -29,9 +29,9 @@ _LOGS, _TRAFFIC = "logs", "traffic"
 def measure_traffic(
     config: Config, state: State, resources: Mapping[str, Resource], progress: Progress, *, remember: bool
 ) -> tuple[Traffic | None, list[Diagnostic]]:
-    """Return the traffic by ``[select] logs``, ``None`` without logs, and what was found wrong with them.
+    """Return the traffic by ``[select] logs``, ``None`` without logs, and the problems of the logs.
 
-    With ``remember`` the state keeps what was counted. Raises ``UsageError`` for logs that are not there.
+    With ``remember`` the state keeps the counts. Raises ``UsageError`` for missing logs.
     """
     if not config.select.logs:
         if remember:
@@ -79,10 +79,10 @@ def _count_views(
 
 
 def _key(name: str, parser: LineParser) -> list[Any]:
-    """Return what a log is known by: another log, or one that was written to, has another key."""
+    """Return the key of a log: another log, or one that was written to, has another key."""
     try:
         status = os.stat(name)
-    except OSError as error:  # rotated away just now
+    except OSError as error:  # rotated meanwhile
         raise UsageError(f"log {name} cannot be read ({error.strerror})") from error
     return [parser.format, status.st_size, status.st_mtime_ns, status.st_ino]
 
@@ -105,6 +105,6 @@ def _remember(state: State, traffic: Traffic | None) -> None:
 
 
 def last_traffic(state: State) -> Traffic | None:
-    """Return the traffic that the last build went by, ``None`` when it had no logs."""
+    """Return the traffic that the last build used, ``None`` when it had no logs."""
     values = state.meta(_TRAFFIC)
     return Traffic(values["hits"], frozenset(values["popular"]), values["share"]) if values else None

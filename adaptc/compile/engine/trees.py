@@ -1,10 +1,9 @@
-"""The trees of an output as the state says that they are: what is missing, untrue, not wanted or not ours.
+"""The trees of an output as the state describes them: which files are missing, outdated, unwanted or foreign.
 
-Seals: by one look at the entries of a directory of the trees, whether it holds what the state says, and no more.
-
-A seal is a digest of names, sizes and times. The build that completes the trees notes one for each directory, made
-of the state and not of what is there. A check of 80,000 files then reads a few hundred rows instead of the record of
-every unit; where a seal does not fit, or something stands that it cannot tell, the long way is gone.
+The fingerprint of a directory is a digest of the names, sizes and times of its files. The build that completes the
+trees stores one for each directory, computed from the state and not from what is on disk. A check of 80,000 files then
+reads a few hundred rows instead of the record of every unit; where a fingerprint differs, or a directory holds
+something that it does not cover, every unit is compared.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from adaptc.compile.engine.store import Store, time_of
 from adaptc.core.fs import open_directory
 from adaptc.core.model import OWN_DIRECTORY, name_in_tree, path_of_name
 
-# The time of a directory that somebody removed just now: no directory has it
+# The time of a directory that was removed meanwhile: no directory has it
 _GONE = -1
 
 
@@ -36,15 +35,15 @@ class Trees:
         self.spec = spec
         self.publisher = Publisher(spec.output, Store(spec.cache))
 
-    # ---- what is there
+    # ---- comparing
 
     def are_changed(self, state: State) -> bool:
-        """Whether some directory of the trees is not as the last complete build left it."""
+        """Whether some directory of the trees changed since the last complete build."""
         known, output = state.directories(), self.spec.output
         return not known or any(_mtime(f"{output}/{path}") != mtime for path, mtime in known.items())
 
     def record_directories(self, state: State) -> None:
-        """Note the directories of the trees as they are now, and what files there should be in them."""
+        """Store the times of the trees' directories as they are now, and the fingerprints that they should have."""
         fingerprints = dict(expected_fingerprints(state))
         empty = fingerprint_of(())
         for directory in list(fingerprints):
@@ -56,14 +55,16 @@ class Trees:
         )
 
     def count_if_unchanged(self, state: State, report: BuildReport) -> int | None:
-        """Return how many files the trees hold, if a glance tells that they and the units are as a build would leave
-        them; ``None`` where it takes a closer look. The docroot of ``report`` is as the state has it."""
+        """Return how many files the trees hold if a quick check shows that they are as a build would leave them.
+
+        Return ``None`` if every unit must be compared. The docroot of ``report`` must be unchanged.
+        """
         fingerprints = state.fingerprints()
         if not fingerprints or state.meta("complete") != self.spec.completion_mark(report):
             return None
         output = os.fspath(self.spec.output)
         if any(os.path.lexists(f"{output}/{level}") for level in self.spec.recipes if level not in fingerprints):
-            return None  # a level without a file has no tree
+            return None  # a level without files has no tree
         aliases = {path for path, resource in report.resources.items() if resource.alias_of is not None}
         return count_if_unchanged(output, fingerprints, aliases)
 
@@ -89,35 +90,37 @@ class Trees:
         return unit[0] in self.spec.recipes and report.wants(unit)
 
     def unwanted(self, state: State, report: BuildReport) -> list[Unit]:
-        """Return built units whose source or level is gone, or whose page is not popular any more."""
+        """Return built units whose source or level is gone, or whose page is no longer popular."""
         return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
 
-    # ---- what has to go
+    # ---- removing
 
-    def remove_outdated(self, state: State, gone: Iterable[Unit], reasons: Mapping[Unit, Reason]) -> dict[Unit, None]:
-        """Take out of the trees what is untrue or not wanted any more, and forget units that are ``gone`` or to build.
+    def remove_outdated(
+        self, state: State, unwanted: Iterable[Unit], reasons: Mapping[Unit, Reason]
+    ) -> dict[Unit, None]:
+        """Remove outdated and unwanted files from the trees, and forget the units that are ``unwanted`` or to be built.
 
         Returns their extra files, for ``remove_unused_extras``.
         """
-        extras = {extra: None for unit in (*gone, *reasons) for extra in state.extras_of(unit)}
+        extras = {extra: None for unit in (*unwanted, *reasons) for extra in state.extras_of(unit)}
         stale = [unit for unit, reason in reasons.items() if isinstance(reason, REMOVED_FIRST)]
-        for unit in (*gone, *stale):
+        for unit in (*unwanted, *stale):
             self.publisher.remove_unit(*unit)
             for level, path in state.extras_of(unit):
-                if not path.startswith(OWN_DIRECTORY):  # those are named by their content, and other units have them
+                if not path.startswith(OWN_DIRECTORY):  # these are named by their content, and other units share them
                     self.publisher.remove_unit(level, path)
-        for unit in (*gone, *reasons):
+        for unit in (*unwanted, *reasons):
             state.forget_unit(unit)
         return extras
 
     def remove_unused_extras(self, state: State, extras: Iterable[Unit]) -> None:
-        """Remove those of the extra files that no unit refers to any more."""
+        """Remove the extra files that no unit refers to any more."""
         for level, path in extras:
             if not state.has_extra(level, path):
                 self.publisher.remove_unit(level, path)
 
     def remove_foreign_files(self, state: State) -> None:
-        """Remove what the state does not know from the trees: leftovers of a killed build, or someone else's."""
+        """Remove files from the trees that the state does not know: leftovers of a killed build, or foreign files."""
         levels = {*self.spec.recipes, *(level for level, _ in state.recipes())}
         foreign, directories = self.publisher.list_files(sorted(levels))
         for result in state.results(notes=False):
@@ -143,7 +146,7 @@ _SECOND = 10**9
 
 
 def fingerprint_of(entries: Sequence[Entry]) -> str:
-    """Return the seal of a directory that holds these files and no others."""
+    """Return the fingerprint of a directory that holds these files and no others."""
     total = sha256()
     if entries:
         names, sizes, times = zip(*sorted(entries), strict=True)
@@ -153,7 +156,7 @@ def fingerprint_of(entries: Sequence[Entry]) -> str:
 
 
 def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
-    """Yield each directory below the output that holds files, and its seal; the state is read level by level."""
+    """Yield each directory of the trees that holds files, and its fingerprint; the state is read level by level."""
     level, entries = "", defaultdict[str, list[Entry]](list)
     extras: set[str] = set()
     for (at, path), files in state.files():
@@ -172,7 +175,7 @@ def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
 
 
 def count_if_unchanged(output: str, fingerprints: dict[str, str], aliases: Container[str]) -> int | None:
-    """Return how many files stand in the directories of ``fingerprints``; ``None`` when something is not as sealed.
+    """Return how many files the directories of ``fingerprints`` hold; ``None`` if some fingerprint differs.
 
     ``aliases`` are the paths of the docroot that may be published as symbolic links.
     """
@@ -186,7 +189,7 @@ def count_if_unchanged(output: str, fingerprints: dict[str, str], aliases: Conta
 
 
 def _entries(output: str, directory: str, known: Container[str], aliases: Container[str]) -> list[Entry] | None:
-    """Return the files of a directory; ``None`` where it is gone, or holds a link or directory that is not known."""
+    """Return the files of a directory; ``None`` if it is gone, or holds an unknown link or directory."""
     files: list[Entry] = []
     try:
         with open_directory(f"{output}/{directory}") as descriptor, os.scandir(descriptor) as entries:
@@ -200,13 +203,13 @@ def _entries(output: str, directory: str, known: Container[str], aliases: Contai
                     return None
                 status = entry.stat(follow_symlinks=is_link)
                 files.append((entry.name, status.st_size, status.st_mtime_ns))
-    except OSError:  # it went, or the link leads nowhere
+    except OSError:  # the directory is gone, or the link is broken
         return None
     return files
 
 
 def _in_docroot(file: str) -> str:
-    """Return the path that a file of the trees, ``LEVEL/CODING/NAME``, stands for; "" for one that is out of place."""
+    """Return the path that a file of the trees, ``LEVEL/CODING/NAME``, represents; "" for a misplaced file."""
     _, _, inside = file.partition("/")
     coding, _, name = inside.partition("/")
     return path_of_name(coding, name)

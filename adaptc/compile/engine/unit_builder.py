@@ -174,8 +174,8 @@ class UnitBuilder:
         embeds = result.embeds
         if embeds is None:
             embeds = embedded_files_of(result.path, view.read(result.path), view)
-        weight, looked_at = self.page_weigher.page(result, self.site.sources[result.path].size, embeds)
-        view.include(looked_at, ())
+        weight, dependencies = self.page_weigher.page(result, self.site.sources[result.path].size, embeds)
+        view.include(dependencies, ())
         return weight
 
     def _asset_weight(self, level: str, path: str) -> AssetWeight:

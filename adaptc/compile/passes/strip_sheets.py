@@ -153,7 +153,7 @@ def _subject(selector: str) -> str:
 
 def _use(place: _Place, view: View) -> UseEvidence:
     rule = place.rule
-    tags = tuple(each.tag for each in view.labelling.rules.overrides if each.fits_url(rule.url, place.path))
+    tags = tuple(each.tag for each in view.labelling.rules.overrides if each.matches_url(rule.url, place.path))
     return UseEvidence(
         rule.url,
         "background",

@@ -128,7 +128,7 @@ class BuilderSession:
         same_size = [path for path in changes.touched if path in known and known[path][0].size == loaded[path].size]
         digests = digests_of(DiskTree(self.best.spec.docroot), same_size)
         changed = [path for path in changes.touched if path not in known or digests.get(path) != known[path][1]]
-        paths = dict.fromkeys((*changed, *sorted(changes.went)))
+        paths = dict.fromkeys((*changed, *sorted(changes.disappeared)))
         linked = {
             path
             for path in paths

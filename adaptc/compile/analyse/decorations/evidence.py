@@ -1,6 +1,6 @@
-"""What the classifier looks at: the pixels of a file, a use on a page, and how the site uses a file.
+"""What the image classifier knows: the pixels of a file, a use on a page, and how the site uses a file.
 
-What an image file looks like, from a thumbnail: decoded once for the whole site.
+The pixels are measured on a thumbnail, once for each file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImageEvidence:
-    """An image file by itself; ``width`` and ``height`` in CSS pixels as shown, ``None`` where it says none.
+    """An image file by itself; ``width`` and ``height`` in CSS pixels as shown, ``None`` if unknown.
 
     The rest is measured on a thumbnail of at most 64x64 pixels of the first frame. ``entropy`` is that of its
     luminance in bits (0 flat, 8 noise); ``colours`` counts colours of 4 bits a channel; ``transparent`` is the share of
@@ -50,9 +50,9 @@ class ImageEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What the author (``data-adapt``) or the user (a rule) said: "keep" or "drop", at which levels, and where.
+    """A statement of the author (``data-adapt``) or the user (a rule): "keep" or "drop", and at which levels.
 
-    No levels means all of them.
+    No levels means all of them. ``stated_by`` is the attribute or rule.
     """
 
     verdict: str
@@ -60,7 +60,7 @@ class Tag:
     stated_by: str = "data-adapt"
 
     def holds_at(self, level: str | None) -> bool:
-        """Whether it speaks of ``level``; one that names levels is silent where the level is not known."""
+        """Whether it applies to ``level``; a tag that names levels does not apply to an unknown level."""
         return not self.levels or level in self.levels
 
 
@@ -71,7 +71,7 @@ class UseEvidence:
     ``ref`` is as written; ``path`` the file in the docroot, ``None`` when there is none; ``url`` the absolute URL of
     one outside the site. ``kind`` is img, input, source, background or svg. Sizes are in px as the markup or the rule
     says. ``region`` is the nearest landmark: header, nav, footer, aside, main or "". ``names`` are the words of class
-    and id of the element and of what stands around it, nearest first.
+    and id of the element and of the elements around it, nearest first.
     """
 
     ref: str
@@ -87,18 +87,18 @@ class UseEvidence:
     link: str = ""  # "home", "page", "anchor", "image", "outside", "button", or "" for none
     alone_in_link: bool = False  # nothing else to see in the link
     link_alike: bool = False  # another link nearby leads to the same place and has text
-    figure: bool = False  # in a figure or what classes call one
+    figure: bool = False  # in a figure, by its element or by class names
     alone: bool = False  # its block has no text of its own
-    beside: int = 0  # characters of text in its block
+    text_length: int = 0  # characters of text in its block
     in_cell: bool = False
     in_item: bool = False
     in_heading: bool = False
-    in_text: bool = False  # between words, as a character would stand
+    in_text: bool = False  # between words, like a character
     alike: int = 1  # different images in the same kind of place on this page
     times: int = 1  # uses of the same file on this page
     images: int = 1  # images of the page's markup
     order: int = 0  # position among the images of the page's markup
-    before_heading: bool = False  # stands before the page's first h1 or h2, or there is none
+    before_heading: bool = False  # before the page's first h1 or h2, or there is none
     is_inline: bool = False  # the background of a style attribute
     property: str = ""
     repeat: str = ""
@@ -122,7 +122,7 @@ class SiteUsage(Flag):
 
 
 class UsageLookup(Protocol):
-    """What is known of how a site uses its files."""
+    """Knows how a site uses its files."""
 
     def usage(self, path: str | None, limits: Mapping[str, float], /) -> SiteUsage:
         """Return how the site uses a file."""
@@ -166,7 +166,7 @@ class SiteCounts:
 
 @dataclass(frozen=True, slots=True)
 class DecidedUsage:
-    """How a site uses its files without the figures, which change with every page: ``of`` says it of a path."""
+    """How a site uses its files, without figures, which change with every page; ``of`` returns the usage of a path."""
 
     of: Callable[[str], SiteUsage]
 
@@ -190,7 +190,7 @@ _SENTENCES = {
 Colour = tuple[int, int, int]
 THUMBNAIL = 64  # px a side: enough to tell a photograph from a drawing, and 0.1 ms to count
 _COMMON = 0.25  # share of the pixels from which a colour is that of the image
-_HIDES = 250  # alpha from which nothing behind can be seen
+_HIDES = 250  # alpha from which a pixel hides the background
 _SEE_THROUGH = 64  # alpha below this is mostly background
 _LENGTH = re.compile(r"\s*(\d*\.?\d+)(px|pt|pc|mm|cm|in|em|ex)?\s*")
 _PX = {

@@ -1,8 +1,8 @@
-"""Filter lists as ad blockers take them: network filters and element hiding.
+"""Filter lists of ad blockers: network filters and element hiding.
 
-The syntax is that of Adblock Plus, which EasyList is written in: ``||host^``, ``|``, ``*``, ``^``, options behind
-``$``, exceptions ``@@``, hiding ``domains##selector`` and ``#@#``. What works on responses, on scripts at run time or
-by regular expressions is not supported; it is counted.
+The syntax is that of Adblock Plus, in which EasyList is written: ``||host^``, ``|``, ``*``, ``^``, options after ``$``,
+exceptions ``@@``, hiding ``domains##selector`` and ``#@#``. Filters of responses, of scripts at run time and by regular
+expressions are not supported; they are counted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-# What a page loads, by the name of the filter option; those that a build never sees match nothing and do no harm
+# What a page loads, by the name of the filter option; kinds that a build never sees match nothing
 KINDS = frozenset({
     "image", "script", "subdocument", "stylesheet", "object", "media", "font", "ping", "xmlhttprequest", "websocket",
     "webrtc", "other", "object-subrequest",
@@ -23,7 +23,7 @@ _IGNORED = frozenset({"match-case", "important"})
 _SPECIAL = re.compile(r"#(?:\?|\$|%|@\?|@\$|@%)#|\$\$|##\+js|##\^|#@#\+js")
 _HIDING = re.compile(r"^([^#]*)(##|#@#)(.+)$")
 _WORD = re.compile(r"[a-z0-9%]{3,}")
-# A word of a pattern that stands as a whole in every URL that fits
+# A word of a pattern that every matching URL contains as a whole word
 _WHOLE = re.compile(r"(?<![a-z0-9%*])[a-z0-9%]{3,}(?![a-z0-9%*])")
 _NAME = re.compile(r"[.#]([A-Za-z0-9_-]+)")
 _LITERAL = re.compile(r"[A-Za-z0-9_-]{3,}")
@@ -31,13 +31,13 @@ _LITERAL = re.compile(r"[A-Za-z0-9_-]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """Hosts of pages that a filter is for, and hosts that it is not for; each with its subdomains."""
+    """Hosts of pages that a filter applies to, and hosts that it does not apply to; each with its subdomains."""
 
     only: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
 
-    def fit(self, host: str) -> bool:
-        """Whether a filter holds on pages of ``host``."""
+    def match(self, host: str) -> bool:
+        """Whether a filter applies to pages of ``host``."""
         names = {host[at:] for at in range(len(host)) if at == 0 or host[at - 1] == "."}
         return names.isdisjoint(self.never) and (not self.only or not names.isdisjoint(self.only))
 
@@ -55,12 +55,12 @@ class NetworkFilter:
     third_party: bool | None = None
     domains: Domains = Domains()
 
-    def fits(self, request: Request) -> bool:
-        """Whether the filter is about a request."""
+    def matches(self, request: Request) -> bool:
+        """Whether the filter matches a request."""
         return (
             (not self.kinds or request.kind in self.kinds)
             and self.third_party in (None, request.is_third_party)
-            and self.domains.fit(request.host)
+            and self.domains.match(request.host)
             and _compiled(self.pattern).search(request.url) is not None
         )
 
@@ -103,27 +103,27 @@ class FilterList:
         return None if blocking is None or self.allows(request) else blocking.text
 
     def allows(self, request: Request) -> bool:
-        """Whether an exception is about a request."""
+        """Whether an exception matches a request."""
         return _first(self.allowing, request) is not None
 
     def hidden(self, host: str, text: str) -> Iterator[str]:
-        """Yield the selectors of what is not shown on a page of ``host``, as far as they may fit its ``text``."""
+        """Yield the selectors that hide elements on a page of ``host``, as far as they may match its ``text``."""
         if not self.hiding:
             return
         words = frozenset(_LITERAL.findall(text))
-        shown = {hiding.selector for hiding in self.showing if hiding.domains.fit(host)}
+        shown = {hiding.selector for hiding in self.showing if hiding.domains.match(host)}
         for hiding in self.hiding:
-            if _may_fit(hiding.selector, words, text) and hiding.selector not in shown and hiding.domains.fit(host):
+            if _may_match(hiding.selector, words, text) and hiding.selector not in shown and hiding.domains.match(host):
                 yield hiding.selector
 
 
 def _first(index: Index, request: Request) -> NetworkFilter | None:
     words = ("", *dict.fromkeys(_WORD.findall(request.url.lower())))
-    return next((candidate for word in words for candidate in index.get(word, ()) if candidate.fits(request)), None)
+    return next((candidate for word in words for candidate in index.get(word, ()) if candidate.matches(request)), None)
 
 
-def _may_fit(selector: str, words: frozenset[str], text: str) -> bool:
-    """Whether a page has the class or id, or the longest word, that a selector asks for."""
+def _may_match(selector: str, words: frozenset[str], text: str) -> bool:
+    """Whether a page has the class or id, or the longest word, that a selector contains."""
     kind, name = _key(selector)
     return name in words if kind == "name" else name in text
 
@@ -229,8 +229,8 @@ def _indexed(filters: list[NetworkFilter]) -> Index:
 
 
 def _word_of(text: str) -> str:
-    """Return the longest word that every URL has that fits; the empty one where none is sure."""
+    """Return the longest word that every matching URL has; an empty word if there is none."""
     body = text.removeprefix("@@").rpartition("$")[0] or text.removeprefix("@@")
-    # what stands at an open end of the pattern may be a part of a longer word
+    # a word at an open end of the pattern may be a part of a longer word
     body = (body if body.startswith("|") else f"*{body}") + ("" if body.endswith("|") else "*")
     return max(_WHOLE.findall(body.lower()), key=len, default="")

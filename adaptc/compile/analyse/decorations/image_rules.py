@@ -29,7 +29,7 @@ class ImageRule:
     """One image of one rule. ``selector`` has no pseudo-classes; ``url`` is as written, escapes resolved.
 
     ``property`` is that of the declaration; ``repeat``, ``size`` and ``width``, ``height`` (px) are those of the rule.
-    ``pseudo`` says that the image hangs on a pseudo-element or pseudo-class.
+    ``pseudo`` says that the image belongs to a pseudo-element or pseudo-class.
     """
 
     selector: str
@@ -155,7 +155,7 @@ def _pixels(value: str | None) -> float | None:
 
 
 def _without_pseudo(prelude: list[Any]) -> str:
-    """Return a selector list without pseudo-classes and pseudo-elements; what is empty then stands for ``*``."""
+    """Return a selector list without pseudo-classes and pseudo-elements; an empty one becomes ``*``."""
     parts: list[str] = []
     colons = False
     for token in prelude:

@@ -1,8 +1,7 @@
-"""Advertisements and trackers: by where they come from, what they are called, and the sizes of banners.
+"""Labels for the images of a page and of a site: each use of an image is scored by its signs and named.
 
-From signs to labels: each use of an image on a page, scored and named. Pure: evidence and rules in, labels out.
-
-A whole site in two rounds: count who uses what, then label page by page. Memory holds counts, not pages.
+Labelling is pure: evidence and rules in, labels out. A site takes two rounds, one that counts which pages use which
+files and one that labels page by page, so that memory holds counts and not pages.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 def ad_reason(case: Case) -> str | None:
     """Return why an image is an advertisement or a tracker, or ``None``.
 
-    A size alone is none: photographs come in 300x250 too. It counts for images of other hosts, and beside a name.
+    The size alone is no reason: photographs come in 300x250 too. It counts for images of other hosts, or with a name.
     """
     ads, use = case.rules.ads, case.use
     if use.url and ads.urls.match(use.url):
@@ -66,9 +65,8 @@ _ORDER = list(Label)
 class ImageLabel:
     """A labelled image of a page: each reference once, as written.
 
-    ``score`` is how much speaks for leaving it out, in points over the threshold of "decoration" (from 0 on it goes,
-    unless it is a logo or somebody says otherwise); ``reasons`` are
-    sentences, the weightiest first. ``label_score`` is the score of the label itself.
+    ``score`` is the sum of the signs of a decoration minus the threshold: from 0 on the image is left out, unless it is
+    a logo or a tag keeps it. ``reasons`` are sentences, the weightiest first. ``label_score`` is that of the label.
     """
 
     page: str
@@ -111,7 +109,7 @@ def label_page(
 
 
 def _with_few_logos(uses: list[ImageLabel], limit: int) -> list[ImageLabel]:
-    """Return the labels with the best ``limit`` logo files; a page that shows more marks shows those of others."""
+    """Keep the best ``limit`` logo files; on a page with more marks the others belong to other organisations."""
     logos = sorted((image for image in uses if image.label is Label.LOGO), key=lambda image: -image.label_score)
     chosen = list(dict.fromkeys(image.path or image.ref for image in logos))[:limit]
     return [
@@ -123,7 +121,7 @@ def _with_few_logos(uses: list[ImageLabel], limit: int) -> list[ImageLabel]:
 
 
 def best_logo_and_story(uses: Iterable[ImageLabel]) -> tuple[ImageLabel | None, ImageLabel | None]:
-    """Return the logo and the story of a page: of each the one that stands out most, the first of equals."""
+    """Return the logo and the story of a page with the highest scores, the first of equals."""
     listed = list(uses)
     return _best(listed, Label.LOGO), _best(listed, Label.STORY)
 
@@ -159,7 +157,7 @@ def _verdict(case: Case, sentences: Mapping[str, str]) -> _Verdict:
 
 
 def _overruled(verdict: _Verdict, tag: Tag) -> _Verdict:
-    """Return what the author or the user wants: kept images keep their label if it is one that stays."""
+    """Return the verdict of a tag; an image that is kept keeps its label unless that would strip it."""
     is_stripped = verdict.label in STRIPPED
     if (tag.verdict == "drop") == is_stripped:
         return _Verdict(verdict.label, (tag.stated_by, *verdict.reasons), verdict.score)
@@ -172,7 +170,7 @@ def _sum(sentences: Mapping[str, str], question: Question) -> float:
 
 
 def _reasons(sentences: Mapping[str, str], question: Question, side: int) -> Iterator[str]:
-    """Yield the sentences of the signs that spoke for the verdict (``side`` 1) or against it (-1)."""
+    """Yield the sentences of the signs for the verdict (``side`` 1) or against it (-1), the weightiest first."""
     weighed = [(name, side * question.weights.get(name, 0)) for name in sentences]
     spoken = sorted((item for item in weighed if item[1] > 0), key=lambda item: -item[1])
     yield from (sentences[name] for name, _ in spoken)
@@ -180,7 +178,7 @@ def _reasons(sentences: Mapping[str, str], question: Question, side: int) -> Ite
         yield "nothing speaks for leaving it out" if side < 0 else "no sign of anything else"
 
 
-# Enough to tell what is used everywhere and what once; of 32,000 pages that saves three minutes of four.
+# Enough to find which files are used everywhere and which once; with 32,000 pages it saves three of four minutes.
 SAMPLED_PAGES = 2000
 _PAGES = frozenset({media.HTML, media.XHTML})
 
@@ -207,7 +205,7 @@ def classify_site(
 
 
 def site_pages(site: Site) -> list[str]:
-    """Return the pages of a site in order; a page behind a symbolic link counts once."""
+    """Return the pages of a site in order, without symbolic links."""
     return [path for path, source in site.sources.items() if source.media_type in _PAGES and source.alias_of is None]
 
 

@@ -1,4 +1,4 @@
-"""The images of a page: in its markup, and by the style sheets that it loads. Pure, once for each page."""
+"""The images of a page: in its markup, and in the style sheets that it loads. Pure, once for each page."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _MARKUP = (
     '[style*="url("], [style*="URL("], [style*="image-set("]'
 )
 _KINDS = {"input": "input", "source": "source", "use": "svg", "image": "svg"}
-# The URL may lead to something else than a picture: a video, a fragment of the page itself.
+# The URL may not lead to a picture but to a video, or a fragment of the page itself.
 _UNSURE = frozenset({"object", "embed", "use"})
-_MATCHED = 50  # elements looked at for one selector of a sheet: a tenth of a page's time on bullets of long lists
+_MATCHED = 50  # elements examined for one selector of a sheet: bullets of long lists took a tenth of a page's time
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What reading a page needs."""
+    """The context in which a page is read."""
 
     path: str
     base: str
@@ -68,15 +68,15 @@ def page_uses(
     """
     base = document_base(urls.url_of(path), base_href(tree))
     page = _Page(path, base, urls, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
-    signed_uses = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
-    times = Counter(use.path or use.ref for use, _ in signed_uses)
+    uses_with_signature = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
+    times = Counter(use.path or use.ref for use, _ in uses_with_signature)
     alike: dict[str, set[str]] = {}
-    for use, signature in signed_uses:
+    for use, signature in uses_with_signature:
         alike.setdefault(signature, set()).add(use.path or use.ref)
-    count = sum(use.kind != "background" for use, _ in signed_uses)
+    count = sum(use.kind != "background" for use, _ in uses_with_signature)
     return [
         replace(use, times=times[use.path or use.ref], alike=len(alike[signature]), images=count)
-        for use, signature in signed_uses
+        for use, signature in uses_with_signature
     ]
 
 
@@ -96,9 +96,11 @@ def _overrides(tree: Document, rules: DecorationRules) -> Iterator[tuple[Overrid
 
 
 def _tags(element: Element, ref: str, path: str | None, page: _Page) -> tuple[Tag, ...]:
-    """Return the user's overrides that fit, then the page's own tags."""
+    """Return the tags of the user's overrides that match, then the page's own tags."""
     own = [
-        override.tag for override, chosen in page.overrides if override.fits_url(ref, path) or _is_in(element, chosen)
+        override.tag
+        for override, chosen in page.overrides
+        if override.matches_url(ref, path) or _is_in(element, chosen)
     ]
     return (*own, *tags_of(element))
 
@@ -172,7 +174,7 @@ _ATTRIBUTES = {
 
 
 def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: _Page) -> UseEvidence | None:
-    """Return the use with its file, or ``None`` where no image is meant."""
+    """Return the use with its file, or ``None`` if the reference is not to an image."""
     target = _followed(page.urls, base, url)
     if target.target.reach not in (Reach.LOCAL, Reach.EXTERNAL, Reach.OUTSIDE) or url.startswith("#"):
         return None
@@ -184,7 +186,7 @@ def _resolved(element: Element, kind: str, ref: str, url: str, base: str, page: 
 
 
 def _followed(urls: UrlResolver, base: str, url: str) -> SiteTarget:
-    """Follow a reference; where no file is found, with ``//`` in its path as one, as servers do."""
+    """Follow a reference; if there is no file, merge ``//`` in its path, as servers do."""
     target = urls.follow(base, url)
     if target.path is None and target.target.reach is Reach.LOCAL and "//" in target.target.path:
         return urls.follow(base, _DOUBLE_SLASH.sub("/", url))
@@ -213,7 +215,7 @@ def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page
         link_alike=link.alike,
         figure=place.figure,
         alone=place.alone,
-        beside=place.beside,
+        text_length=place.text_length,
         in_cell=place.in_cell,
         in_item=place.in_item,
         in_heading=place.in_heading,
@@ -224,13 +226,13 @@ def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page
 
 
 def _length(element: Element, name: str) -> float | None:
-    """Return a dimension attribute in px (HTML, rules for parsing dimension values); percentages say nothing."""
+    """Return a dimension attribute in px (HTML, rules for parsing dimension values); percentages are ignored."""
     value = (element.attr(name) or "").strip().removesuffix("px")
     return float(value) if value.isascii() and value.replace(".", "", 1).isdigit() else None
 
 
 def _alt(element: Element) -> str | None:
-    """Return the accessible name as far as attributes give it (HTML-AAM, img): ``None`` where nothing is said."""
+    """Return the accessible name as far as attributes give it (HTML-AAM, img): ``None`` if there is none."""
     if element.tag == "source" and isinstance(element.parent, Element):
         inner = element.parent.find("img")
         return None if inner is None else _alt(inner)
@@ -254,7 +256,7 @@ def _sheet_uses(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[U
 
 
 def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Page) -> UseEvidence:
-    """Return the use by a rule of a sheet: as it is on the first element, with what is said of any of them."""
+    """Return the use by a rule of a sheet: its place on the first element, with the tags of all elements."""
     place = surroundings_of(elements[0], page.rules.regions, page.rules.figures, page.text)
     placed = _placed(_background(use, rule, elements), elements[0], place, page)
     tags_of_elements = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
@@ -265,7 +267,7 @@ def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Pa
 def _matching(tree: Document, selector: str) -> list[Element]:
     try:
         return tree.select(selector)[:_MATCHED]
-    except ValueError:  # a selector that browsers may know and the engine does not, or a malformed one
+    except ValueError:  # a selector that the engine does not support, or a malformed one
         return []
 
 

@@ -1,15 +1,13 @@
-"""The rules of the classifier: ``rules/decorations.toml`` of the package, with the user's file over it.
+"""The rules of the image classifier: ``rules/decorations.toml`` of the package, the user's file, and ``[decorations]``.
 
-A user's file has the same tables; what it gives replaces the single weight, limit or list of words, and its ``keep``
-and ``drop`` tables are its own::
+A user's file has the same tables as the package's; its values replace single weights, limits and lists of words, and it
+may have ``keep`` and ``drop`` tables::
 
     [[drop]]
     url = "*/banners/*"             # a pattern of the reference as written or of the path in the docroot
     [[keep]]
     selector = "#team img"
     levels = ["moderate"]           # else at every level
-
-The classifier's rules with what ``[decorations]`` of ``adaptc.toml`` says over them.
 """
 
 from __future__ import annotations
@@ -37,14 +35,14 @@ QUESTIONS = ("decoration", "logo", "story")
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A user's rule: what fits ``selector`` or ``pattern`` is kept or dropped."""
+    """A user's rule: images that match ``selector`` or ``pattern`` are kept or dropped."""
 
     tag: Tag
     selector: str = ""
     pattern: str = ""
 
-    def fits_url(self, ref: str, path: str | None) -> bool:
-        """Whether the pattern fits a reference as written, or the path of its file."""
+    def matches_url(self, ref: str, path: str | None) -> bool:
+        """Whether the pattern matches a reference as written, or the path of its file."""
         return bool(self.pattern) and any(fnmatch.fnmatchcase(name, self.pattern) for name in (ref, path) if name)
 
 
@@ -103,7 +101,7 @@ def load_decoration_rules(user: TomlSource | None = None) -> DecorationRules:
 
 
 def _over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Put one tree of tables over another, leaf by leaf."""
+    """Merge two trees of tables, leaf by leaf; ``over`` replaces ``base``."""
     both = {key: value for key, value in over.items() if isinstance(value, Mapping) and key in base}
     return {**base, **over, **{key: _over(base[key], value) for key, value in both.items()}}
 
@@ -132,7 +130,7 @@ def _patterns(globs: list[str]) -> re.Pattern[str]:
 
 
 def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:
-    """Yield what the user keeps before what the user drops: where both fit, nothing is lost."""
+    """Yield the overrides that keep before those that drop: where both match, nothing is lost."""
     for verdict in ("keep", "drop"):
         for entry in values.get(verdict, ()):
             selector, pattern = entry.get("selector", ""), entry.get("url", "")
@@ -218,13 +216,13 @@ def selector_problem(selector: str) -> str | None:
     return None
 
 
-# Stands before a CSS selector, as in filter lists; anything else is a pattern of a URL
+# The prefix of a CSS selector, as in filter lists; anything else is a pattern of a URL
 SELECTOR = "##"
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRules:
-    """The rules, a digest of all that they were made of, and what is to be said of them."""
+    """The rules, a digest of their sources, and their diagnostics."""
 
     rules: DecorationRules
     digest: str
@@ -232,7 +230,7 @@ class ConfiguredRules:
 
 
 def configured_rules(config: Config, rules_file: Path | None = None) -> ConfiguredRules:
-    """Return the rules of ``config``; ``rules_file`` takes the place of ``decorations.rules``.
+    """Return the rules of ``config``; ``rules_file`` replaces ``decorations.rules``.
 
     Raises ``UsageError`` with the file and line of a mistake.
     """
@@ -245,7 +243,7 @@ def configured_rules(config: Config, rules_file: Path | None = None) -> Configur
         *_configured_overrides("drop", chosen.drop, config),
         *rules.overrides,
     ]
-    # where both fit, nothing is lost
+    # where both match, nothing is lost
     own.sort(key=lambda override: override.tag.verdict != "keep")
     texts = [_read(path) for path in chosen.filters]
     filters = read_filters("\n".join(texts), selector_problem)

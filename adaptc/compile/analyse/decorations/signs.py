@@ -1,7 +1,7 @@
-"""The signs that a person would go by, each with a sentence: ``everywhere`` "used by 512 of 766 pages".
+"""The signs by which a person would judge an image, each with a sentence: ``everywhere`` "used by 512 of 766 pages".
 
 ``SIGNS`` is the list of all; the rules give each a weight for each question (decoration? logo? story?). A sign is
-either there or not, so that every score can be read as a sum of sentences.
+either present or not, so that every score is a sum of sentences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adaptc.compile.analyse.decorations.surroundings import words
 
 @dataclass(frozen=True)
 class Case:
-    """Everything that is known of one use."""
+    """Everything that is known about one use."""
 
     use: UseEvidence
     image: ImageEvidence | None
@@ -64,7 +64,7 @@ class Case:
 
     @cached_property
     def all_words(self) -> frozenset[str]:
-        """The words of the file's name, and of class and id of the element and of what is around it."""
+        """The words of the file's name, and of class and id of the element and of those around it."""
         return self.file_words | frozenset(self.use.names)
 
     @cached_property
@@ -81,7 +81,7 @@ class Case:
         return self.use.kind == "background"
 
 
-# A sign returns its sentence, or None where it is not there.
+# A sign returns its sentence, or None if it is absent.
 Sign = Callable[[Case], "str | None"]
 SIGNS: dict[str, Sign] = {}
 
@@ -295,13 +295,13 @@ _use_sign(
 
 @_sign
 def beside_label(case: Case) -> str | None:
-    has_label = not case.is_background() and 0 < case.use.beside <= case.rules.limits["label"]
-    return _if(has_label, f"next to its own text ({case.use.beside} characters)")
+    has_label = not case.is_background() and 0 < case.use.text_length <= case.rules.limits["label"]
+    return _if(has_label, f"next to its own text ({case.use.text_length} characters)")
 
 
 @_sign
 def in_text(case: Case) -> str | None:
-    is_in_text = case.use.in_text and not case.is_background() and case.use.beside > case.rules.limits["label"]
+    is_in_text = case.use.in_text and not case.is_background() and case.use.text_length > case.rules.limits["label"]
     return _if(is_in_text, "in a line of text")
 
 

@@ -1,11 +1,8 @@
-"""Where an image stands: landmark, link, figure, text beside it. Read from its ancestors, once for each use.
+"""What is around an image: landmark, figure, text, the link or button around it, and adaptation tags.
 
-The link or button around an image: where it leads, and whether the image is all there is to see of it.
-
-Adaptation tags: what the author of a page says about one of its elements.
-
-``data-adapt="keep"`` and ``data-adapt="drop"`` hold at every level, ``data-adapt="drop extreme"`` at those named. The
-element's own tag beats that of what stands around it. Several statements are separated by ``;``.
+With adaptation tags the author of a page decides about one of its elements: ``data-adapt="keep"`` and
+``data-adapt="drop"`` apply at every level, ``data-adapt="drop extreme"`` at those named. The element's own tag takes
+precedence over those of the elements around it. Several statements are separated by ``;``.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from adaptc.core import media
 from adaptc.core.urls import Reach
 from adaptc.site.site import SiteTarget
 
-# What starts a line of its own; the text of the nearest one is the text "beside" an image.
+# Elements that start a line of their own; the text of the nearest one counts as the text next to an image
 _BLOCKS = frozenset({
     "p", "div", "li", "td", "th", "dt", "dd", "figure", "section", "article", "header", "footer", "nav", "aside",
     "main", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "caption", "figcaption", "ul", "ol", "dl", "table",
@@ -49,14 +46,14 @@ _NAMED = 4  # elements whose classes say what an image is: itself and three arou
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around an element; the fields are those of ``UseEvidence``."""
+    """The surroundings of an element; the fields are those of ``UseEvidence``."""
 
     region: str
     names: tuple[str, ...]
     hidden: bool
     figure: bool
     alone: bool
-    beside: int
+    text_length: int
     in_cell: bool
     in_item: bool
     in_heading: bool
@@ -83,7 +80,7 @@ class PageText:
     _lengths: dict[Element, int] = field(default_factory=dict)
 
     def length(self, block: Element) -> int:
-        """Return the number of characters that are seen, white space collapsed."""
+        """Return the number of visible characters, white space collapsed."""
         if block not in self._lengths:
             self._lengths[block] = len(" ".join(_seen_text(block).split()))
         return self._lengths[block]
@@ -112,7 +109,7 @@ def surroundings_of(
         hidden=any(map(_is_hidden, line)),
         figure="figure" in tags[:5] or _is_figure(line[:5], figures),
         alone=text_length == 0,
-        beside=text_length,
+        text_length=text_length,
         in_cell=block.tag in ("td", "th") or "td" in tags[:4],
         in_item="li" in tags[:6],
         in_heading=not _HEADINGS.isdisjoint(tags[:4]),
@@ -122,7 +119,7 @@ def surroundings_of(
 
 
 def _seen_text(block: Element) -> str:
-    """Return the text of a block; that of scripts and styles in it is not seen."""
+    """Return the text of a block without that of scripts and styles."""
     text = block.text
     if block.find("script") is None and block.find("style") is None:
         return text
@@ -167,7 +164,7 @@ def _is_figure(line: Iterable[Element], figures: frozenset[str]) -> bool:
 
 
 def _touches_text(inner: list[Element]) -> bool:
-    """Whether words stand before or behind the image in its own line."""
+    """Whether there are words directly before or after the image."""
     return any(_is_text(element.previous_sibling) or _is_text(element.next_sibling) for element in inner[:-1])
 
 
@@ -187,7 +184,7 @@ _BUTTONS = frozenset({"button", "label", "summary"})
 
 
 class UrlResolver(Protocol):
-    """Where URLs lead: a site, or what a pass sees of it."""
+    """Resolves URLs: a site, or the view of it that a pass has."""
 
     def url_of(self, path: str) -> str:
         """Return the absolute URL of a path."""
@@ -255,7 +252,7 @@ def _kind(target: SiteTarget, href: str, page: str) -> str:
 
 
 def _is_home(path: str, page: str) -> bool:
-    """Whether a file is the start of the site, or of the part of it that the page stands in."""
+    """Whether a file is the home page of the site, or of the part of it that contains the page."""
     folder, _, name = path.rpartition("/")
     return name.partition(".")[0] in ("index", "home", "default") and (
         not folder or f"{page}/".startswith(folder + "/")
@@ -263,7 +260,7 @@ def _is_home(path: str, page: str) -> bool:
 
 
 def _has_twin(link: Element, href: str) -> bool:
-    """Whether a link with text nearby leads to the same place: then the image says nothing of its own."""
+    """Whether a link with text nearby leads to the same place: then the image adds no information."""
     near = link.parent.parent if isinstance(link.parent, Element) else None
     if not isinstance(near, Element) or len(near.text) > _NEAR:
         return False
@@ -275,7 +272,7 @@ VERDICTS = ("keep", "drop")
 
 
 def read_tags(value: str) -> Iterator[Tag]:
-    """Yield the statements of a ``data-adapt`` attribute. What begins with another word is not for us."""
+    """Yield the statements of a ``data-adapt`` attribute. Other words are ignored."""
     for statement in value.split(";"):
         verdict, *levels = statement.lower().replace(",", " ").split() or [""]
         if verdict in VERDICTS:
@@ -283,6 +280,6 @@ def read_tags(value: str) -> Iterator[Tag]:
 
 
 def tags_of(element: Element) -> tuple[Tag, ...]:
-    """Return the statements that concern an element, its own first, then those of what stands around it."""
+    """Return the statements that apply to an element, its own first, then those of its ancestors."""
     line = (element, *(ancestor for ancestor in element.ancestors if isinstance(ancestor, Element)))
     return tuple(tag for ancestor in line for tag in read_tags(ancestor.attr(ATTRIBUTE) or ""))
