@@ -169,7 +169,7 @@ def _key_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
 
 
 def _prefixes(table: KeyPath, key: KeyPath, line: int) -> Iterator[tuple[KeyPath, int]]:
-    """A dotted key ``a.b = 1`` stands for the table ``a`` as well."""
+    """A dotted key ``a.b = 1`` defines the table ``a`` as well."""
     for end in range(1, len(key) + 1):
         yield table + key[:end], line
 

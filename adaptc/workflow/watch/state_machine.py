@@ -77,7 +77,7 @@ class Stop:
 
 
 class Command:
-    """What the driver is told to do."""
+    """A command for the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
