@@ -1,4 +1,4 @@
-"""What a visitor gets, compared."""
+"""The contract of a page: its content, and the violations of each promise."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PAGE = """<!DOCTYPE html><html lang=en dir=ltr><head><title> A  page </title><st
 <input name=loose><map><area href=d></map></body></html>"""
 
 
-def test_promise() -> None:
-    found = extract_content(parse(PAGE))
-    assert fold_space(found.text) == "Text\xa0one two threefour Go OneTwolong"
-    assert (found.ids, found.anchors, found.links) == ({"a"}, {"b"}, ("c", "d"))
+def test_extract_content() -> None:
+    content = extract_content(parse(PAGE))
+    assert fold_space(content.text) == "Text\xa0one two threefour Go OneTwolong"
+    assert (content.ids, content.anchors, content.links) == ({"a"}, {"b"}, ("c", "d"))
     controls = (
         ("q", "text", "v"),
         ("w", "checkbox", ""),
@@ -36,17 +36,17 @@ def test_promise() -> None:
         ("s", "select", "1|Two"),
         ("t", "textarea", "long"),
     )
-    assert found.forms == (FormContent("post", "send", controls), FormContent("", "", (("loose", "text", ""),)))
-    assert (found.title, found.lang, found.dir) == ("A page", "en", "ltr")
-    assert not found.is_quirks and not found.is_limited_quirks
+    assert content.forms == (FormContent("post", "send", controls), FormContent("", "", (("loose", "text", ""),)))
+    assert (content.title, content.lang, content.dir) == ("A page", "en", "ltr")
+    assert not content.is_quirks and not content.is_limited_quirks
 
 
 def test_a_control_belongs_to_the_form_it_names() -> None:
-    found = extract_content(parse("<form id=f></form><input form=f name=a>"))
-    assert found.forms == (FormContent("get", "", (("a", "text", ""),)),)
+    content = extract_content(parse("<form id=f></form><input form=f name=a>"))
+    assert content.forms == (FormContent("get", "", (("a", "text", ""),)),)
 
 
-def test_nothing_is_broken_by_additions_and_decoration() -> None:
+def test_additions_and_decoration_are_no_violations() -> None:
     after = PAGE.replace("<p id=a>", "<p id=a class=x><span id=new></span><img src=x>").replace("\n ", " ")
     assert content_violations(extract_content(parse(PAGE)), extract_content(parse(after))) == []
 
@@ -68,7 +68,7 @@ def test_nothing_is_broken_by_additions_and_decoration() -> None:
          "becomes 'Text\\xa0one 2 threefour Go OneTwo'"),
     ],
 )  # fmt: skip
-def test_what_is_broken_is_said(old: str, new: str, sentence: str) -> None:
+def test_violations_are_sentences(old: str, new: str, sentence: str) -> None:
     assert content_violations(extract_content(parse(PAGE)), extract_content(parse(PAGE.replace(old, new)))) == [
         sentence
     ]
@@ -79,7 +79,7 @@ def test_many_losses_are_shortened() -> None:
     assert content_violations(before, extract_content(parse("")))[0] == "8 ids are gone: i0, i1, i2, i3, i4, ..."
 
 
-def test_a_link_that_stands_twice_must_stay_twice() -> None:
+def test_a_link_that_occurs_twice_must_stay_twice() -> None:
     twice, once = extract_content(parse("<a href=a></a><a href=a></a>")), extract_content(parse("<a href=a></a>"))
     assert content_violations(twice, once) == ["1 link is gone: a"]
 
@@ -99,7 +99,7 @@ def lost(before: str, after: str) -> list[str]:
         ("<p>a", "<p>a <a href=f>frame</a>"),
     ],
 )
-def test_words_are_kept_when_images_go_and_words_are_added(before: str, after: str) -> None:
+def test_the_words_promise_allows_lost_images_and_added_words(before: str, after: str) -> None:
     assert lost(before, after) == []
 
 
@@ -116,11 +116,11 @@ def test_words_are_kept_when_images_go_and_words_are_added(before: str, after: s
         ("<title>T</title>", "", "title was 'T' and is ''"),
     ],
 )
-def test_what_is_lost_of_the_words_is_said(before: str, after: str, sentence: str) -> None:
+def test_violations_of_the_words_promise(before: str, after: str, sentence: str) -> None:
     assert lost(before, after) == [sentence]
 
 
-def test_words_are_not_kept_in_another_mode() -> None:
+def test_another_mode_violates_the_words_promise() -> None:
     after = parse("<p>a")
     assert words_violations(parse("<!doctype html><p>a"), after) == ["the page changes from standards to quirks mode"]
 
@@ -137,13 +137,13 @@ def test_there_is_a_check_for_every_promise() -> None:
 
 
 @pytest.mark.parametrize("name", PROMISES)
-def test_a_check_is_of_the_page_as_it_came(name: str) -> None:
+def test_a_check_compares_with_the_source_page(name: str) -> None:
     check = CONTRACT_CHECKS[name](parse("<main><h1>Head</h1><p>Text of the article</main>"))
     assert check(parse("<main><h1>Head</h1><!-- - --><p>Text of the article</main>")) == []
     assert len(check(parse("<main><h1>Head</h1></main>"))) == 1
 
 
-def test_reading_a_promise_leaves_the_tree_as_it_was() -> None:
+def test_extracting_content_does_not_change_the_tree() -> None:
     text = (
         "<script>a</script><script>b</script><title>t</title><template><style>c</style></template><p>d<noscript>"
         "<iframe>e</iframe></noscript><script>f</script>g<svg><title><g>h</g></title><style>i</style></svg>"

@@ -6,17 +6,17 @@ import pytest
 from html5lib_cases import tree_cases
 
 from adaptc.formats.html import minify
-from adaptc.formats.html.document import parse, same_dom
+from adaptc.formats.html.document import has_same_dom, parse
 from adaptc.formats.html.minify import is_meaningful_comment, minify_markup
 
 
 def _minified(text: str, *, keep_comments: bool, declared: bool = True) -> str | None:
-    """Minify, and hold the tree that comes with the text against one of its own."""
-    made = minify_markup(text, keep_comments=keep_comments, declared=declared)
+    """Minify, and compare the tree of the result with that of its text."""
+    minified = minify_markup(text, keep_comments=keep_comments, declared=declared)
     known = minify_markup(text, keep_comments=keep_comments, declared=declared, tree=parse(text))
-    assert (made and made.text) == (known and known.text)
-    assert made is None or made.tree.equals(parse(made.text))
-    return made and made.text
+    assert (minified and minified.text) == (known and known.text)
+    assert minified is None or minified.tree.equals(parse(minified.text))
+    return minified and minified.text
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def _minified(text: str, *, keep_comments: bool, declared: bool = True) -> str |
 )  # fmt: skip
 def test_minify(before: str, after: str | None) -> None:
     assert _minified(before, keep_comments=True) == after
-    assert after is None or same_dom(before, after)
+    assert after is None or has_same_dom(before, after)
 
 
-def test_comments_go_unless_they_are_kept() -> None:
+def test_comments_are_removed_unless_meaningful() -> None:
     text = "<!DOCTYPE html><p>a<!-- b -->c<!--! licence --><!--[if IE]>d<![endif]--><p>e</p>"
     assert _minified(text, keep_comments=True) == text.removesuffix("</p>")
     shorter = _minified(text, keep_comments=False)
@@ -57,7 +57,7 @@ def test_comments_go_unless_they_are_kept() -> None:
      "/ko", "esi <esi:include src=a />", "googleoff: index", "googleon: all", "{{ a }}", " {% block a %}",
      " Copyright 2001 A", "<rdf:RDF xmlns=''>", "InstanceBegin template='a'"],
 )  # fmt: skip
-def test_kept_comments(comment: str) -> None:
+def test_meaningful_comments(comment: str) -> None:
     assert is_meaningful_comment(comment)
 
 
@@ -75,7 +75,7 @@ def test_an_undeclared_page_stays_ascii() -> None:
     text = "<!DOCTYPE html><p>&copy;&nbsp;&eacute;</p><p>b</p>"
     long = text + "<p class='a'>b</p>" * 5
     minified = _minified(long, keep_comments=True, declared=False)
-    assert minified is not None and minified.isascii() and same_dom(long, minified)
+    assert minified is not None and minified.isascii() and has_same_dom(long, minified)
     assert _minified("<p>é</p><p class='a'>b</p>", keep_comments=True, declared=False) is None
 
 
@@ -93,7 +93,7 @@ def test_text_like_constructs(tag: str) -> None:
 def test_the_html5lib_cases_stay_the_same_tree() -> None:
     for text in tree_cases():
         minified = _minified(text, keep_comments=True)
-        assert minified is None or (len(minified) < len(text) and same_dom(text, minified))
+        assert minified is None or (len(minified) < len(text) and has_same_dom(text, minified))
 
 
 def test_a_large_page_gives_the_same_with_one_tree_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import base_href, references
 
 
-def found(html: str) -> list[tuple[Role, str, str]]:
+def urls(html: str) -> list[tuple[Role, str, str]]:
     return [(each.role, each.url, each.where) for each in references(parse(html))]
 
 
@@ -72,7 +72,7 @@ CASES = [
 
 @pytest.mark.parametrize(("html", "role", "where"), CASES)
 def test_each_place(html: str, role: Role, where: str) -> None:
-    assert found(html) == [(role, "u", where)]
+    assert urls(html) == [(role, "u", where)]
 
 
 @pytest.mark.parametrize(
@@ -80,20 +80,20 @@ def test_each_place(html: str, role: Role, where: str) -> None:
     ["data-src", "data-original", "data-lazy-src", "data-bg", "data-background-image", "data-setbg"],
 )
 def test_lazy_loading(attribute: str) -> None:
-    assert found(f"<div {attribute}='a/b.png'></div>") == [(Role.LAZY, "a/b.png", f"div {attribute}")]
+    assert urls(f"<div {attribute}='a/b.png'></div>") == [(Role.LAZY, "a/b.png", f"div {attribute}")]
 
 
 def test_a_lazy_srcset_is_a_srcset() -> None:
-    assert [url for _, url, _ in found("<img data-srcset='a.png 1x, b.png 2x'>")] == ["a.png", "b.png"]
+    assert [url for _, url, _ in urls("<img data-srcset='a.png 1x, b.png 2x'>")] == ["a.png", "b.png"]
 
 
 def test_a_lazy_css_url() -> None:
-    assert found("<div data-bg='url(a.png)'></div>") == [(Role.LAZY, "a.png", "div data-bg")]
+    assert urls("<div data-bg='url(a.png)'></div>") == [(Role.LAZY, "a.png", "div data-bg")]
 
 
 @pytest.mark.parametrize("value", ["dark", "#fff", "", '{"a": 1.5}', "a. b"])
 def test_an_option_is_no_url(value: str) -> None:
-    assert found(f"<div data-bg='{value}' data-image='{value}'></div>") == []
+    assert urls(f"<div data-bg='{value}' data-image='{value}'></div>") == []
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_an_option_is_no_url(value: str) -> None:
     ],
 )
 def test_what_is_no_reference(html: str) -> None:
-    assert found(html) == []
+    assert urls(html) == []
 
 
 def test_character_references_are_resolved() -> None:
-    assert found("<a href='?a=1&amp;b=&#x32;'>") == [(Role.LINK, "?a=1&b=2", "a href")]
+    assert urls("<a href='?a=1&amp;b=&#x32;'>") == [(Role.LINK, "?a=1&b=2", "a href")]
 
 
 def test_places() -> None:

@@ -231,7 +231,7 @@ def test_long_navigation_is_cut_to_its_upper_levels() -> None:
     assert len(parse(body).select("nav a")) == 20 and "<summary>\u2630 20" in body.replace("&#9776;", "\u2630")
 
 
-def test_a_logo_does_not_stand_for_the_whole_navigation() -> None:
+def test_a_logo_does_not_replace_the_whole_navigation() -> None:
     links = "".join(f"<li><a href=s{n}>Page {n}</a>" for n in range(100))
     body = read(f"{HEAD}<body><nav><a href=/>Name</a><ul>{links}</ul></nav><main><h1>H</h1><p>x</main>")
     assert len(parse(body).select("nav a")) == 80
@@ -321,8 +321,8 @@ def test_direction_and_language_stay(direction: str) -> None:
 
 def test_main_content_is_found_or_not() -> None:
     def main(body: str) -> str | None:
-        found = find_landmarks(parse(body)).main
-        return None if found is None else found.attr("id") or found.tag
+        main = find_landmarks(parse(body)).main
+        return None if main is None else main.attr("id") or main.tag
 
     assert main("<main>a</main>lots and lots of text around it") == "main"
     assert main("<div id=content>most of the text</div>rest") == "content"
@@ -364,7 +364,7 @@ def test_hidden_and_layout() -> None:
     assert is_layout_table(page.select("table")[0])
 
 
-def test_what_is_lost_is_said() -> None:
+def test_losses_are_sentences() -> None:
     before = parse(ARTICLE)
     page = make_text_only_page(ARTICLE, url_path="/")
     assert isinstance(page, TextOnlyPage) and lost_from_article(before, parse(page.text)) == []

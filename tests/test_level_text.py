@@ -19,18 +19,18 @@ PAGE = """<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title
 FILES = {"a.css": "p{color:red}", "a.js": "more()", "a.png": b"\x89PNG" + bytes(3000), "b.html": "<p>b"}
 
 
-def made(page=PAGE, **files):
+def rewritten(page=PAGE, **files):
     return SmallSite({"index.html": page, **FILES, **files}).rewrite(steps=STEPS, promise="article")
 
 
-def ids(done):
-    return [diagnostic.id for diagnostic in done.diagnostics]
+def diagnostic_ids(result):
+    return [diagnostic.id for diagnostic in result.diagnostics]
 
 
 def test_the_page_is_its_text_in_one_request():
-    done = made()
-    assert done.embeds == () and done.demoted == [] and done.diagnostics == []
-    body = done.content.decode().partition("</style>")[2]
+    result = rewritten()
+    assert result.embeds == () and result.demoted == [] and result.diagnostics == []
+    body = result.content.decode().partition("</style>")[2]
     assert body == (
         "<nav><a href=b.html>Next</a></nav><main><h1>H</h1><p>Some <b>text</b> <i>[A cat]</i></p>"
         "<form action=/find><p><input name=q> <button>Find</button></form></main>"
@@ -39,7 +39,7 @@ def test_the_page_is_its_text_in_one_request():
 
 def test_what_was_left_out_is_reported():
     subjects = {
-        (action.verb, action.subject): action.count for action in made().actions if action.pass_name == "reading"
+        (action.verb, action.subject): action.count for action in rewritten().actions if action.pass_name == "reading"
     }
     assert subjects[("left out", "<img>")] == subjects[("left out", "<script>")] == 1
     assert ("written", "the page") in subjects
@@ -47,23 +47,23 @@ def test_what_was_left_out_is_reported():
 
 def test_a_page_of_frames_stays_with_a_note():
     page = "<!doctype html><title>T</title><frameset cols=20,*><frame src=a.html><frame src=b.html></frameset>"
-    done = made(page, **{"a.html": "<p>a"})
-    assert ids(done) == ["page-unchanged"]
-    assert done.diagnostics[0].message == "pass reading leaves this page as it is: its content is in frames"
+    result = rewritten(page, **{"a.html": "<p>a"})
+    assert diagnostic_ids(result) == ["page-unchanged"]
+    assert result.diagnostics[0].message == "pass reading leaves this page as it is: its content is in frames"
 
 
-def test_a_page_without_text_is_made_as_at_lossless():
+def test_a_page_without_text_is_rewritten_as_at_lossless():
     page = "<!doctype html><meta charset=utf-8><title>T</title><style>a { color : red }</style><div id=app></div>" + (
         "<script>document.getElementById('app').append('Hello')</script>"
     )
-    done = made(page)
-    assert ids(done) == ["page-unchanged"] and "only scripts" not in done.diagnostics[0].message
-    assert b"<style>a{color:red}</style>" in done.content and b"append" in done.content
+    result = rewritten(page)
+    assert diagnostic_ids(result) == ["page-unchanged"] and "only scripts" not in result.diagnostics[0].message
+    assert b"<style>a{color:red}</style>" in result.content and b"append" in result.content
 
 
 def test_a_page_whose_text_version_is_larger_stays():
-    done = made("<!doctype html><title>T</title><p>x")
-    assert done.demoted == ["reading"] and ids(done) == ["pass-larger"]
+    result = rewritten("<!doctype html><title>T</title><p>x")
+    assert result.demoted == ["reading"] and diagnostic_ids(result) == ["pass-larger"]
 
 
 @pytest.mark.parametrize(

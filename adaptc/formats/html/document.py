@@ -97,7 +97,7 @@ def normalise_newlines(text: str) -> str:
 
 def _with_references(text: str, encoding: str) -> str | None:
     referenced = text.translate({ord(c): f"&#{ord(c)};" for c in unencodable(text, encoding)})
-    return referenced if same_dom(text, referenced) else None
+    return referenced if has_same_dom(text, referenced) else None
 
 
 def _has_same_encoding(page: Page, encoded: bytes) -> bool:
@@ -122,13 +122,13 @@ def parse_bare(text: str, *, scripting: bool = False) -> turbohtml.Document:
     return turbohtml.parse(text, positions=False, scripting=scripting, allow_declarative_shadow_roots=False)
 
 
-def same_tree(text: str, tree: turbohtml.Document, *, scripting: bool) -> turbohtml.Document | None:
+def parse_equal(text: str, tree: turbohtml.Document, *, scripting: bool) -> turbohtml.Document | None:
     """Return the tree that ``text`` parses to, without source locations, if it equals ``tree``."""
     parsed = parse_bare(text, scripting=scripting)
     return parsed if parsed.equals(tree) else None
 
 
-def same_dom(before: str, after: str) -> bool:
+def has_same_dom(before: str, after: str) -> bool:
     """Whether two texts parse to equal trees, with and without scripting."""
     return all(_same_in(before, after, scripting) for scripting in scripting_modes(before, after))
 

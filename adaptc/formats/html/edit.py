@@ -15,7 +15,7 @@ from typing import Literal
 
 from turbohtml import Document, Element, Namespace, Text
 
-from adaptc.formats.html.document import normalise_newlines, parse, parse_bare, same_tree, scripting_modes, serialise
+from adaptc.formats.html.document import normalise_newlines, parse, parse_bare, parse_equal, scripting_modes, serialise
 from adaptc.formats.html.mutate import (
     REMOVED,
     Edits,
@@ -155,7 +155,7 @@ class _ExpectedTrees:
 
     def parse_verified(self, text: str) -> Document | None:
         """Return the tree of ``text`` without scripting, if it parses to the expected trees."""
-        tree = same_tree(text, self._plain, scripting=False)
+        tree = parse_equal(text, self._plain, scripting=False)
         if tree is None or self._scripted is None:
             return tree
         return tree if _equal_but_noscript(parse_bare(text, scripting=True), self._scripted) else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Html, Minify, Namespace, Text
 
-from adaptc.formats.html.document import is_forced_quirks, parse_bare, same_tree, scripting_modes
+from adaptc.formats.html.document import is_forced_quirks, parse_bare, parse_equal, scripting_modes
 from adaptc.formats.html.mutate import merge_texts
 
 _LAYOUT = Html(
@@ -106,9 +106,9 @@ def _in_ascii(text: str) -> str:
 
 def _parse_verified(text: str, expected: _ExpectedTrees, modes: tuple[bool, ...]) -> Document | None:
     """Return the tree of ``text`` without scripting, if it parses to the expected tree in each mode."""
-    if True in modes and same_tree(text, expected.tree(scripting=True), scripting=True) is None:
+    if True in modes and parse_equal(text, expected.tree(scripting=True), scripting=True) is None:
         return None
-    return same_tree(text, expected.tree(scripting=False), scripting=False)
+    return parse_equal(text, expected.tree(scripting=False), scripting=False)
 
 
 def _serialise_short(tree: Document, text: str) -> tuple[str, str]:
