@@ -73,7 +73,7 @@ E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 KINDS: dict[str, Kind] = {
     # loading a docroot
-    "unreadable-file": Kind(E, "cannot be read ({reason}); it is left out, the server goes on with the original"),
+    "unreadable-file": Kind(E, "cannot be read ({reason}); it is left out, and the server sends the original"),
     "unreadable-directory": Kind(E, "cannot be listed ({reason}); nothing below it is built"),
     "special-file": Kind(W, "is a {kind}, not a file; it is left out"),
     "symlink-broken": Kind(W, "is a symbolic link to {target}, which does not exist; it is left out"),
@@ -180,7 +180,7 @@ KINDS: dict[str, Kind] = {
     # checking trees
     "tree-stale": Kind(E, "is stale: {because}"),
     "tree-missing": Kind(E, "is missing: {because}"),
-    "tree-orphaned": Kind(E, "stands for nothing any more: {because}"),
+    "tree-orphaned": Kind(E, "is orphaned: {because}"),
     "tree-corrupt": Kind(E, "is corrupt: {because}"),
     "tree-foreign": Kind(E, "is foreign: {because}"),
     "tree-recipe": Kind(E, "was built by another recipe: {because}"),
