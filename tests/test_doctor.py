@@ -80,7 +80,7 @@ def test_a_configuration_that_is_refused(site: BuiltSite) -> None:
     (line,) = found(site, apache_file(site, top="Nonsense on"), "apache")
     assert "apache refuses its configuration: AH00526: Syntax error on line" in line
     assert "Invalid command 'Nonsense'" in line
-    assert line.endswith("mend that first [setup-invalid]")
+    assert line.endswith("fix that first [setup-invalid]")
     (line,) = found(site, nginx_file(site, http="nonsense;"), "nginx")
     assert 'nginx refuses its configuration: unknown directive "nonsense" in' in line
 
@@ -104,8 +104,8 @@ def test_a_module_that_strict_servers_need(site: BuiltSite, server: str, monkeyp
     monkeypatch.setattr(servers, "MODULES", servers.MODULES.replace("lua", ""))
     monkeypatch.setattr(servers, "NGINX_SCRIPTS", Path("/nowhere"))
     (line,) = found(site, file(site), server, serve__freshness="strict")
-    mend = {"apache": "apache lacks lua, ", "nginx": "nginx lacks ngx_http_js_module, "}
-    assert mend[server] in line
+    missing = {"apache": "apache lacks lua, ", "nginx": "nginx lacks ngx_http_js_module, "}
+    assert missing[server] in line
 
 
 @pytest.mark.servers
@@ -152,7 +152,7 @@ def test_what_was_emitted_for_other_settings(site: BuiltSite) -> None:
 def test_a_file_cache_that_remembers_too_long(site: BuiltSite) -> None:
     cache = "open_file_cache max=100;"
     (line,) = found(site, nginx_file(site, http=cache), "nginx")
-    assert "open_file_cache remembers for 60s, so long flag and levels take to change" in line
+    assert "open_file_cache keeps results for 60s, so flag and levels take that long to change" in line
     assert found(site, nginx_file(site, http=f"{cache} open_file_cache_valid 1s;"), "nginx") == []
     (line,) = found(site, nginx_file(site, http=f"{cache} open_file_cache_valid 1m 30s;"), "nginx")
     assert found(site, nginx_file(site, http="open_file_cache off;"), "nginx") == []
@@ -164,7 +164,7 @@ def test_header_fields_that_would_be_lost(site: BuiltSite) -> None:
     policy = "add_header Content-Security-Policy \"default-src 'self'\";"
     for place in ("http", "inside"):
         (line,) = found(site, nginx_file(site, **{place: policy}), "nginx")
-        assert "add_header Content-Security-Policy does not reach what adaptc serves: move the lines to a file" in line
+        assert "add_header Content-Security-Policy has no effect on the trees: move the lines to a file" in line
     elsewhere = f"server {{ listen 127.0.0.1:1; {policy} }}"
     assert found(site, nginx_file(site, http=elsewhere), "nginx") == []
     (site.root / "headers.conf").write_text(policy)
@@ -217,7 +217,7 @@ def with_htaccess(site: BuiltSite, override: str) -> list[str]:
 def test_rules_in_htaccess_that_the_server_does_not_obey(site: BuiltSite) -> None:
     assert with_htaccess(site, "AllowOverride FileInfo") == []
     lines = with_htaccess(site, "AllowOverride None\nOptions SymLinksIfOwnerMatch")
-    assert [line.partition("must say ")[2] for line in lines] == [
+    assert [line.partition("must have ")[2] for line in lines] == [
         f"AllowOverride FileInfo for {site.docroot} [setup-override]",
         f"Options FollowSymLinks for {site.docroot} [setup-override]",
     ]
@@ -239,7 +239,7 @@ def test_access_rules_that_the_trees_bypass(site: BuiltSite) -> None:
     (site.docroot / "news" / ".htaccess").write_text("AuthType Basic\nRequire valid-user\n")
     (line,) = found(site, apache_file(site), "apache")
     assert line == (
-        f"{site.docroot}/news/.htaccess:1: warning: Authtype Basic does not hold for the copies in the trees: "
+        f"{site.docroot}/news/.htaccess:1: warning: Authtype Basic does not apply to the copies in the trees: "
         "write it as <Location /news>, or name /news in serve.exclude [setup-access]"
     )
     assert found(site, apache_file(site), "apache", serve__exclude=["/news"]) == []
@@ -251,7 +251,7 @@ def test_access_rules_that_the_trees_bypass(site: BuiltSite) -> None:
 def test_access_rules_of_sections(site: BuiltSite) -> None:
     section = f'<Directory "{site.docroot}/news">\n%s\n</Directory>'
     (line,) = found(site, apache_file(site, top=section % "Require ip 10.0.0.0/8"), "apache")
-    assert "Require ip 10.0.0.0/8 does not hold" in line
+    assert "Require ip 10.0.0.0/8 does not apply" in line
     assert found(site, apache_file(site, top=section % "Require all granted"), "apache") == []
     for other in ("*.inc", "index.htm"):
         hidden = f"<Files {other}>\nRequire all denied\n</Files>"
@@ -291,7 +291,9 @@ def test_trees_that_the_server_cannot_read(site: BuiltSite, tmp_path: Path) -> N
         str(one.location): str(one) for each in examined for one in each.diagnostics if one.id == "setup-permissions"
     }
     line = places[f"{site.output}/run"]
-    assert "nobody cannot pass or read it (mode 0700), so requests fail with 403: chmod a+x [setup-permissions]" in line
+    assert (
+        "nobody cannot read or search it (mode 0700), so requests fail with 403: chmod a+x [setup-permissions]" in line
+    )
 
 
 @pytest.mark.servers

@@ -83,8 +83,8 @@ def test_a_table_is_compared_with_the_build() -> None:
     built = [Entry("/a", (".gz", ".poorer"), (".full",), {}), Entry("/b", (".gz",), (), {})]
     text = "# ours\n/a .gz .lossy ; .full\n/c .gz\n/a .br\nnonsense\n"
     assert [str(one) for one in check_table(text, "t", built)] == [
-        "t:4: error: is no line of an action table: /a is in line 2 already [action-malformed]",
-        "t:5: error: is no line of an action table: nonsense is no path [action-malformed]",
+        "t:4: error: is not a valid line of an action table: /a is in line 2 already [action-malformed]",
+        "t:5: error: is not a valid line of an action table: nonsense is no path [action-malformed]",
         "t:2: error: /a has .lossy in the table, but it was not built [action-unknown]",
         "t:2: warning: /a was built with .poorer, but the table does not have it [action-missing]",
         "t:3: error: /c has .gz in the table, but it was not built [action-unknown]",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import pkgutil
 import tempfile
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,9 +16,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from adaptc.cli.main import run
-from adaptc.config.config import FRESHNESS, Config, ServeConfig, SiteConfig
+from adaptc.config.config import FRESHNESS, SERVERS, Config, ServeConfig, SiteConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import UsageError
+from adaptc.serve import servers as servers_of_adaptc
 from adaptc.serve import state_directory
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import emit
@@ -255,6 +258,18 @@ def test_a_level_may_not_be_called_like_a_directory_of_ours(tmp_path: Path) -> N
 def test_without_a_build_there_is_nothing_to_emit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["emit", "nginx", "-o", str(tmp_path)]) == 2
     assert "there is no build in" in capfd.readouterr().err
+
+
+def test_a_server_is_a_module_a_template_and_a_name() -> None:
+    modules = {name for _, name, _ in pkgutil.iter_modules(servers_of_adaptc.__path__)}
+    assert modules == set(SERVERS)
+    assert [server.name for server in servers_of_adaptc.all_servers()] == list(SERVERS)
+    manual = (Path(__file__).parent.parent / "docs" / "man" / "adaptc-emit.1").read_text()
+    for server in servers_of_adaptc.all_servers():
+        assert f"\n.B {server.name}\n" in manual
+        assert server.host in (None, *SERVERS)
+        for file in server.files:
+            assert resources.files("adaptc.templates").joinpath(f"{file.name}.j2").is_file()
 
 
 # ---- the state directory

@@ -198,7 +198,7 @@ def test_an_export_is_served_with_its_encodings(kind: str, tmp_path: Path) -> No
     assert reply.headers.get("content-encoding") == ("br" if kind == "caddy" else None)
 
 
-# ---- what they cannot be told
+# ---- what they cannot express
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -206,14 +206,14 @@ def test_an_export_is_served_with_its_encodings(kind: str, tmp_path: Path) -> No
 def test_settings_that_only_apache_and_nginx_take(kind: str, key: str, tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write({"index.html": PAGE})
     site.build()
-    with pytest.raises(UsageError, match=f"serve.{key}: .* can only be told of flag, level and coding"):
+    with pytest.raises(UsageError, match=f"serve.{key}: .* supports only flag, level and coding"):
         emit(site.config(**{f"serve__{key}": True}), [kind])
 
 
 def test_caddy_takes_no_prefix(tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write({"index.html": PAGE})
     site.build()
-    with pytest.raises(UsageError, match=r"serve\.prefix: Caddy can only be told of a site at the root of its host"):
+    with pytest.raises(UsageError, match=r"serve\.prefix: the configuration for Caddy works only"):
         emit(site.config(serve__prefix="/docs"), ["caddy"])
 
 

@@ -221,7 +221,7 @@ def test_a_name_that_cannot_be_has_no_time(tmp_path: Path, path: str) -> None:
 @pytest.mark.parametrize(("server", "name"), [("caddy", "Caddy"), ("lighttpd", "lighttpd")])
 def test_small_servers_refuse(site: BuiltSite, server: str, name: str) -> None:
     site.build()
-    with pytest.raises(UsageError, match=f"serve.freshness: {name} can only be told of flag, level and coding"):
+    with pytest.raises(UsageError, match=f"serve.freshness: {name} supports only flag, level and coding"):
         emit(site.config(serve__freshness="strict"), [server])
 
 

@@ -1,4 +1,4 @@
-"""``adaptc capacity``: what a ladder of levels will buy."""
+"""``adaptc capacity``: computes the load that each level of a build can carry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def capacity(
     line: float | None,
     clients: bool,
 ) -> None:
-    """Say what a ladder of levels will buy.
+    """Compute the load that each level of a build can carry.
 
     A page costs a ms for each request and b ms for each kilobyte: U = aR + bW. Printed are, for each level, the
     cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy

@@ -40,7 +40,7 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
     "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
     "verify-server": Entry(
-        "adaptc.cli.verify_server:verify_server", "Prove on a real server that every URL gets the right file."
+        "adaptc.cli.verify_server:verify_server", "Verify on a real server that every URL gets the right file."
     ),
     "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
     "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
@@ -48,7 +48,7 @@ COMMANDS: dict[str, Entry] = {
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
     "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
-    "capacity": Entry("adaptc.cli.capacity:capacity", "Say what a ladder of levels will buy."),
+    "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
     "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
     "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound, by content."),

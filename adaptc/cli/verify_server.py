@@ -1,4 +1,4 @@
-"""``adaptc verify-server``: proves on a real server that every URL gets the right representation."""
+"""``adaptc verify-server``: verifies on a real server that every URL gets the right representation."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("docroot", required=False, type=_FOLDER)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--server", type=click.Choice(_SERVERS), help="Start this server on loopback.")
-@click.option("--url", metavar="URL", help="Ask the server that runs there, in the mode it is in.")
-@click.option("--pages", type=click.IntRange(1), metavar="N", help="Ask for N pages only.  [default: all]")
+@click.option("--url", metavar="URL", help="Verify the server at URL, in its current mode.")
+@click.option("--pages", type=click.IntRange(1), metavar="N", help="Request N pages only.  [default: all]")
 @click.option(
-    "--assets", type=click.IntRange(0), default=50, show_default=True, metavar="N", help="And for N other files."
+    "--assets", type=click.IntRange(0), default=50, show_default=True, metavar="N", help="Request N other files."
 )
 @click.option(
     "--race",
@@ -47,7 +47,7 @@ def verify_server(
     assets: int,
     race: int,
 ) -> ExitCode:
-    """Prove on a real server that every URL gets the right file.
+    """Verify on a real server that every URL gets the right file.
 
     Requests every page and a sample of the other files in every mode and level, with every kind of Accept-Encoding,
     with HEAD, ranges, conditions and hostile names, and compares bodies with the manifest and headers with the policy.

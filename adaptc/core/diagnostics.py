@@ -138,34 +138,33 @@ KINDS: dict[str, Kind] = {
     "server-status": Kind(E, "{request}: the status is {got}, not {wanted}"),
     "server-body": Kind(E, "{request}: the body is {got}, not {wanted}"),
     "server-header": Kind(E, "{request}: {name} is {got}, not {wanted}"),
-    "server-etag": Kind(E, "{one} and {other} differ and have the same ETag, {etag}"),
-    "server-access": Kind(E, "{request}: the server refuses it without adaptation ({before}), and now says {got}"),
+    "server-etag": Kind(E, "{version} and {other} differ but have the same ETag, {etag}"),
+    "server-access": Kind(E, "{request}: without adaptation the server answers {before}, with it {got}"),
     "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
     "server-unreachable": Kind(E, "{problem}"),
     # the machine of a server
-    "setup-invalid": Kind(E, "{server} refuses its configuration: {problem}; mend that first"),
-    "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {mend}"),
-    "setup-not-included": Kind(W, "does not include {file}: nothing is adapted; that file says where it belongs"),
+    "setup-invalid": Kind(E, "{server} refuses its configuration: {problem}; fix that first"),
+    "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {fix}"),
+    "setup-not-included": Kind(W, "does not include {file}: nothing is adapted; its first lines say where"),
     "setup-outdated": Kind(W, "is not what adaptc would write now: run adaptc emit {server}, then reload the server"),
     "setup-missing": Kind(E, "does not exist: run adaptc build and adaptc emit, or copy the output here"),
     "setup-permissions": Kind(
-        E, "{user} cannot pass or read it (mode {mode}), so requests fail with 403: chmod a+{lacks}"
+        E, "{user} cannot read or search it (mode {mode}), so requests fail with 403: chmod a+{lacks}"
     ),
     "setup-file-cache": Kind(
         W,
-        "open_file_cache remembers for {valid}, so long flag and levels take to change: say open_file_cache_valid 1s, "
-        "or open_file_cache off in the server block",
+        "open_file_cache keeps results for {valid}, so flag and levels take that long to change: set "
+        "open_file_cache_valid 1s, or open_file_cache off in the server block",
     ),
     "setup-headers": Kind(
         W,
-        "add_header {name} does not reach what adaptc serves: move the lines to a file, and name it in "
-        "serve.nginx_headers",
+        "add_header {name} has no effect on the trees: move the lines to a file, and name it in serve.nginx_headers",
     ),
-    "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {mend}"),
-    "setup-override": Kind(E, "is not obeyed as it is: the server must say {mend} for {docroot}"),
+    "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {fix}"),
+    "setup-override": Kind(E, "is ignored or refused: the server must have {fix} for {docroot}"),
     "setup-access": Kind(
         W,
-        "{rule} does not hold for the copies in the trees: write it as <Location {below}>, or name {below} in "
+        "{rule} does not apply to the copies in the trees: write it as <Location {below}>, or name {below} in "
         "serve.exclude",
     ),
     "setup-timestamps": Kind(
@@ -174,7 +173,7 @@ KINDS: dict[str, Kind] = {
         "the output to another",
     ),
     # action tables
-    "action-malformed": Kind(E, "is no line of an action table: {problem}"),
+    "action-malformed": Kind(E, "is not a valid line of an action table: {problem}"),
     "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
     "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
     # checking trees

@@ -95,4 +95,4 @@ def _refuse_daemons(server: Server, policy: Policy) -> None:
     wanted += ["freshness"] if policy.is_strict else []
     if wanted:
         title = server.title
-        raise UsageError(f"serve.{wanted[0]}: {title} can only be told of flag, level and coding; use Apache or nginx")
+        raise UsageError(f"serve.{wanted[0]}: {title} supports only flag, level and coding; use Apache or nginx")

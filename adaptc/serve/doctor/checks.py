@@ -117,7 +117,7 @@ def missing_modules(installation: Installation) -> Iterator[Diagnostic]:
 
 def _module(installation: Installation, module: str, fix: str) -> Diagnostic:
     place = Location(installation.setup.file)
-    return diagnose("setup-module", place, server=installation.server.name, module=module, mend=fix)
+    return diagnose("setup-module", place, server=installation.server.name, module=module, fix=fix)
 
 
 def not_included(installation: Installation) -> Iterator[Diagnostic]:
@@ -191,7 +191,7 @@ def missing_types(installation: Installation) -> Iterator[Diagnostic]:
     for extension, count in sorted(_extensions(installation).items()):
         if known and extension not in known:
             fix = examination.type_directive(media.BY_EXTENSION[extension], extension)
-            yield diagnose("setup-type", Location(setup.file), extension=extension, count=count, mend=fix)
+            yield diagnose("setup-type", Location(setup.file), extension=extension, count=count, fix=fix)
 
 
 def _extensions(installation: Installation) -> Counter[str]:

@@ -311,7 +311,7 @@ def _refused_override(installation: Installation) -> Iterator[Diagnostic]:
 
 def _override(installation: Installation, fix: str) -> Diagnostic:
     docroot = installation.policy.docroot
-    return diagnose("setup-override", Location(f"{docroot}/.htaccess"), mend=fix, docroot=docroot)
+    return diagnose("setup-override", Location(f"{docroot}/.htaccess"), fix=fix, docroot=docroot)
 
 
 def _inherited(installation: Installation, name: str) -> tuple[str, ...] | None:

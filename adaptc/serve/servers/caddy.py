@@ -16,7 +16,7 @@ PATH = "{path}"  # the path of the request, the only placeholder that Caddy shal
 
 def _variables(policy: Policy) -> dict[str, Any]:
     if policy.prefix:
-        raise UsageError("serve.prefix: Caddy can only be told of a site at the root of its host")
+        raise UsageError("serve.prefix: the configuration for Caddy works only at the root of a host")
     excluded = [pattern for path in policy.serve.exclude for pattern in (path, f"{path}/*")]
     return {
         "codings": [*policy.codings, IDENTITY],
@@ -37,7 +37,7 @@ def argument(text: str) -> str:
     Raises ``ValueError`` for a character without an escape.
     """
     if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", text.replace(PATH, "")):
-        raise ValueError(f"{match[0]!r}, which Caddy cannot be told")
+        raise ValueError(f"{match[0]!r}, which a Caddyfile cannot express")
     return f'"{text}"'
 
 

@@ -13,7 +13,7 @@ def argument(text: str) -> str:
     Raises ``ValueError`` for a character without an escape.
     """
     if match := re.search(r'[\x00-\x1f"\\]', text):
-        raise ValueError(f"{match[0]!r}, which lighttpd cannot be told")
+        raise ValueError(f"{match[0]!r}, which lighttpd.conf cannot express")
     return f'"{text}"'
 
 

@@ -60,7 +60,7 @@ def _script(policy: Policy) -> str:
     """Return the path of the script, which njs puts between single quotes. Raises ``ValueError`` for one of them."""
     path = f"{policy.output}/{CONF_DIRECTORY}/nginx-fresh.js"
     if match := re.search(r"['\\\n\r]", path):
-        raise ValueError(f"{match[0]!r}, which js_import cannot be told")
+        raise ValueError(f"{match[0]!r}, which js_import cannot express")
     return path
 
 

@@ -100,11 +100,11 @@ def missing_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
         if accept == BEST:
             versions += [version for coding in CODINGS for version in scenario.wanted(target, TOKENS[coding])]
         request = Request(target.url, headers_of(accept))
-        yield Case("missing", "full", target.resource.path, request, tuple(versions), scenario.asked)
+        yield Case("missing", "full", target.resource.path, request, tuple(versions), scenario.requested)
     if is_negotiable(target.resource.path):
         request = Request(target.url, headers_of(BEST, Accept=TYPES))
         wanted = scenario.wanted(target, BEST, types=TYPES)
-        yield Case("missing", "full", target.resource.path, request, wanted, scenario.asked)
+        yield Case("missing", "full", target.resource.path, request, wanted, scenario.requested)
 
 
 # ---- changed sources
@@ -146,10 +146,10 @@ def stale_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
     for accept in (None, BEST, "gzip"):
         request = Request(target.url, headers_of(accept))
         if scenario.mode.rejects:
-            yield Case("stale", "rejected", target.resource.path, request, asked=scenario.asked)
+            yield Case("stale", "rejected", target.resource.path, request, requested=scenario.requested)
         else:
             wanted = scenario.wanted(target, accept)
-            yield Case("stale", "full", target.resource.path, request, wanted, scenario.asked)
+            yield Case("stale", "full", target.resource.path, request, wanted, scenario.requested)
 
 
 def removed_cases(targets: list[Target]) -> Iterator[Case]:

@@ -207,8 +207,8 @@ class AnswerChecker:
             return
         if version.level != ORIGINAL and response.header("x-adapt") != str(version):
             yield wrong_header(case, "X-Adapt", response.header("x-adapt"), str(version))
-        if case.asked is not None and response.header("x-class") != case.asked:
-            yield wrong_header(case, "X-Class", response.header("x-class"), case.asked)
+        if case.requested is not None and response.header("x-class") != case.requested:
+            yield wrong_header(case, "X-Class", response.header("x-class"), case.requested)
 
     def _length(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         length = response.header("content-length")
@@ -223,7 +223,7 @@ class AnswerChecker:
         if etag:
             other = self.etags.setdefault(case.path, {}).setdefault(etag, version)
             if other.sha256 != version.sha256:
-                yield diagnose("server-etag", Location(case.path), etag=etag, one=version, other=other)
+                yield diagnose("server-etag", Location(case.path), etag=etag, version=version, other=other)
         elif version.level != ORIGINAL:
             yield wrong_header(case, "ETag", "", "one")
 

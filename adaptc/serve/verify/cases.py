@@ -56,9 +56,9 @@ def first_wave(scenario: Scenario, target: Target) -> Iterator[Case]:
         if scenario.is_refused(target):
             yield Case("GET", "refused", path, request)
         elif scenario.mode.rejects:
-            yield Case("GET", "rejected", path, request, asked=scenario.asked)
+            yield Case("GET", "rejected", path, request, requested=scenario.requested)
         else:
-            yield Case("GET", "full", path, request, scenario.wanted(target, accept), scenario.asked)
+            yield Case("GET", "full", path, request, scenario.wanted(target, accept), scenario.requested)
 
 
 def second_wave(
@@ -82,8 +82,8 @@ def second_wave(
 
 def _whole(scenario: Scenario, target: Target, accept: str | None) -> Iterator[Case]:
     wanted, path = scenario.wanted(target, accept), target.resource.path
-    yield Case("HEAD", "full", path, Request(target.url, headers_of(accept), "HEAD"), wanted, scenario.asked)
-    yield Case("GET", "full", path, Request(f"{target.url}?a=b&c", headers_of(accept)), wanted, scenario.asked)
+    yield Case("HEAD", "full", path, Request(target.url, headers_of(accept), "HEAD"), wanted, scenario.requested)
+    yield Case("GET", "full", path, Request(f"{target.url}?a=b&c", headers_of(accept)), wanted, scenario.requested)
 
 
 def _ranges(
@@ -95,11 +95,11 @@ def _ranges(
 
     def part(first: int, last: int, **headers: str) -> Case:
         request = Request(target.url, headers_of(accept, **headers))
-        return Case("Range", "part", target.resource.path, request, (version,), scenario.asked, (first, last))
+        return Case("Range", "part", target.resource.path, request, (version,), scenario.requested, (first, last))
 
     def whole(**headers: str) -> Case:
         request = Request(target.url, headers_of(accept, Range="bytes=0-9", **headers))
-        return Case("Range", "full", target.resource.path, request, scenario.wanted(target, accept), scenario.asked)
+        return Case("Range", "full", target.resource.path, request, scenario.wanted(target, accept), scenario.requested)
 
     yield part(*PART, Range="bytes=0-9")
     yield part(size - TAIL, size - 1, Range=f"bytes=-{TAIL}")
@@ -125,7 +125,7 @@ def _conditions(
 
     def case(check: str, **headers: str) -> Case:
         return Case(
-            "condition", check, path, Request(target.url, headers_of(accept, **headers)), wanted, scenario.asked
+            "condition", check, path, Request(target.url, headers_of(accept, **headers)), wanted, scenario.requested
         )
 
     yield case("full", If_None_Match=FOREIGN)
@@ -164,14 +164,14 @@ def directory_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
     for accept in FEW:
         for method in ("GET", "HEAD"):
             request = Request(target.url, headers_of(accept), method)
-            yield Case("directory", "full", path, request, scenario.wanted(target, accept), scenario.asked)
+            yield Case("directory", "full", path, request, scenario.wanted(target, accept), scenario.requested)
     without = target.url.rstrip("/")
     if without != scenario.policy.prefix:
         yield Case("directory", "redirected", path, Request(without))
 
 
 # Values of X-Server-Actions, and the class or level that they count as; unknown words get the original.
-ASKED: tuple[tuple[str, str], ...] = (
+REQUESTED: tuple[tuple[str, str], ...] = (
     (".poor", "poor"),
     (".rich", "rich"),
     (".gz .poor", "poor"),
@@ -193,19 +193,19 @@ def class_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
     scenario, policy = scenario.of_target(target), scenario.policy
     if not (policy.serve.classes and scenario.mode.is_on) or scenario.mode.rejects or scenario.is_refused(target):
         return
-    for fields, asked, name in _clients(policy):
+    for fields, requested, name in _clients(policy):
         for accept in FEW:
-            wanted = scenario.wanted(target, accept, asked)
+            wanted = scenario.wanted(target, accept, requested)
             request = Request(target.url, {**headers_of(accept), **fields})
             # servers do not look the class up where they send the original anyway
-            shown = None if asked == NO_ACTION else name
+            shown = None if requested == NO_ACTION else name
             yield Case("class", "full", target.resource.path, request, wanted, shown)
 
 
 def _clients(policy: Policy) -> Iterator[tuple[Mapping[str, str], str, str]]:
     """Yield header fields, the class or level that they count as, and the class of the client."""
-    for word, asked in (*ASKED, *((f".{level}", level) for level in policy.levels)):
-        yield {"X-Server-Actions": word}, asked, "normal"
+    for word, requested in (*REQUESTED, *((f".{level}", level) for level in policy.levels)):
+        yield {"X-Server-Actions": word}, requested, "normal"
     for hints, name in HINTED if policy.serve.hints else ():
         yield hints, name, name
         yield {"X-Server-Actions": ".rich", **hints}, "rich", name
@@ -237,14 +237,14 @@ def format_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
     for types in ACCEPTED_TYPES:
         headers = headers_of(BEST) | ({} if types is None else {"Accept": types})
         if scenario.mode.rejects:
-            yield Case("format", "rejected", path, Request(target.url, headers), asked=scenario.asked)
+            yield Case("format", "rejected", path, Request(target.url, headers), requested=scenario.requested)
             continue
         wanted = scenario.wanted(target, BEST, types=types)
-        yield Case("format", "full", path, Request(target.url, headers), wanted, scenario.asked)
-        yield Case("format", "full", path, Request(target.url, headers, "HEAD"), wanted, scenario.asked)
+        yield Case("format", "full", path, Request(target.url, headers), wanted, scenario.requested)
+        yield Case("format", "full", path, Request(target.url, headers, "HEAD"), wanted, scenario.requested)
         if wanted[0].level != ORIGINAL and wanted[0].size > PART[1]:
             part = Request(target.url, headers | {"Range": "bytes=0-9"})
-            yield Case("format", "part", path, part, wanted, scenario.asked, PART)
+            yield Case("format", "part", path, part, wanted, scenario.requested, PART)
 
 
 # ---- requests while the mode changes

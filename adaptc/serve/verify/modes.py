@@ -34,14 +34,14 @@ class Mode:
         """Whether every request for a page is rejected."""
         return self.is_on and self.level == REJECT
 
-    def trees(self, policy: Policy, asked: str) -> tuple[str, ...]:
-        """Return the trees that a client of class ``asked`` may get."""
+    def trees(self, policy: Policy, requested: str) -> tuple[str, ...]:
+        """Return the trees that a client of class ``requested`` may get."""
         if not self.is_known:
             return (OFF, *policy.levels)
         if not self.is_on:
             return (OFF,)
         level = self.level or policy.start
-        return (policy.tree(level, asked) if policy.serve.classes else level,)
+        return (policy.tree(level, requested) if policy.serve.classes else level,)
 
 
 SWITCHING = Mode("switching", is_on=True, is_known=False)

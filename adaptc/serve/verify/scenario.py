@@ -84,7 +84,7 @@ class Case:
     """A request and the versions that may answer it, the best first.
 
     ``check`` names the rule of ``CHECKS`` (``answers.py``) that the answer must pass, ``group`` the column of the table
-    in which it counts. ``asked`` is the class or level that the request counts as, None where there are no classes.
+    in which it counts. ``requested`` is the class or level that the request counts as, None where there are no classes.
     ``part`` is the first and last byte of a range (RFC 9110, section 14.1.2).
     """
 
@@ -93,7 +93,7 @@ class Case:
     path: str
     request: Request
     wanted: tuple[Version, ...] = ()
-    asked: str | None = None
+    requested: str | None = None
     part: tuple[int, int] = (0, 0)
 
 
@@ -107,10 +107,10 @@ class Scenario:
     baselines: Mapping[str, Baseline]
 
     def wanted(
-        self, target: Target, accept: str | None, asked: str = "normal", types: str | None = None
+        self, target: Target, accept: str | None, requested: str = "normal", types: str | None = None
     ) -> tuple[Version, ...]:
         """Return the versions that may answer a client that accepts these codings and media types."""
-        trees = self.mode.trees(self.policy, asked)
+        trees = self.mode.trees(self.policy, requested)
         choices = (expected(target.resource, tree, self.policy.codings, accept, types) for tree in trees)
         return tuple(version for versions in choices for version in versions)
 
@@ -135,7 +135,7 @@ class Scenario:
         return baseline is not None and baseline.status != 200
 
     @property
-    def asked(self) -> str | None:
+    def requested(self) -> str | None:
         """The class of a client that sends no hints, None without classes."""
         return "normal" if self.policy.serve.classes and self.mode.is_on else None
 
