@@ -264,9 +264,9 @@ def test_a_server_is_a_module_a_template_and_a_name() -> None:
     modules = {name for _, name, _ in pkgutil.iter_modules(servers_of_adaptc.__path__)}
     assert modules == set(SERVERS)
     assert [server.name for server in servers_of_adaptc.all_servers()] == list(SERVERS)
-    manual = (Path(__file__).parent.parent / "docs" / "man" / "adaptc-emit.1").read_text()
+    page = (Path(__file__).parent.parent / "docs" / "serving.md").read_text()
     for server in servers_of_adaptc.all_servers():
-        assert f"\n.B {server.name}\n" in manual
+        assert f"`adaptc emit {server.name}`" in page or f"`{server.name}`" in page
         assert server.host in (None, *SERVERS)
         for file in server.files:
             assert resources.files("adaptc.templates").joinpath(f"{file.name}.j2").is_file()
