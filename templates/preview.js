@@ -1,6 +1,6 @@
 "use strict";
 // Shows two panes. Each is an origin of its own (SIDE.LEVEL.CODING.localhost), so the pages in them cannot be looked
-// into; what they ask for is told by the server, over /events.
+// into; what they ask for comes from the server, over /events.
 
 const SIDES = ["left", "right"];
 const panes = {};

@@ -19,7 +19,7 @@ from adaptc.core.diagnostics import printable
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @crawl_options
 def crawl(invocation: Invocation, urls: tuple[str, ...], **given: Any) -> ExitCode:
-    """Mirror a site behind a server, with wget's options.
+    """Mirror a site from its server, with wget's options.
 
     Started again, an interrupted crawl resumes. State and log are in DIR/.adaptc.
     """

@@ -33,7 +33,7 @@ class Entry:
 COMMANDS: dict[str, Entry] = {
     "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
-    "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site behind a server, with wget's options."),
+    "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site from its server, with wget's options."),
     "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
     "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
     "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
@@ -96,7 +96,7 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 @global_options
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
 def cli() -> None:
-    """Build cheaper representations of a static site and the server rules that pick them."""
+    """Build smaller representations of a static site and the server rules that pick them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
