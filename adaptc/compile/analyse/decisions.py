@@ -27,6 +27,42 @@ from adaptc.core import media
 from adaptc.core.model import Role
 from adaptc.site.site import Source
 
+# The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
+# SOLE is on whether a single sheet loads a sheet, by an import.
+PLACEMENT, PIN, USAGE, SOLE = "/placement/", "/pin/", "/usage/", "/sole/"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The decision for one asset and the sentence that explains it."""
+
+    inline: bool
+    reason: str
+
+
+NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions about the whole site.
+
+    Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, and which sheets
+    are loaded by a single other sheet only.
+    """
+
+    placements: Mapping[str, Placement]
+    pinned: frozenset[str]
+    usages: Mapping[str, SiteUsage] = field(default_factory=dict)
+    sole: frozenset[str] = frozenset()
+
+
+NO_DECISIONS = Decisions({}, frozenset())
+"""No decisions yet, for the stage that reads."""
+
+
+# ---- the cost of delivery
+
 KILOBYTE = 1000.0
 
 
@@ -67,14 +103,6 @@ class AssetUse:
     pages: int
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The decision for one asset and the sentence that explains it."""
-
-    inline: bool
-    reason: str
-
-
 def place_assets(uses: Mapping[str, AssetUse], pages: int, cost: DeliveryCost) -> dict[str, Placement]:
     """Decide for every asset by path; ``pages`` is the number of pages of the site."""
     return {path: _place(use, pages, cost) for path, use in uses.items()}
@@ -88,6 +116,8 @@ def _place(use: AssetUse, pages: int, cost: DeliveryCost) -> Placement:
     )
     return Placement(inline < own, figures)
 
+
+# ---- deciding
 
 _PLACED = frozenset({Role.STYLESHEET.value, Role.SCRIPT.value, Role.IMAGE.value})
 _TEXTS = frozenset({media.CSS, media.JS})
@@ -225,29 +255,3 @@ def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[
     added_or_removed = before.keys() ^ now.keys()
     default = (0, "")
     return changed | {key for key in added_or_removed if (before.get(key) or now.get(key) or default)[0]}
-
-
-# The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
-# SOLE is on whether a single sheet loads a sheet, by an import.
-PLACEMENT, PIN, PRESENCE, USAGE, SOLE = "/placement/", "/pin/", "/presence/", "/usage/", "/sole/"
-
-
-NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """Decisions about the whole site.
-
-    Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, and which sheets
-    are loaded by a single other sheet only.
-    """
-
-    placements: Mapping[str, Placement]
-    pinned: frozenset[str]
-    usages: Mapping[str, SiteUsage] = field(default_factory=dict)
-    sole: frozenset[str] = frozenset()
-
-
-NO_DECISIONS = Decisions({}, frozenset())
-"""No decisions yet, for the stage that reads."""

@@ -86,7 +86,7 @@ class Assets:
         return Outcome(None if processed is content else processed, tuple(actions), tuple(diagnostics))
 
     def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
-        """Return what the level makes of an image, whose ``content`` it has already, in other formats."""
+        """Return an image in the other formats of a level; ``content`` is the image at that level."""
         asset = Asset(path, self.sources[path].media_type, content)
         steps = self.plans[level].steps_of(AlternatePass, asset.media_type)
         if not steps or not is_negotiable(path) or view.is_pinned(path):
@@ -110,7 +110,7 @@ class Assets:
         return None if record is None else Alternates(tuple(alternates), tuple(actions))
 
     def _remember_alternates(self, key: str, alternates: Alternates) -> Alternates:
-        """Remember what was made; where a codec is missing it may be there the next time."""
+        """Store alternates, unless a codec is missing, which may be installed later."""
         if not alternates.diagnostics:
             rows = zip(alternates.images, alternates.actions, strict=True)
             record = [

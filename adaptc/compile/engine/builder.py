@@ -113,7 +113,7 @@ class Builder:
         return report
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> None:
-        """Read what was ``touched``, and build what is stale; with ``unknown`` the trees may contain anything."""
+        """Read what was ``touched``, and build what is outdated; with ``unknown`` the trees may contain anything."""
         from adaptc.compile.engine.stages import BuildStage, write_snapshot
 
         state, report, before = reading.state, reading.report, reading.before

@@ -12,7 +12,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, Severity
 from adaptc.core.model import Action
 
 PRESENCE = "/presence/"
-"""The prefix of a dependency on whether there is such a file, and of which media type."""
+"""The prefix of a dependency on whether a file exists, and of which media type it is."""
 
 
 class Output(NamedTuple):

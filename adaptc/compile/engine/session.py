@@ -42,7 +42,7 @@ MOST_UNITS = 48
 
 
 class NeedsFullBuild(Exception):
-    """The change needs a build of the whole site; the message says why. Nothing was update."""
+    """The change needs a build of the whole site; the message says why. Nothing was done."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Session:
     def update(self, pending: Pending) -> UpdateReport:
         """Bring the trees up to date with the files ``pending.paths``, and build ``pending.units``.
 
-        Raises ``NeedsFullBuild`` before anything is update.
+        Raises ``NeedsFullBuild`` before anything is done.
         """
         started = time.time_ns()
         site = self._read_changes(pending.paths)

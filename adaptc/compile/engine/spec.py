@@ -167,9 +167,9 @@ class BuildSpec:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The docroot as it was found, the decisions made about it, and where things go.
+    """What workers need to know: the sources, the decisions about them, and where results go.
 
-    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` what the encoders do.
+    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
     With ``complete`` the id tree of a level holds every file. ``decorations`` are the rules by which images are
     labelled, ``None`` where no level asks for labels.
     """

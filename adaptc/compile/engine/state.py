@@ -107,7 +107,7 @@ def discard(path: Path) -> None:
 
 
 class State:
-    """The state file of an output directory; made when missing, replaced when of another schema or damaged.
+    """The state file of an output directory; created if missing, replaced if damaged or of another schema.
 
     With ``read_only`` nothing is written, and an unusable state counts as empty. Raises
     ``sqlite3.DatabaseError`` here and in every method: see ``is_damage`` and ``system_error``.
@@ -292,7 +292,7 @@ class State:
     # ---- decisions, directories
 
     def decisions(self) -> dict[str, tuple[int, str]]:
-        """Return the decisions of the last build, with the figures behind them, by dependency key."""
+        """Return the decisions of the last build, with the figures that explain them, by dependency key."""
         rows = self.db.execute("SELECT key, choice, figures FROM decisions")
         return {os.fsdecode(key): (choice, figures) for key, choice, figures in rows}
 

@@ -89,7 +89,7 @@ class Store:
         return f"{self.root}/records/{key[:2]}/{key[2:]}"
 
     def collect(self, limit: int) -> int:
-        """Remove files that no tree links to, least recently used first, down to ``limit`` bytes; return how many.
+        """Remove unlinked files, least recently used first, down to ``limit`` bytes; return the bytes freed.
 
         Files that a tree links to take no space of their own and stay. A record without its object is a cache miss.
         """
