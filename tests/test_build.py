@@ -461,7 +461,7 @@ def test_a_build_that_was_killed_before_its_report_is_reported_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.report.documents.Emission._written", killed)
+        patch.setattr("adaptc.report.documents.DocumentWriter._write", killed)
         with pytest.raises(KeyboardInterrupt):
             site.build()
     assert site.built() == {}
