@@ -26,7 +26,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 
 @command("capacity")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
-@click.option("--level", "given", multiple=True, metavar="NAME=REQUESTS,KB", help="A level instead of DIR's; again.")
+@click.option("--level", "levels", multiple=True, metavar="NAME=REQUESTS,KB", help="A level instead of DIR's; again.")
 @click.option("--request-ms", type=_POSITIVE, metavar="MS", help="a: cost of a request.")
 @click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
 @click.option("--rejection-ms", type=_POSITIVE, default=0.55, metavar="MS", help="c: of a rejection.  [default: 0.55]")
@@ -38,7 +38,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 def capacity(
     invocation: Invocation,
     output: Path | None,
-    given: tuple[str, ...],
+    levels: tuple[str, ...],
     request_ms: float | None,
     kilobyte_ms: float | None,
     rejection_ms: float,
@@ -58,13 +58,13 @@ def capacity(
 
     overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
     config = invocation.load(overrides)
-    ladder = [_given(one) for one in given] or _built(config, ladder_of)
+    ladder = [_parse_rung(level) for level in levels] or _built(config, ladder_of)
     cost = _cost(config, rejection_ms)
     record = _record(ladder, cost, bound)
     if load is not None:
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
     if clients:
-        record["clients"] = _clients_record(None if given else config)
+        record["clients"] = _clients_record(None if levels else config)
     if invocation.format == "json":
         print_json(record)
     else:
@@ -77,7 +77,7 @@ def _cost(config: Config, rejection_ms: float) -> Cost:
     return Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000, rejection_ms / 1000)
 
 
-def _given(text: str) -> Rung:
+def _parse_rung(text: str) -> Rung:
     from adaptc.serve.capacity.ladder import Rung
 
     name, _, figures = text.partition("=")

@@ -31,7 +31,7 @@ def classify(
     invocation: Invocation,
     logs: tuple[Path, ...],
     output: Path | None,
-    given: tuple[str, ...],
+    assignments: tuple[str, ...],
     metrics: int | None,
     dry_run: bool,
     log_format: str | None,
@@ -47,7 +47,7 @@ def classify(
     from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
 
     config = invocation.load({"output": output})
-    settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), given)
+    settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), assignments)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
     if not settings.logs:
         raise UsageError("name a LOG, or logs in [daemons.classify]")

@@ -47,7 +47,7 @@ def control(
     invocation: Invocation,
     logs: tuple[Path, ...],
     output: Path | None,
-    given: tuple[str, ...],
+    assignments: tuple[str, ...],
     metrics: int | None,
     dry_run: bool,
     log_format: str | None,
@@ -64,7 +64,7 @@ def control(
     from adaptc.serve.capacity.utilization import Cost
 
     config = invocation.load({"output": output})
-    settings, sites = read_control(settings_table(config, "control"), given)
+    settings, sites = read_control(settings_table(config, "control"), assignments)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
     sites = sites or _only_site(config, settings, replay)
     cost = Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000)

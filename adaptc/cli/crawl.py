@@ -18,17 +18,17 @@ from adaptc.core.diagnostics import printable
 @command("crawl", cls=GroupedCommand)
 @click.argument("urls", nargs=-1, metavar="[URL]...")
 @crawl_options
-def crawl(invocation: Invocation, urls: tuple[str, ...], **given: Any) -> ExitCode:
+def crawl(invocation: Invocation, urls: tuple[str, ...], **parameters: Any) -> ExitCode:
     """Mirror a site from its server, with wget's options.
 
     Started again, an interrupted crawl resumes. State and log are in DIR/.adaptc.
     """
-    if given["explain"] is not None:
-        return _explain(invocation, given["output"], given["explain"])
+    if parameters["explain"] is not None:
+        return _explain(invocation, parameters["output"], parameters["explain"])
     from adaptc.cli.crawl_arguments import options_of
     from adaptc.crawl.crawl import crawl as run
 
-    options = options_of(urls, given)
+    options = options_of(urls, parameters)
     collect_seldom()
     with stoppable() as is_stopped, watching_crawl(invocation) as watch:
         result = run(options, is_stopped=is_stopped, watch=watch)

@@ -18,33 +18,33 @@ from adaptc.crawl.weburl import credentials_in, parts_of, start_url
 _MODES = frozenset({"unix", "windows", "nocontrol", "ascii", "lowercase", "uppercase"})
 
 
-def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOptions:
+def options_of(arguments: tuple[str, ...], parameters: dict[str, Any]) -> CrawlOptions:
     """Return what the command line asks for. Raises ``UsageError``."""
-    urls = [argument for argument in arguments if argument[:1] not in ("+", "-")] + _listed(given["input_file"])
+    urls = [argument for argument in arguments if argument[:1] not in ("+", "-")] + _listed(parameters["input_file"])
     if not urls:
         raise UsageError("name a URL to crawl")
-    _check_companions(given, urls)
-    rules = (*given["filter"], *(argument for argument in arguments if argument[:1] in ("+", "-")))
+    _check_companions(parameters, urls)
+    rules = (*parameters["filter"], *(argument for argument in arguments if argument[:1] in ("+", "-")))
     return CrawlOptions(
         tuple(urls),
-        given["output"],
-        _scope(given, rules),
-        _names(given),
-        _network(given, urls),
+        parameters["output"],
+        _scope(parameters, rules),
+        _names(parameters),
+        _network(parameters, urls),
         AgainOptions(
-            timestamping=given["timestamping"] or given["mirror"],
-            no_clobber=given["no_clobber"],
-            continue_partial=given["continue"],
-            use_server_timestamps=given["server_timestamps"],
-            purge=given["purge"],
-            delete_after=given["delete_after"],
+            timestamping=parameters["timestamping"] or parameters["mirror"],
+            no_clobber=parameters["no_clobber"],
+            continue_partial=parameters["continue"],
+            use_server_timestamps=parameters["server_timestamps"],
+            purge=parameters["purge"],
+            delete_after=parameters["delete_after"],
         ),
-        _records(given),
-        robots=given["robots"],
-        sitemaps=given["sitemaps"],
-        spider=given["spider"],
-        convert_links=given["convert_links"],
-        backup_converted=given["backup_converted"],
+        _records(parameters),
+        robots=parameters["robots"],
+        sitemaps=parameters["sitemaps"],
+        spider=parameters["spider"],
+        convert_links=parameters["convert_links"],
+        backup_converted=parameters["backup_converted"],
     )
 
 
@@ -52,11 +52,11 @@ def options_of(arguments: tuple[str, ...], given: dict[str, Any]) -> CrawlOption
 _COMPANIONS = (("warc_cdx", "warc_file"), ("warc_header", "warc_file"), ("proxy_password", "proxy_user"))
 
 
-def _check_companions(given: dict[str, Any], urls: list[str]) -> None:
+def _check_companions(parameters: dict[str, Any], urls: list[str]) -> None:
     for name, needed in _COMPANIONS:
-        if given[name] and given[needed] is None:
+        if parameters[name] and parameters[needed] is None:
             raise UsageError(f"{_flag(name)} needs {_flag(needed)}")
-    if given["password"] is not None and given["user"] is None and not any(map(credentials_in, urls)):
+    if parameters["password"] is not None and parameters["user"] is None and not any(map(credentials_in, urls)):
         raise UsageError("--password needs --user")
 
 
@@ -64,9 +64,9 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _records(given: dict[str, Any]) -> RecordOptions:
-    headers = tuple(_header(line, "--warc-header") for line in given["warc_header"])
-    return RecordOptions(given["warc_file"], given["warc_cdx"], given["warc_compression"], headers)
+def _records(parameters: dict[str, Any]) -> RecordOptions:
+    headers = tuple(_header(line, "--warc-header") for line in parameters["warc_header"])
+    return RecordOptions(parameters["warc_file"], parameters["warc_cdx"], parameters["warc_compression"], headers)
 
 
 def _listed(path: Path | None) -> list[str]:
@@ -83,63 +83,67 @@ def _listed(path: Path | None) -> list[str]:
     return [line for _, line in listed]
 
 
-def _scope(given: dict[str, Any], rules: tuple[str, ...]) -> ScopeOptions:
+def _scope(parameters: dict[str, Any], rules: tuple[str, ...]) -> ScopeOptions:
     plain = (
         "page_requisites", "no_parent", "span_hosts", "relative", "accept_regex", "reject_regex", "ignore_case",
         "https_only", "max_pages", "max_repeats",
     )  # fmt: skip
     lists = ("domains", "exclude_domains", "include_directories", "exclude_directories", "accept", "reject")
-    level = (given["level"] or INFINITE) if given["recursive"] else 0
-    chosen: dict[str, Any] = {name: given[name] for name in plain} | {name: given[name] or () for name in lists}
+    level = (parameters["level"] or INFINITE) if parameters["recursive"] else 0
+    chosen: dict[str, Any] = {name: parameters[name] for name in plain} | {
+        name: parameters[name] or () for name in lists
+    }
     return ScopeOptions(
         **chosen,
-        level=INFINITE if given["mirror"] else level,
-        follow_tags=frozenset(map(str.lower, given["follow_tags"] or ())),
-        ignore_tags=frozenset(map(str.lower, given["ignore_tags"] or ())),
+        level=INFINITE if parameters["mirror"] else level,
+        follow_tags=frozenset(map(str.lower, parameters["follow_tags"] or ())),
+        ignore_tags=frozenset(map(str.lower, parameters["ignore_tags"] or ())),
         filters=tuple(map(parse_filter, rules)),
-        quota=int(given["quota"]) if given["quota"] else None,
-        max_filesize=int(given["max_filesize"]) if given["max_filesize"] else None,
-        max_url=given["max_url_length"],
-        strip_query=frozenset(given["strip_query"] or ()),
+        quota=int(parameters["quota"]) if parameters["quota"] else None,
+        max_filesize=int(parameters["max_filesize"]) if parameters["max_filesize"] else None,
+        max_url=parameters["max_url_length"],
+        strip_query=frozenset(parameters["strip_query"] or ()),
     )
 
 
-def _names(given: dict[str, Any]) -> NameOptions:
-    unknown = set(given["restrict_file_names"]) - _MODES
+def _names(parameters: dict[str, Any]) -> NameOptions:
+    unknown = set(parameters["restrict_file_names"]) - _MODES
     if unknown:
         raise UsageError(f"--restrict-file-names: {', '.join(sorted(unknown))} is none of {', '.join(sorted(_MODES))}")
-    if "/" in given["default_page"] or given["default_page"] in ("", ".", ".."):
-        raise UsageError(f"--default-page {given['default_page']!r} is not the name of a file")
+    if "/" in parameters["default_page"] or parameters["default_page"] in ("", ".", ".."):
+        raise UsageError(f"--default-page {parameters['default_page']!r} is not the name of a file")
     same = (
         "adjust_extension", "cut_dirs", "host_directories", "directories", "protocol_directories", "default_page",
         "content_disposition", "trust_server_names",
     )  # fmt: skip
-    return NameOptions(restrict=frozenset(given["restrict_file_names"]), **{name: given[name] for name in same})
+    return NameOptions(
+        restrict=frozenset(parameters["restrict_file_names"]), **{name: parameters[name] for name in same}
+    )
 
 
-def _network(given: dict[str, Any], urls: list[str]) -> NetworkOptions:
+def _network(parameters: dict[str, Any], urls: list[str]) -> NetworkOptions:
     same = (
         "referer", "connections", "tries", "wait", "random_wait", "max_redirect", "auth_no_challenge", "netrc",
         "cookies", "load_cookies", "save_cookies", "keep_session_cookies", "proxy", "use_proxy", "proxy_user",
         "proxy_password", "check_certificate", "ca_certificate", "ca_directory", "certificate", "private_key",
         "bind_address", "keep_alive", "ignore_length",
     )  # fmt: skip
-    options = NetworkOptions(**{name: given[name] for name in same})
-    timeout = given["timeout"]
+    options = NetworkOptions(**{name: parameters[name] for name in same})
+    timeout = parameters["timeout"]
     return replace(
         options,
-        headers=tuple(_header(line, "--header") for line in given["header"]),
-        user_agent=options.user_agent if given["user_agent"] is None else given["user_agent"],
+        headers=tuple(_header(line, "--header") for line in parameters["header"]),
+        user_agent=options.user_agent if parameters["user_agent"] is None else parameters["user_agent"],
         all_connections=max(options.all_connections, options.connections),
-        limit_rate=int(given["limit_rate"]),
-        retry_wait=given["waitretry"],
-        retry_refused=given["retry_connrefused"],
-        retry_on=RETRIED | frozenset(map(_status, given["retry_on_http_error"] or ())),
-        connect_timeout=_first(given["connect_timeout"], timeout, options.connect_timeout),
-        read_timeout=_first(given["read_timeout"], timeout, options.read_timeout),
-        auth=_credentials(given, urls),
-        family=4 if given["inet4_only"] else 6 if given["inet6_only"] else 0,
-        compression=given["compression"] == "auto",
+        limit_rate=int(parameters["limit_rate"]),
+        retry_wait=parameters["waitretry"],
+        retry_refused=parameters["retry_connrefused"],
+        retry_on=RETRIED | frozenset(map(_status, parameters["retry_on_http_error"] or ())),
+        connect_timeout=_first(parameters["connect_timeout"], timeout, options.connect_timeout),
+        read_timeout=_first(parameters["read_timeout"], timeout, options.read_timeout),
+        auth=_credentials(parameters, urls),
+        family=4 if parameters["inet4_only"] else 6 if parameters["inet6_only"] else 0,
+        compression=parameters["compression"] == "auto",
     )
 
 
@@ -160,13 +164,13 @@ def _header(line: str, option: str) -> str:
     return line
 
 
-def _credentials(given: dict[str, Any], urls: list[str]) -> dict[str, tuple[str, str]]:
+def _credentials(parameters: dict[str, Any], urls: list[str]) -> dict[str, tuple[str, str]]:
     """Return user and password by host: those in a URL, else those of the options, for the hosts of the URLs only."""
 
     credentials = {}
     for typed in urls:
         url = start_url(typed)
         own = credentials_in(typed)
-        if url is not None and (own is not None or given["user"] is not None):
-            credentials[parts_of(url).host] = own or (given["user"], given["password"] or "")
+        if url is not None and (own is not None or parameters["user"] is not None):
+            credentials[parts_of(url).host] = own or (parameters["user"], parameters["password"] or "")
     return credentials

@@ -38,7 +38,7 @@ def daemon_options(function: F) -> F:
     options = (
         output_option,
         click.option(
-            "--set", "given", multiple=True, metavar="KEY=VALUE", help="Change a setting; may be given again."
+            "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change a setting; may be given again."
         ),
         click.option("--metrics", type=click.IntRange(0, 65535), metavar="PORT", help="Serve figures for Prometheus."),
         click.option("--dry-run", is_flag=True, help="Say what would be decided; write nothing."),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def switch(
     invocation: Invocation,
     output: Path | None,
-    given: tuple[str, ...],
+    assignments: tuple[str, ...],
     metrics: int | None,
     dry_run: bool,
     policy: str | None,
@@ -50,7 +50,7 @@ def switch(
     from adaptc.daemons.switch.settings import read_switch
 
     config = invocation.load({"output": output})
-    chosen = (*given, f"policy={policy}") if policy else given
+    chosen = (*assignments, f"policy={policy}") if policy else assignments
     settings = read_switch(settings_table(config, "switch"), chosen)
     if replay:
         return _replay(invocation, settings, replay)
