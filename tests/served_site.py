@@ -1,4 +1,4 @@
-"""A built site behind a real server that the emitted configuration governs."""
+"""A built site on a real server with the emitted configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POORER: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ServedSite:
-    """A site, the kind of its server, and what there is in the server's configuration beside what is emitted."""
+    """A site, the kind of its server, and the build of its configuration."""
 
     site: BuiltSite
     kind: str
@@ -37,14 +37,14 @@ class ServedSite:
 
     def emitted(self, **settings: Any) -> Emitted:
         """Build, and emit for the server with these settings of [serve]."""
-        given = {f"serve__{key}": value for key, value in settings.items()}
+        serve_settings = {f"serve__{key}": value for key, value in settings.items()}
         self.site.build(**self.build)
-        return emit(self.site.config(**{**self.build, **given}), [self.kind])
+        return emit(self.site.config(**{**self.build, **serve_settings}), [self.kind])
 
     def start(
         self, before: str = "", after: str = "", http: str = "", root: Path | None = None, **settings: Any
     ) -> AbstractContextManager[Server]:
-        """Start the server; ``before`` and ``after`` stand around the emitted lines, ``http`` beside the site."""
+        """Start the server; ``before`` and ``after`` are around the emitted lines, ``http`` outside the site."""
         self.emitted(**settings)
         conf = self.site.output / "serve"
         folder, docroot = self.site.root / "server", root or self.site.docroot

@@ -52,9 +52,9 @@ class Server:
             for name, value in {**self.headers, **headers}.items():
                 connection.putheader(name.replace("_", "-"), value)
             connection.endheaders()
-            found = connection.getresponse()
-            fields = {name.lower(): value for name, value in found.getheaders()}
-            return Reply(found.status, fields, found.read())
+            response = connection.getresponse()
+            fields = {name.lower(): value for name, value in response.getheaders()}
+            return Reply(response.status, fields, response.read())
 
 
 def free_port() -> int:
@@ -67,12 +67,12 @@ def free_port() -> int:
 
 
 def apache_text(root: Path, port: int, docroot: Path, inside: str, top: str = "", override: str = "All") -> str:
-    """Return a whole configuration of Apache with one site; ``inside`` stands in its <VirtualHost>.
+    """Return a whole configuration of Apache with one site; ``inside`` is in its <VirtualHost>.
 
     ``override`` is what .htaccess files in the docroot may say (AllowOverride).
     """
-    there = [name for name in MODULES.split() if (APACHE_MODULES / f"mod_{name}.so").exists()]
-    modules = "\n".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so" for name in there)
+    present = [name for name in MODULES.split() if (APACHE_MODULES / f"mod_{name}.so").exists()]
+    modules = "\n".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so" for name in present)
     return f"""{modules}
 ServerRoot "{root}"
 PidFile "{root}/pid"

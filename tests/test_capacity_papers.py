@@ -47,8 +47,8 @@ def rounded(values: object, digits: int = 6) -> object:
     ],
 )
 def test_a_limited_server(service: float, limit: int, rate: float, blocked: float, time: float) -> None:
-    found = stationary(SharedServer(service, limit), rate)
-    assert (round(found.blocked, 6), round(found.time, 6)) == (blocked, time)
+    result = stationary(SharedServer(service, limit), rate)
+    assert (round(result.blocked, 6), round(result.time, 6)) == (blocked, time)
 
 
 def test_a_limited_server_agrees_with_the_closed_form_of_the_mean() -> None:
@@ -58,20 +58,20 @@ def test_a_limited_server_agrees_with_the_closed_form_of_the_mean() -> None:
 
 
 def test_a_full_load_is_no_special_case() -> None:
-    found = stationary(SharedServer(0.1, 4), 10)
-    assert found.blocked == pytest.approx(1 / 5)
-    assert found.jobs == pytest.approx(2)
+    result = stationary(SharedServer(0.1, 4), 10)
+    assert result.blocked == pytest.approx(1 / 5)
+    assert result.jobs == pytest.approx(2)
 
 
 def test_a_server_far_beyond_its_capacity_stays_finite() -> None:
-    found = stationary(SharedServer(1, 1000), 1000)
-    assert found.blocked == pytest.approx(0.999)
-    assert found.time == pytest.approx(1000, rel=1e-3)
+    result = stationary(SharedServer(1, 1000), 1000)
+    assert result.blocked == pytest.approx(0.999)
+    assert result.time == pytest.approx(1000, rel=1e-3)
 
 
 def test_time_in_the_server_is_proportional_to_the_service_a_job_needs() -> None:
-    found = stationary(SharedServer(1, 5), 0.8)
-    assert found.time_of(2, 1) == pytest.approx(2 * 2.563065, abs=1e-5)
+    result = stationary(SharedServer(1, 5), 0.8)
+    assert result.time_of(2, 1) == pytest.approx(2 * 2.563065, abs=1e-5)
 
 
 def test_an_idle_server_takes_the_service_time() -> None:
@@ -87,9 +87,9 @@ def test_a_server_without_limit_has_no_steady_state_in_overload() -> None:
 
 
 def test_mean_value_analysis() -> None:
-    found = solve_closed(2, 1, [0.5, 0.25])
-    assert round(found.throughput, 6) == 1.037037
-    assert rounded(found.queues) == [0.666667, 0.296296]
+    result = solve_closed(2, 1, [0.5, 0.25])
+    assert round(result.throughput, 6) == 1.037037
+    assert rounded(result.queues) == [0.666667, 0.296296]
 
 
 def test_convolution() -> None:
@@ -99,16 +99,16 @@ def test_convolution() -> None:
 
 
 def test_thirty_customers() -> None:
-    found = solve_closed(30, 1, [0.013539, 0.026760])
-    assert round(found.throughput, 6) == 27.232066
-    assert rounded(found.queues) == [0.569066, 2.198868]
+    result = solve_closed(30, 1, [0.013539, 0.026760])
+    assert round(result.throughput, 6) == 27.232066
+    assert rounded(result.queues) == [0.569066, 2.198868]
 
 
 def test_a_mixed_network() -> None:
-    found = solve_mixed(10, 1, [0.05, 0.08], 4, [0.03, 0.05])
-    assert round(found.closed.throughput, 6) == 7.438255
-    assert rounded(found.closed.queues) == [0.671343, 1.890402]
-    assert rounded(found.open_times) == [0.056978, 0.180650]
+    result = solve_mixed(10, 1, [0.05, 0.08], 4, [0.03, 0.05])
+    assert round(result.closed.throughput, 6) == 7.438255
+    assert rounded(result.closed.queues) == [0.671343, 1.890402]
+    assert rounded(result.open_times) == [0.056978, 0.180650]
 
 
 def test_open_arrivals_that_fill_a_station_are_refused() -> None:
@@ -134,9 +134,9 @@ def provider(line: float = 1.5e6, hit_ratio: float = 0.51) -> Provider:
 
 
 def test_the_delay_of_the_web_server_is_the_one_at_the_rate_that_it_causes() -> None:
-    found = solve_provider(provider())
-    at_web = stationary(SharedServer(0.04, 16), found.throughput * 0.49)
-    assert found.web == pytest.approx(0.49 * at_web.time, rel=1e-6)
+    result = solve_provider(provider())
+    at_web = stationary(SharedServer(0.04, 16), result.throughput * 0.49)
+    assert result.web == pytest.approx(0.49 * at_web.time, rel=1e-6)
 
 
 def test_a_better_hit_ratio_shortens_the_delay_on_the_line() -> None:
@@ -189,8 +189,8 @@ HP_UX = Cost(0.001604, 0.007875 / MEGABIT, 0.0011)  # equation 10, section 7.5
 
 
 def test_the_guarantees_of_section_7_6_are_accepted() -> None:
-    found = allocations({"V1": Guarantee(50, 13 * MEGABIT), "V2": Guarantee(100, 27 * MEGABIT)}, HP_UX)
-    assert round(sum(found.values()), 4) == 0.5556
+    result = allocations({"V1": Guarantee(50, 13 * MEGABIT), "V2": Guarantee(100, 27 * MEGABIT)}, HP_UX)
+    assert round(sum(result.values()), 4) == 0.5556
 
 
 def test_the_guarantees_of_section_7_8_are_refused_unless_only_throughput_is_asked() -> None:
@@ -232,5 +232,5 @@ def test_the_share_of_pages_by_bucket() -> None:
 
 def test_what_actions_save() -> None:
     assert seconds_saved("modem-att", "baseonly") == pytest.approx(9.724, abs=1e-3)
-    assert all(len(found.percent) == len(ACTIONS) for found in SAVINGS.values())
-    assert all(max(found.percent) == found.percent[ACTIONS.index("baseonly")] for found in SAVINGS.values())
+    assert all(len(savings.percent) == len(ACTIONS) for savings in SAVINGS.values())
+    assert all(max(savings.percent) == savings.percent[ACTIONS.index("baseonly")] for savings in SAVINGS.values())

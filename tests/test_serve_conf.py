@@ -1,4 +1,4 @@
-"""What is emitted, as text: it is what the servers themselves take for sound, whatever it is made from."""
+"""What is emitted, as text: it is valid to the servers themselves, whatever the settings."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_servers_take_whatever_is_emitted(
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / folder
-        made = policy(
+        emitted_policy = policy(
             root,
             SiteConfig(index=(index,)),
             name=name or None,
@@ -100,45 +100,45 @@ def test_the_servers_take_whatever_is_emitted(
             poor_level="poorer",
             **switches,
         )
-        state_directory.create(Path(made.state), made.start, "txt")
-        check_nginx(made, Path(scratch))
-        check_apache(made, Path(scratch))
+        state_directory.create(Path(emitted_policy.state), emitted_policy.start, "txt")
+        check_nginx(emitted_policy, Path(scratch))
+        check_apache(emitted_policy, Path(scratch))
 
 
-def check_nginx(made: Policy, scratch: Path) -> None:
-    if made.is_strict and set("'\\\n\r") & set(made.output):
+def check_nginx(emitted_policy: Policy, scratch: Path) -> None:
+    if emitted_policy.is_strict and set("'\\\n\r") & set(emitted_policy.output):
         with pytest.raises(UsageError, match=r"cannot be written: .* js_import"):
-            render(NGINX, made)
+            render(NGINX, emitted_policy)
         return
-    texts = render(NGINX, made)
-    (Path(made.output) / "serve").mkdir()
+    texts = render(NGINX, emitted_policy)
+    (Path(emitted_policy.output) / "serve").mkdir()
     for name in set(texts) & {"nginx-fresh.js"}:
-        (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
+        (Path(emitted_policy.output) / "serve" / name).write_text(texts[name], "utf-8")
     whole = servers.nginx_text(scratch, 8080, scratch, texts["nginx-http.conf"], texts["nginx-server.conf"])
     (scratch / "nginx.conf").write_text(whole, "utf-8")
-    found = servers.nginx_check(scratch / "nginx.conf", scratch)
-    assert found.returncode == 0, found.stderr
+    check = servers.nginx_check(scratch / "nginx.conf", scratch)
+    assert check.returncode == 0, check.stderr
 
 
-def check_apache(made: Policy, scratch: Path) -> None:
-    if set("\n\r?") & set(made.output) or "\n" in made.prefix or "\r" in made.prefix:
+def check_apache(emitted_policy: Policy, scratch: Path) -> None:
+    if set("\n\r?") & set(emitted_policy.output) or "\n" in emitted_policy.prefix or "\r" in emitted_policy.prefix:
         with pytest.raises(UsageError, match="cannot be written"):
-            render(APACHE, made)
+            render(APACHE, emitted_policy)
         return
-    texts = render(APACHE, made)
-    (Path(made.output) / "serve").mkdir(exist_ok=True)
+    texts = render(APACHE, emitted_policy)
+    (Path(emitted_policy.output) / "serve").mkdir(exist_ok=True)
     for name in set(texts) - {"apache.conf"}:
-        (Path(made.output) / "serve" / name).write_text(texts[name], "utf-8")
-    if set("\n\r") & set(made.index):
+        (Path(emitted_policy.output) / "serve" / name).write_text(texts[name], "utf-8")
+    if set("\n\r") & set(emitted_policy.index):
         with pytest.raises(UsageError, match="htaccess cannot be written"):
-            render(HTACCESS, made)
+            render(HTACCESS, emitted_policy)
         local = ""
     else:
-        local = f'<Directory "/srv">\n{render(HTACCESS, made)["htaccess"]}</Directory>'
+        local = f'<Directory "/srv">\n{render(HTACCESS, emitted_policy)["htaccess"]}</Directory>'
     text = servers.apache_text(scratch, 8080, scratch, f"{texts['apache.conf']}\n{local}")
     (scratch / "apache.conf").write_text(text, "utf-8")
-    found = servers.apache_check(scratch / "apache.conf")
-    assert found.returncode == 0, found.stderr
+    check = servers.apache_check(scratch / "apache.conf")
+    assert check.returncode == 0, check.stderr
 
 
 def test_a_configuration_holds_only_what_is_used(tmp_path: Path) -> None:

@@ -285,8 +285,8 @@ def test_the_class_is_that_of_the_narrowest_network(ladder: ServedSite, nginx_cl
             "2001:db8:1:2:3::1": "rich",
             "2001:db8:2::": "normal",
         }
-        found = {address: server.get("/", x_forwarded_for=address).headers["x-class"] for address in wanted}
-        assert found == wanted
+        served_to = {address: server.get("/", x_forwarded_for=address).headers["x-class"] for address in wanted}
+        assert served_to == wanted
         assert server.get("/", x_forwarded_for="10.1.9.9").headers["x-adapt"] == "poorer/id"
         assert server.get("/", x_forwarded_for="10.1.2.9").headers["x-adapt"] == "full/id"
 
@@ -313,8 +313,8 @@ def test_a_client_may_ask_for_what_there_is_and_nothing_else(ladder: ServedSite)
             ".full/../..": None,
             "%{ENV:PATH}": None,
         }
-        found = {word: server.get("/", x_server_actions=word).headers.get("x-adapt") for word in asked}
-        assert found == asked
+        served_to = {word: server.get("/", x_server_actions=word).headers.get("x-adapt") for word in asked}
+        assert served_to == asked
         assert server.get("/", x_server_actions="none").headers["x-class"] == "normal"
 
 
@@ -339,9 +339,9 @@ def test_clients_are_spread_over_the_buckets(ladder: ServedSite) -> None:
     half = {bucket: "full" if int(bucket, 16) < 128 else "poorer" for bucket in state_directory.BUCKETS}
     state_directory.write_buckets(ladder.state, half, "lossless")
     with ladder.start(flag=False, buckets=True, trusted_proxies=["127.0.0.1"]) as server:
-        found = [server.get("/", x_forwarded_for=f"10.0.{one}.7").headers["x-adapt"] for one in range(200)]
-    assert 60 < found.count("full/id") < 140
-    assert found.count("full/id") + found.count("poorer/id") == 200
+        levels = [server.get("/", x_forwarded_for=f"10.0.{number}.7").headers["x-adapt"] for number in range(200)]
+    assert 60 < levels.count("full/id") < 140
+    assert levels.count("full/id") + levels.count("poorer/id") == 200
 
 
 def test_files_of_the_trees_alone_answer_in_every_mode(ladder: ServedSite) -> None:
@@ -462,8 +462,8 @@ def test_the_log_shows_what_was_served(ladder: ServedSite) -> None:
         _await_lines(log, 2)
     lines = log.read_text().splitlines()
     fields = r'.*" at=\d+\.\d{3} took=[\d.]+(?:us|s) served=(\S+) class=(\S+)'
-    found = [re.fullmatch(fields, line) for line in lines]
-    assert [one and one.groups() for one in found] == [("poorer/br", "normal"), ("-", "normal")]
+    matches = [re.fullmatch(fields, line) for line in lines]
+    assert [match and match.groups() for match in matches] == [("poorer/br", "normal"), ("-", "normal")]
 
 
 def _await_lines(log: Path, count: int) -> None:

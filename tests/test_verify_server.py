@@ -1,4 +1,4 @@
-"""``adaptc verify-server``: servers that do right pass, and each kind of mistake is found."""
+"""``adaptc verify-server``: correct servers pass, and each kind of mistake is reported."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def site() -> Iterator[BuiltSite]:
     """A built site where a server without rights may read: pytest's own directories are closed to others."""
     root = Path(tempfile.mkdtemp(prefix="adaptc-verify-"))
     root.chmod(0o755)
-    made = BuiltSite(root).write(FILES)
-    made.build()
-    own = made.output / "lossless" / "id" / "_adaptc"
+    built = BuiltSite(root).write(FILES)
+    built.build()
+    own = built.output / "lossless" / "id" / "_adaptc"
     own.mkdir()
     (own / "0123.svg").write_text("<svg/>")
-    yield made
+    yield built
     shutil.rmtree(root)
 
 
@@ -55,18 +55,18 @@ def verify(site: BuiltSite, server: str, race: int = 300, **settings: Any) -> Ta
     return verify_started(site.config(**settings), server_named(server), Extent(race=race), Silent())
 
 
-def told(tally: Tally) -> set[str]:
-    return {str(one) for one in tally.diagnostics}
+def messages(tally: Tally) -> set[str]:
+    return {str(diagnostic) for diagnostic in tally.diagnostics}
 
 
-# ---- servers that do right
+# ---- correct servers
 
 
 @pytest.mark.servers
 @pytest.mark.parametrize("server", SERVERS)
 def test_what_is_emitted_passes(site: BuiltSite, server: str) -> None:
     tally = verify(site, server)
-    assert told(tally) == set()
+    assert messages(tally) == set()
     assert tally.modes == ("off", "lossless", "switching", "missing")
     assert tally.requests["lossless", "GET"] > 200
     assert tally.requests["lossless", "own files"] == 1
@@ -77,7 +77,7 @@ def test_what_is_emitted_passes(site: BuiltSite, server: str) -> None:
 @pytest.mark.parametrize("server", SERVERS)
 def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None:
     tally = verify(site, server, **EVERYTHING)
-    assert told(tally) == set()
+    assert messages(tally) == set()
     assert tally.modes == ("off", "full", "lossless", "reject", "switching", "missing")
     assert tally.requests["full", "class"] > 100
 
@@ -93,7 +93,7 @@ def strict(site: BuiltSite) -> BuiltSite:
 @pytest.mark.parametrize("server", SERVERS)
 def test_strict_servers_pass(strict: BuiltSite, server: str) -> None:
     tally = verify(strict, server, race=0, serve__freshness="strict", serve__classes=True)
-    assert told(tally) == set()
+    assert messages(tally) == set()
     assert tally.requests["off", "stale"] == 90
     assert tally.requests["full", "stale"] == 100
 
@@ -107,8 +107,8 @@ def test_a_server_that_sends_what_is_stale_is_found(strict: BuiltSite, tmp_path:
     )
     (tmp_path / f"{name}.j2").write_text(blind)
     tally = verify(strict, server, race=0, serve__freshness="strict", serve__templates=tmp_path)
-    stale = {line for line in told(tally) if "index.html: error: GET /index.html" in line}
-    assert any("(X-Adapt: lossless/br), not original" in line for line in stale), told(tally)
+    stale = {line for line in messages(tally) if "index.html: error: GET /index.html" in line}
+    assert any("(X-Adapt: lossless/br), not original" in line for line in stale), messages(tally)
 
 
 @pytest.mark.servers
@@ -117,7 +117,7 @@ def test_a_source_that_was_edited_is_expected_as_it_is(strict: BuiltSite) -> Non
     before = page.stat()
     os.utime(page)
     try:
-        assert told(verify(strict, "nginx", race=0, serve__freshness="strict")) == set()
+        assert messages(verify(strict, "nginx", race=0, serve__freshness="strict")) == set()
     finally:
         os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
 
@@ -125,4 +125,4 @@ def test_a_source_that_was_edited_is_expected_as_it_is(strict: BuiltSite) -> Non
 @pytest.mark.servers
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_site_below_a_prefix_passes(site: BuiltSite, server: str) -> None:
-    assert told(verify(site, server, race=0, site__base_url="https://example.org/the%20manual/")) == set()
+    assert messages(verify(site, server, race=0, site__base_url="https://example.org/the%20manual/")) == set()

@@ -54,7 +54,7 @@ def examine(config: Config, names: Sequence[str], file: Path | None, user: str |
         what = names[0] if names else " or adaptc emit ".join(server.name for server in examinable())
         raise UsageError(f"no configuration of a server in {policy.output}/{CONF_DIRECTORY}; run adaptc emit {what}")
     if file is not None and len(servers) > 1:
-        raise UsageError("say with --server whose file --server-config is")
+        raise UsageError("--server-config needs --server: name the server of the file")
     return [_checked(installation_of(config, policy, server, file, user)) for server in servers]
 
 
