@@ -16,7 +16,7 @@ from adaptc.core.model import Action
 from adaptc.report import page_table
 from adaptc.report.charts import count_ticks, log_axis
 from adaptc.report.figures import PageFigures, TrafficFigures, capacity_factor
-from adaptc.report.html_report import FIRST_ROWS, render_report, stream_report
+from adaptc.report.html_report import FIRST_ROWS, stream_report
 from adaptc.report.page_table import foremost, tabulate_pages
 
 HOSTILE = (
@@ -27,6 +27,10 @@ HOSTILE = (
     "bad\udcff.html",
     "{{ 7 * 7 }}{% raw %}.html",
 )
+
+
+def render_report(figures, templates=None):
+    return "".join(stream_report(figures, templates))
 
 
 def parsed(text: str) -> LexborHTMLParser:
@@ -148,10 +152,6 @@ def test_equal_figures_give_an_equal_report_in_any_order_of_pages():
     assert render_report(site(pages)) == render_report(site(iter(list(pages))))
     mixed = [replace(page, actions=(), demoted=()) for page in shuffled]
     assert render_report(site(plain)) == render_report(site(mixed))
-
-
-def test_the_stream_is_the_report():
-    assert "".join(stream_report(site())) == render_report(site())
 
 
 @pytest.mark.parametrize("levels", [(), ("full",)])

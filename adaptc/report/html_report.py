@@ -52,11 +52,6 @@ class Row:
     demoted: tuple[str, ...]
 
 
-def render_report(figures: SiteFigures, templates: Path | None = None) -> str:
-    """Return the report as one text, to be written as UTF-8; see ``stream_report``."""
-    return "".join(stream_report(figures, templates))
-
-
 def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterator[str]:
     """Yield the report piece by piece.
 
