@@ -1,17 +1,22 @@
-"""What adaptc knows of a server: one value per server, in a module of ``adaptc/serve/servers/`` with its name."""
+"""What adaptc knows of a server: one value per server, in a module of ``adaptc/serve/servers/`` with its name.
+
+A ``Server`` is what holds everywhere, an ``Installation`` one that ``adaptc doctor`` examines on this machine.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import CONF_DIRECTORY, Policy
 
 if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.serve.doctor.installation import Directive, Installation, Setup
+    from adaptc.report.manifest import Manifest
+    from adaptc.serve.doctor.accounts import Account
 
 Filter = Callable[[str], str]
 
@@ -140,3 +145,95 @@ class Server:
     packages: str = ""
     launcher: Launcher | None = None
     examination: Examination | None = None
+
+
+# ---- a server on this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section (Apache) or block (nginx). ``line`` distinguishes sections of one name."""
+
+    name: str
+    args: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive of ``file``. Apache's names are in lower case; ``within`` has the outermost section first."""
+
+    name: str
+    args: tuple[str, ...]
+    file: str
+    line: int
+    within: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a server on this machine reports about itself.
+
+    ``refusal`` is its error message when it refuses its configuration, else None; then modules, account and directives
+    are known as far as the files can be read. ``file`` is the main file.
+    """
+
+    file: str
+    refusal: str | None
+    account: Account
+    modules: frozenset[str]
+    directives: tuple[Directive, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A server with its setup.
+
+    ``rendered`` has the servers whose files it reads, each with the texts that ``adaptc emit`` would write now by file
+    name; the first are its own, and those to be pasted into the site come last.
+    """
+
+    server: Server
+    examination: Examination
+    setup: Setup
+    policy: Policy
+    manifest: Manifest
+    rendered: tuple[tuple[Server, Mapping[str, str]], ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the emitted files are."""
+        return Path(self.policy.output) / CONF_DIRECTORY
+
+    @property
+    def docroot(self) -> Path:
+        """The source of the build, with links in its path unresolved, as in a server's configuration."""
+        return Path(self.policy.docroot)
+
+    @property
+    def docroots(self) -> tuple[str, ...]:
+        """The paths of the docroot, with links unresolved and resolved."""
+        return tuple(dict.fromkeys((self.policy.docroot, os.path.realpath(self.policy.docroot))))
+
+    def is_own(self, file: str) -> bool:
+        """Whether a file of the server's configuration was written by ``adaptc emit``."""
+        return os.path.dirname(os.path.realpath(file)) == os.path.realpath(self.folder)
+
+    def target(self, server: Server, name: str) -> Path:
+        """Return the file of the server that has the emitted file ``name`` as its content, or in it."""
+        return server.paste.file(self.policy) if server.paste is not None else self.folder / name
+
+    def is_pasted(self, server: Server) -> bool:
+        """Whether the file into which people paste the emitted text contains it, in this version or an older one."""
+        if server.paste is None:
+            return False
+        try:
+            text = server.paste.file(self.policy).read_text("utf-8", "surrogateescape")
+        except OSError:
+            return False
+        return server.paste.marker(self.policy) in text
+
+    @property
+    def has_pasted(self) -> bool:
+        """Whether the site itself contains the rules of adaptc."""
+        return any(self.is_pasted(server) for server, _ in self.rendered)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.serve.doctor.installation import Directive, Installation, Section
+from adaptc.serve.server import Directive, Installation, Section
 
 OPEN = {("all", "granted"), ("from", "all")}  # Require all granted, Allow from all
 ACCESS = frozenset({"require", "deny", "authtype", "authname"})

@@ -20,9 +20,9 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import FORMATS
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.configuration import render
-from adaptc.serve.doctor.installation import Directive, Installation, Setup, refusals
+from adaptc.serve.doctor.accounts import refusals
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
-from adaptc.serve.server import Examination, Server
+from adaptc.serve.server import Directive, Examination, Installation, Server, Setup
 from adaptc.serve.servers import all_servers, examinable
 
 Check = Callable[[Installation], Iterator[Diagnostic]]

@@ -18,12 +18,23 @@ from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.media import BY_EXTENSION
+from adaptc.serve.doctor.accounts import account_of
 from adaptc.serve.doctor.apache_directives import bypassed_access_rules, directives_in
-from adaptc.serve.doctor.installation import Directive, Installation, Setup, account_of
 from adaptc.serve.launch import SEARCH, program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, literal
 from adaptc.serve.policy import Policy
-from adaptc.serve.server import EmittedFile, Examination, Filter, Instance, Launcher, Server, always
+from adaptc.serve.server import (
+    Directive,
+    EmittedFile,
+    Examination,
+    Filter,
+    Installation,
+    Instance,
+    Launcher,
+    Server,
+    Setup,
+    always,
+)
 
 # ---- what is emitted
 

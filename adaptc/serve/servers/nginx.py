@@ -16,11 +16,23 @@ from typing import Any
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.media import BY_EXTENSION
 from adaptc.core.model import IDENTITY
-from adaptc.serve.doctor.installation import Directive, Installation, Section, Setup, account_of
+from adaptc.serve.doctor.accounts import account_of
 from adaptc.serve.launch import program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, literal
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
-from adaptc.serve.server import EmittedFile, Examination, Filter, Instance, Launcher, Server, always
+from adaptc.serve.server import (
+    Directive,
+    EmittedFile,
+    Examination,
+    Filter,
+    Installation,
+    Instance,
+    Launcher,
+    Section,
+    Server,
+    Setup,
+    always,
+)
 from adaptc.serve.state_directory import BUCKETS
 
 # ---- what is emitted
