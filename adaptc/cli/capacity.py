@@ -26,13 +26,27 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 
 @command("capacity")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
-@click.option("--level", "levels", multiple=True, metavar="NAME=REQUESTS,KB", help="A level instead of DIR's; again.")
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="NAME=REQUESTS,KB",
+    help="A level instead of those of DIR; may be given again.",
+)
 @click.option("--request-ms", type=_POSITIVE, metavar="MS", help="a: cost of a request.")
 @click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
 @click.option("--rejection-ms", type=_POSITIVE, default=0.55, metavar="MS", help="c: of a rejection.  [default: 0.55]")
-@click.option("--bound", type=click.FloatRange(0, 1, min_open=True), default=0.58, help="Share that may be busy.")
+@click.option(
+    "--bound",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.58,
+    metavar="SHARE",
+    help="The maximum utilization.",
+)
 @click.option("--load", type=_POSITIVE, metavar="PAGES", help="Pages a second to expect.")
-@click.option("--workers", type=click.IntRange(1), default=256, help="Requests served at once.  [default: 256]")
+@click.option(
+    "--workers", type=click.IntRange(1), default=256, metavar="K", help="Requests served at once.  [default: 256]"
+)
 @click.option("--line", type=_POSITIVE, metavar="MBIT", help="Megabits a second of the access line.")
 @click.option("--clients", is_flag=True, help="Say what actions on pages saved clients in the paper.")
 def capacity(
@@ -50,7 +64,7 @@ def capacity(
 ) -> None:
     """Compute the load that each level of a build can carry.
 
-    A page costs a ms for each request and b ms for each kilobyte: U = aR + bW. Printed are, for each level, the
+    A page costs a ms for each request and b ms for each kilobyte: U = aR + bW. Prints, for each level, the
     cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
     the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
     """

@@ -51,7 +51,7 @@ class _Outcome:
 def check(invocation: Invocation, mode: str, fix: bool, baseline: Path | None, **site: Any) -> ExitCode:
     """Say whether trees are fresh and within budgets.
 
-    Compares DOCROOT, configuration and trees with what the last build noted, by content, so that it holds for a
+    Compares DOCROOT, configuration and trees with the records of the last build, by content, so that it holds for a
     checkout or a copy where every file has another time. Nothing is written without --fix. Ends with 0 when all is
     well, and with 1 when it is not.
     """

@@ -40,7 +40,7 @@ def classify(
     """Tell poor, normal and rich clients apart by the access log.
 
     Follows each LOG of Apache or nginx and measures, for every client, how long after a page its first and last
-    embedded object were asked for. The class of each client and network goes to the tables in DIR/run by which the
+    embedded object were requested. The class of each client and network goes to the tables in DIR/run by which the
     server's configuration picks a level.
     """
     from adaptc.config.schema import read_settings

@@ -30,7 +30,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.argument("docroot", required=False, type=_FOLDER)
 @click.option("--page", "globs", multiple=True, metavar="GLOB", help="Only pages that match; may be given again.")
 @click.option("--level", metavar="NAME", help="Obey the adaptation tags of this level, too.")
-@click.option("--rules", "own_rules", type=_FILE, metavar="FILE", help="Rules over those that ship.")
+@click.option(
+    "--rules", "own_rules", type=_FILE, metavar="FILE", help="Weights, limits and words that replace those that ship."
+)
 def classify_images(
     invocation: Invocation, docroot: Path | None, globs: tuple[str, ...], level: str | None, own_rules: Path | None
 ) -> None:

@@ -23,7 +23,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @command("doctor")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--server", type=click.Choice([server.name for server in examinable()]), help="Check this server only.")
-@click.option("--server-config", type=_FILE, metavar="FILE", help="Its main file, if not the usual one.")
+@click.option("--server-config", type=_FILE, metavar="FILE", help="The server's main file, if not the default one.")
 @click.option("--user", metavar="NAME", help="Its user, if not the configured one.")
 def doctor(
     invocation: Invocation, output: Path | None, server: str | None, server_config: Path | None, user: str | None

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @command("explain")
 @click.argument("name", metavar="PAGE|FILE")
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The trees.")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The output of the build."
+)
 def explain(invocation: Invocation, name: str, output: Path | None) -> ExitCode:
     """Say what was done to a page or file at each level, and why.
 

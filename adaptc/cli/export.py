@@ -34,7 +34,7 @@ def export(
 ) -> ExitCode:
     """Write the whole site at LEVEL into DEST.
 
-    For hosts that send files and know nothing of levels. A new DEST appears when it is complete; in one that an earlier
+    For hosts that only send files. A new DEST appears when it is complete; in one that an earlier
     export made, files are replaced one by one, and what is gone from the site is removed. Other files are left alone.
     """
     from adaptc.cli.progress import watching

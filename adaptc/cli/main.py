@@ -51,10 +51,10 @@ COMMANDS: dict[str, Entry] = {
     "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
     "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
-    "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound, by content."),
+    "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound by adapting content."),
     "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
     "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
-    "status": Entry("adaptc.cli.status:status", "Say what the daemons do."),
+    "status": Entry("adaptc.cli.status:status", "Show the state of the daemons."),
     "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
     "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
     "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
@@ -94,7 +94,9 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 
 @click.group("adaptc", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @global_options
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+)
 def cli() -> None:
     """Build smaller representations of a static site and the server rules that pick them."""
 

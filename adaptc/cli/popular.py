@@ -23,8 +23,10 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @command("popular")
 @click.argument("log", nargs=-1)
-@click.option("--share", type=float, metavar="SHARE", help="Of all page views, from 0.01 to 1.  [default: 0.7]")
-@click.option("--log-format", metavar="FORMAT", help="Of the logs: a name, or a string of Apache or nginx.")
+@click.option(
+    "--share", type=float, metavar="SHARE", help="The share of the page views, from 0.01 to 1.  [default: 0.7]"
+)
+@click.option("--log-format", metavar="FORMAT", help="The format of the logs: a name, or a format string.")
 @click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site; by default that of the configuration.")
 @click.option("--base-url", metavar="URL", help="The URL under which the site is published.")
 def popular(

@@ -18,7 +18,9 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @command("preview")
 @click.argument("docroot", required=False, type=_FOLDER)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="N", help="0: any free port."
+)
 @click.option("--open", "opens", is_flag=True, help="Open it in the default browser.")
 def preview(invocation: Invocation, docroot: Path | None, output: Path | None, port: int, opens: bool) -> ExitCode:
     """Show two levels side by side in a browser.

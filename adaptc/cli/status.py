@@ -26,7 +26,7 @@ _TIME = "_at"
 @output_option
 @click.option("--watch", is_flag=True, help="Go on and show changes, until Ctrl-C; needs a terminal.")
 def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
-    """Say what the daemons do.
+    """Show the state of the daemons.
 
     For each daemon that works for DIR: whether it runs, its mode or m, the values of its sensors and the age of its
     tables; for adaptc watch what it does, the last event and the last error; and whether the server is sending levels

@@ -44,8 +44,8 @@ def switch(
     """Serve the optimized site while the server is overloaded.
 
     Runs until it is stopped. Twice a second it reads how busy the CPUs are, the rate of new connections and,
-    with status_url, the idle workers; on overload it makes the flag DIR/run/opt.do, by which the server's
-    configuration sends levels instead of the original, and removes it when the load has gone.
+    with status_url, the idle workers; on overload it sets the flag DIR/run/opt.do, by which the server's
+    configuration sends levels instead of the original, and removes it when the overload is over.
     """
     from adaptc.daemons.switch.settings import read_switch
 

@@ -27,7 +27,7 @@ _AWKWARD = re.compile(r"[\s\"'\\%$;]")
 @command("unit", formats=("text",))
 @click.argument("daemon", type=click.Choice([*_LIMITS, "watch"]))
 @output_option
-@click.option("--user", metavar="NAME", help="Who runs it.  [default: you]")
+@click.option("--user", metavar="NAME", help="The user that runs it.  [default: you]")
 def unit(invocation: Invocation, daemon: str, output: Path | None, user: str | None) -> None:
     """Print a systemd unit for a daemon.
 

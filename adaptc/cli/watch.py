@@ -17,14 +17,19 @@ from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 @command("watch")
 @site_options
-@click.option("--poll", type=click.FloatRange(0.1, 3600), metavar="SECONDS", help="Compare, where there are no events.")
+@click.option(
+    "--poll",
+    type=click.FloatRange(0.1, 3600),
+    metavar="SECONDS",
+    help="Compare this often instead of waiting for events.",
+)
 @click.option(
     "--reconcile",
     type=click.FloatRange(1, 86400),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Look this often for changes that no event reported.",
+    help="Compare this often, for changes that no event reported.",
 )
 @click.option(
     "--idle",
