@@ -1,4 +1,4 @@
-"""``adaptc control``: keeps the server's utilization at a bound by adapting content."""
+"""``adaptc control``: adapts content to keep the utilization at a bound."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def control(
     record: Path | None,
     replay: Path | None,
 ) -> ExitCode:
-    """Keep the server's utilization at a bound by adapting content.
+    """Adapt content to keep the utilization at a bound.
 
     Reads requests and bytes from each LOG, or from the server's status page, once a second and moves m between 0
     (reject) and the number of levels: m = 2.25 gives a quarter of the clients level 3 and the others level 2. With

@@ -51,7 +51,7 @@ COMMANDS: dict[str, Entry] = {
     "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
     "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
-    "control": Entry("adaptc.cli.control:control", "Keep the server's utilization at a bound by adapting content."),
+    "control": Entry("adaptc.cli.control:control", "Adapt content to keep the utilization at a bound."),
     "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
     "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
     "status": Entry("adaptc.cli.status:status", "Show the state of the daemons."),
