@@ -24,7 +24,7 @@ _TIME = "_at"
 
 @command("status")
 @output_option
-@click.option("--watch", is_flag=True, help="Go on and show changes, until Ctrl-C; needs a terminal.")
+@click.option("--watch", is_flag=True, help="Show changes until Ctrl-C; needs a terminal.")
 def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
     """Show the state of the daemons.
 
