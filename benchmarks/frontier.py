@@ -13,9 +13,9 @@ import time
 from collections import deque
 from pathlib import Path
 
-from adaptc.crawl.crawl import Watched, crawl
+from adaptc.crawl.crawl import CrawlProgress, crawl
 from adaptc.crawl.http import Head, Request, Response
-from adaptc.crawl.options import AgainOptions, CrawlOptions
+from adaptc.crawl.options import CrawlOptions, UpdateOptions
 
 LINKS = 1000
 PAGE = Head(200, (("content-type", "text/html"),))
@@ -70,7 +70,7 @@ def main() -> None:
     arguments = parser.parse_args()
     shown = 0
 
-    def watch(now: Watched) -> None:
+    def watch(now: CrawlProgress) -> None:
         nonlocal shown
         if now.files >= shown:
             shown = now.files + arguments.urls // 10
@@ -81,7 +81,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "m"
-        options = CrawlOptions(("http://site.invalid/",), output, again=AgainOptions(delete_after=True))
+        options = CrawlOptions(("http://site.invalid/",), output, update=UpdateOptions(delete_after=True))
         start = time.perf_counter()
         result = crawl(options, fetcher=Simulated(arguments.urls), watch=watch)
         seconds = time.perf_counter() - start

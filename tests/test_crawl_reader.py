@@ -1,4 +1,4 @@
-"""Responses read beside the crawl: the same outcomes as in its own process, whatever becomes of the other one."""
+"""Responses read in a second process: the outcomes are those of the crawl's own, whatever becomes of the second one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crawl_case import crawl
 from crawl_server import Answer, Resource, Server, serving
 
 from adaptc.crawl import engine
-from adaptc.crawl.body_job import Done, Job, Outcome, Reading, Unkept
+from adaptc.crawl.body_job import BodyError, BodyResult, Job, JobRunner, Outcome
 from adaptc.crawl.crawl import crawl as crawl_site
 from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.mirror import Mirror
@@ -49,13 +49,13 @@ JOBS = {
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
-    return Reading(Mirror(tmp_path / "m"), ScopeOptions(), is_raw=False)
+def runner(tmp_path: Path) -> JobRunner:
+    return JobRunner(Mirror(tmp_path / "m"), ScopeOptions(), is_raw=False)
 
 
 @pytest.fixture
-def beside(reading: Reading) -> Iterator[ReaderProcess]:
-    reader = ReaderProcess(reading)
+def second_process(runner: JobRunner) -> Iterator[ReaderProcess]:
+    reader = ReaderProcess(runner)
     yield reader
     reader.close()
 
@@ -68,59 +68,59 @@ def outcomes(reader: ReaderProcess) -> list[tuple[Any, Outcome]]:
 
 
 def comparable(outcome: Outcome | None) -> Any:
-    return outcome if isinstance(outcome, Done) else (type(outcome), str(outcome))
+    return outcome if isinstance(outcome, BodyResult) else (type(outcome), str(outcome))
 
 
-def test_outcomes_are_those_of_the_own_process_in_order(beside: ReaderProcess, tmp_path: Path) -> None:
-    here = InlineReader(Reading(Mirror(tmp_path / "n"), ScopeOptions(), is_raw=False))
+def test_outcomes_are_those_of_the_own_process_in_order(second_process: ReaderProcess, tmp_path: Path) -> None:
+    here = InlineReader(JobRunner(Mirror(tmp_path / "n"), ScopeOptions(), is_raw=False))
     expected = {key: here.begin(key, one) for key, one in JOBS.items()}
     for key, one in JOBS.items():
-        assert beside.begin(key, one) is None
-    found = outcomes(beside)
+        assert second_process.begin(key, one) is None
+    found = outcomes(second_process)
     assert [key for key, _ in found] == list(JOBS)
     assert {key: comparable(one) for key, one in found} == {key: comparable(one) for key, one in expected.items()}
-    unkept = [key for key, one in expected.items() if isinstance(one, Unkept)]
+    unkept = [key for key, one in expected.items() if isinstance(one, BodyError)]
     assert unkept == ["cut off", "range nobody asked for", "name that cannot be"]
     assert (tmp_path / "m/h/index.html").read_bytes() == (tmp_path / "n/h/index.html").read_bytes()
 
 
-def test_what_a_page_leads_to_comes_over(beside: ReaderProcess) -> None:
-    beside.begin("p", job())
-    [(_, outcome)] = outcomes(beside)
-    assert isinstance(outcome, Done)
-    assert outcome.leads is not None
-    assert [(link.url, link.requisite, link.nofollow) for link in outcome.leads.links] == [
+def test_what_a_page_leads_to_comes_over(second_process: ReaderProcess) -> None:
+    second_process.begin("p", job())
+    [(_, outcome)] = outcomes(second_process)
+    assert isinstance(outcome, BodyResult)
+    assert outcome.file_links is not None
+    assert [(link.url, link.requisite, link.nofollow) for link in outcome.file_links.links] == [
         ("http://h/a.html", False, False),
         ("http://h/i%C3%A9.png", True, False),
     ]
 
 
-def test_more_than_the_sockets_hold(beside: ReaderProcess) -> None:
+def test_more_than_the_sockets_hold(second_process: ReaderProcess) -> None:
     large = b"<a href=x>" * 200_000
     for number in range(8):
-        beside.begin(number, job(number, large, f"h/{number}.html"))
-    found = outcomes(beside)
+        second_process.begin(number, job(number, large, f"h/{number}.html"))
+    found = outcomes(second_process)
     assert [key for key, _ in found] == list(range(8))
-    assert all(isinstance(one, Done) and one.disk == len(large) for _, one in found)
+    assert all(isinstance(one, BodyResult) and one.disk == len(large) for _, one in found)
 
 
-def test_what_a_killed_process_left_is_done_here(beside: ReaderProcess, tmp_path: Path) -> None:
-    beside.begin(0, job(0, name="h/0.html"))
-    assert [key for key, _ in outcomes(beside)] == [0]
-    os.kill(beside._child, signal.SIGKILL)
+def test_what_a_killed_process_left_is_done_here(second_process: ReaderProcess, tmp_path: Path) -> None:
+    second_process.begin(0, job(0, name="h/0.html"))
+    assert [key for key, _ in outcomes(second_process)] == [0]
+    os.kill(second_process._child, signal.SIGKILL)
     for number in range(1, 40):
-        beside.begin(number, job(number, name=f"h/{number}.html"))
-    assert [key for key, _ in outcomes(beside)] == list(range(1, 40))
-    assert isinstance(beside.begin(40, job(40, name="h/40.html")), Done)
+        second_process.begin(number, job(number, name=f"h/{number}.html"))
+    assert [key for key, _ in outcomes(second_process)] == list(range(1, 40))
+    assert isinstance(second_process.begin(40, job(40, name="h/40.html")), BodyResult)
     assert len(list((tmp_path / "m/h").iterdir())) == 41
 
 
-def test_a_full_disk_and_a_fault_are_told(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_and_a_fault_are_told(runner: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(name: str, _content: bytes, _modified: float | None) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", name) if name == "full" else ZeroDivisionError("fault")
 
-    monkeypatch.setattr(reading.mirror, "write", write)
-    reader = ReaderProcess(reading)
+    monkeypatch.setattr(runner.mirror, "write", write)
+    reader = ReaderProcess(runner)
     reader.begin("full", job(name="full"))
     [(_, full)] = outcomes(reader)
     assert isinstance(full, OSError)
@@ -131,12 +131,12 @@ def test_a_full_disk_and_a_fault_are_told(reading: Reading, monkeypatch: pytest.
     reader.close()
 
 
-def test_who_reads(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_reads(runner: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(*, cpus: int = 2, threads: int = 1, platform: str = "linux", alone: bool = False) -> type:
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cpus)))
         monkeypatch.setattr(threading, "active_count", lambda: threads)
         monkeypatch.setattr(sys, "platform", platform)
-        reader = reader_for(reading, alone=alone)
+        reader = reader_for(runner, alone=alone)
         reader.close()
         return type(reader)
 

@@ -10,7 +10,7 @@ import pytest
 
 from adaptc.daemons.sensors.panel import Sample
 from adaptc.daemons.switch.gopshtein import Gopshtein, GopshteinState
-from adaptc.daemons.switch.policy import Force, Mode, Overridden, Policy, Remark, SetMode, step
+from adaptc.daemons.switch.policy import Force, Mode, ModeChange, OverrideState, Policy, Remark, step
 from adaptc.daemons.switch.steady import Steady
 
 NORMAL, OPTIMIZED = Mode.NORMAL, Mode.OPTIMIZED
@@ -21,7 +21,7 @@ def switches(policy: Policy, samples: Iterable[Sample]) -> list[tuple[float, Mod
     state, found = policy.start(), []
     for sample in samples:
         state, decisions = policy.step(state, sample)
-        found += [(sample.at, one.mode) for one in decisions if isinstance(one, SetMode)]
+        found += [(sample.at, one.mode) for one in decisions if isinstance(one, ModeChange)]
     return found
 
 
@@ -44,7 +44,7 @@ def test_the_published_rule_enters_above_85_percent() -> None:
     state, decisions = rule.step(rule.start(), published(0.85, 100))
     assert decisions == ()
     state, decisions = rule.step(state, published(0.86, 80))
-    assert decisions == (SetMode(OPTIMIZED, "cpu above threshold"),)
+    assert decisions == (ModeChange(OPTIMIZED, "cpu above threshold"),)
     assert state == GopshteinState(OPTIMIZED, 50, 0)  # two connections a page
 
 
@@ -54,7 +54,7 @@ def test_the_published_rule_leaves_after_three_calm_samples_and_reduces_safe() -
         state, decisions = rule.step(state, sample)
         assert decisions == ()  # the third was not below safe
     state, decisions = rule.step(state, published(0.3, 49))
-    assert decisions == (SetMode(NORMAL, "calm 3 times in a row"),)
+    assert decisions == (ModeChange(NORMAL, "calm 3 times in a row"),)
     assert state == GopshteinState(NORMAL, 35, 0)
 
 
@@ -77,7 +77,7 @@ def flapping(policy: Policy, seconds: int) -> list[tuple[float, Mode]]:
         cpu = 0.95 if state.mode is NORMAL else 0.25
         rate = (40 if state.mode is NORMAL else 20) - (0.5 if state.mode is OPTIMIZED else 0)
         state, decisions = policy.step(state, Sample(second, cpu, rate, 5))
-        found += [(second, one.mode) for one in decisions if isinstance(one, SetMode)]
+        found += [(second, one.mode) for one in decisions if isinstance(one, ModeChange)]
     return found
 
 
@@ -171,14 +171,14 @@ def test_a_lost_rate_sensor_leaves_the_way_back_to_the_probe() -> None:
 
 def test_a_forced_mode_holds_whatever_the_load() -> None:
     policy = Steady()
-    state = Overridden(policy.start())
+    state = OverrideState(policy.start())
     state, decisions = step(policy, state, Force(OPTIMIZED))
-    assert decisions == (SetMode(OPTIMIZED, "forced"),)
+    assert decisions == (ModeChange(OPTIMIZED, "forced"),)
     for sample in steadily(0.01):
         state, decisions = step(policy, state, sample)
         assert (state.mode, decisions) == (OPTIMIZED, ())
     state, decisions = step(policy, state, Force(None))
-    assert (state.mode, decisions) == (NORMAL, (SetMode(NORMAL, "automatic again"),))
+    assert (state.mode, decisions) == (NORMAL, (ModeChange(NORMAL, "automatic again"),))
     assert step(policy, state, Force(None)) == (state, ())
 
 
@@ -223,7 +223,7 @@ def test_never_latched_and_never_flapping(part: int) -> None:
             if source.random() < 0.02:
                 sample = Sample(at)
             state, decisions = policy.step(state, sample)
-            found += [at for one in decisions if isinstance(one, SetMode)]
+            found += [at for one in decisions if isinstance(one, ModeChange)]
         assert_not_flapping(found, policy, at)
         assert_returns(policy, state, at, plant)
 
@@ -260,7 +260,7 @@ def test_a_step_of_load_takes_two_switches_and_little_time() -> None:
         at = number / 2
         load = 85 if 60 < at <= 180 else 15
         state, decisions = policy.step(state, plant.sample(at, state.mode, load, lambda: source.gauss(0, 1)))
-        found += [(at, one.mode) for one in decisions if isinstance(one, SetMode)]
+        found += [(at, one.mode) for one in decisions if isinstance(one, ModeChange)]
     (up, _), (down, _) = found
     assert 60 < up <= 62
     assert 180 < down <= 210

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
 
 
-class _Build(click.Command):
-    """Lets ``--screenshots`` stand without a number, and never takes what follows for one."""
+class _BuildCommand(click.Command):
+    """Accepts ``--screenshots`` without a number, and never takes the next argument for one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arguments = [
@@ -36,7 +36,7 @@ class _Build(click.Command):
         return super().parse_args(ctx, arguments)
 
 
-@command("build", cls=_Build)
+@command("build", cls=_BuildCommand)
 @site_options
 @click.option(
     "--screenshots",
@@ -59,12 +59,12 @@ def build(
     Only new and outdated files are built; DOCROOT is never written to. It may be the URL of a site, which is crawled
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    settings, shown = overrides(site), _Shown(screenshots or 0, explain)
+    settings, display = overrides(site), _DisplayOptions(screenshots or 0, explain)
     if _is_fetched(site["docroot"]):
         del settings["docroot"]
-        return _build_fetched(invocation, site["docroot"], settings, shown, dry_run)
+        return _build_fetched(invocation, site["docroot"], settings, display, dry_run)
     config = with_mirror(invocation.load(settings))
-    return _dry_run(invocation, config) if dry_run else _build(invocation, config, shown)
+    return _dry_run(invocation, config) if dry_run else _build(invocation, config, display)
 
 
 def _is_fetched(source: str | None) -> bool:
@@ -89,7 +89,7 @@ def _fetch(invocation: Invocation, source: str, output: Path) -> CrawlResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _DisplayOptions:
     """What a build shows in addition to its summary; ``crawl`` is the crawl that fetched the site."""
 
     screenshots: int
@@ -98,7 +98,7 @@ class _Shown:
 
 
 def _build_fetched(
-    invocation: Invocation, source: str, settings: dict[str, Any], shown: _Shown, dry_run: bool
+    invocation: Invocation, source: str, settings: dict[str, Any], display: _DisplayOptions, dry_run: bool
 ) -> ExitCode:
     from adaptc.workflow.api import refuse_foreign_output
 
@@ -113,24 +113,24 @@ def _build_fetched(
         print_diagnostics(crawl.diagnostics, invocation)
         return crawl_code(crawl)
     config = with_mirror(invocation.load({**settings, "docroot": crawl.output}))
-    return _build(invocation, config, replace(shown, crawl=crawl))
+    return _build(invocation, config, replace(display, crawl=crawl))
 
 
-def _build(invocation: Invocation, config: Config, shown: _Shown) -> ExitCode:
+def _build(invocation: Invocation, config: Config, display: _DisplayOptions) -> ExitCode:
     from adaptc.cli.progress import watching
     from adaptc.workflow.api import build as run
 
     with watching(invocation) as progress:
-        result = run(config, progress, shown.screenshots)
-    met = shown.crawl.diagnostics if shown.crawl is not None else ()
+        result = run(config, progress, display.screenshots)
+    crawl_diagnostics = display.crawl.diagnostics if display.crawl is not None else ()
     if invocation.format == "json":
-        print_json(_record(result, shown.crawl))
-        return exit_code((*met, *result.diagnostics))
-    if shown.explain:
+        print_json(_record(result, display.crawl))
+        return exit_code((*crawl_diagnostics, *result.diagnostics))
+    if display.explain:
         _explain(invocation, result.built)
-    print_diagnostics((*met, *result.diagnostics), invocation)
+    print_diagnostics((*crawl_diagnostics, *result.diagnostics), invocation)
     _show(invocation, result, config)
-    return exit_code((*met, *result.diagnostics))
+    return exit_code((*crawl_diagnostics, *result.diagnostics))
 
 
 def _show(invocation: Invocation, result: BuildResult, config: Config) -> None:
@@ -138,8 +138,8 @@ def _show(invocation: Invocation, result: BuildResult, config: Config) -> None:
 
     width = shutil.get_terminal_size((100, 24)).columns
     colored = invocation.is_colored(sys.stdout)
-    worked = result.built or result.removed
-    print_text(f"built {len(result.built):,}, removed {result.removed:,}" if worked else "up to date", invocation)
+    has_changes = result.built or result.removed
+    print_text(f"built {len(result.built):,}, removed {result.removed:,}" if has_changes else "up to date", invocation)
     print_text(render_summary(result.figures, width, colored, str(config.output)), invocation)
 
 

@@ -72,7 +72,7 @@ def capacity(
 
     overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
     config = invocation.load(overrides)
-    ladder = [_parse_rung(level) for level in levels] or _built(config, ladder_of)
+    ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, ladder_of)
     cost = _cost(config, rejection_ms)
     record = _record(ladder, cost, bound)
     if load is not None:
@@ -105,7 +105,7 @@ def _parse_rung(text: str) -> Rung:
     return rung
 
 
-def _built(config: Config, read: Callable[[Manifest], T]) -> T:
+def _from_manifest(config: Config, read: Callable[[Manifest], T]) -> T:
     """Return what ``read`` finds in the manifest of the output. Raises ``UsageError`` when that is nothing."""
     from adaptc.report.manifest import MANIFEST, read_manifest
 
@@ -128,18 +128,18 @@ def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
         "kilobyte_ms": round(cost.kilobyte * 1000, 6),
         "rejection_ms": round(cost.rejection * 1000, 6),
         "bound": bound,
-        "levels": [_level_record(level) for level in capacities(ladder, cost, bound)],
+        "levels": [_level_record(entry) for entry in capacities(ladder, cost, bound)],
     }
 
 
-def _level_record(capacity: RungCapacity) -> dict[str, Any]:
+def _level_record(entry: RungCapacity) -> dict[str, Any]:
     return {
-        "level": capacity.rung.name,
-        "requests": round(capacity.rung.requests, 3),
-        "kilobytes": round(capacity.rung.kilobytes, 3),
-        "page_ms": round(capacity.page_cost * 1000, 4),
-        "pages_per_second": round(capacity.page_rate, 3),
-        "factor": round(capacity.factor, 4),
+        "level": entry.rung.name,
+        "requests": round(entry.rung.requests, 3),
+        "kilobytes": round(entry.rung.kilobytes, 3),
+        "page_ms": round(entry.page_cost * 1000, 4),
+        "pages_per_second": round(entry.page_rate, 3),
+        "factor": round(entry.factor, 4),
     }
 
 
@@ -177,7 +177,7 @@ def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
 
 
 def _clients_record(config: Config | None) -> dict[str, Any]:
-    """Return the paper's savings by client and server, and where the pages of the build stand among its buckets."""
+    """Return the paper's savings by client and server, and the share of the build's pages in each of its buckets."""
     from adaptc.serve.capacity.ladder import buckets_of
     from adaptc.serve.capacity.page_time import ACTIONS, SAVINGS
 
@@ -187,7 +187,7 @@ def _clients_record(config: Config | None) -> dict[str, Any]:
     }
     if config is None:
         return {"saved_percent": pairs}
-    buckets = _built(config, buckets_of)
+    buckets = _from_manifest(config, buckets_of)
     share = {
         str(bucket): {"percent": round(100 * count / buckets.total(), 1), "paper": bucket.paper_share}
         for bucket, count in sorted(buckets.items(), key=lambda item: (-item[1], str(item[0])))
@@ -199,8 +199,8 @@ def _text(record: dict[str, Any]) -> str:
     head = ["level", "requests", "kB", "ms a page", f"pages/s at {record['bound']:g}", "factor"]
     keys = ("requests", "kilobytes", "page_ms", "pages_per_second", "factor")
     formats = ("{:.1f}", "{:,.1f}", "{:.2f}", "{:,.1f}", "{:.2f}")
-    rows = [[level["level"], *(form.format(level[key]) for form, key in zip(formats, keys, strict=True))]
-            for level in record["levels"]]  # fmt: skip
+    rows = [[entry["level"], *(form.format(entry[key]) for form, key in zip(formats, keys, strict=True))]
+            for entry in record["levels"]]  # fmt: skip
     lines = [table([head, *rows], right=range(1, 6))]
     if "load" in record:
         lines += ["", *_load_text(record["load"])]
@@ -211,8 +211,8 @@ def _text(record: dict[str, Any]) -> str:
 
 def _load_text(load: dict[str, Any]) -> list[str]:
     head = ["level", "busy", "turned away", "ms at the server", "ms on the line"]
-    rows = [[level["level"], f"{level['utilization']:.2f}", f"{level['turned_away']:.1%}", f"{level['server_ms']:.2f}",
-             "-" if level["line_ms"] is None else f"{level['line_ms']:.2f}"] for level in load["levels"]]  # fmt: skip
+    rows = [[entry["level"], f"{entry['utilization']:.2f}", f"{entry['turned_away']:.1%}", f"{entry['server_ms']:.2f}",
+             "-" if entry["line_ms"] is None else f"{entry['line_ms']:.2f}"] for entry in load["levels"]]  # fmt: skip
     shares = ", ".join(f"{share:.0%} {name}" for name, share in load["mixture"].items())
     return [
         f"at {load['pages_per_second']:g} pages a second, a request:",

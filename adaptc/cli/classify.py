@@ -81,11 +81,10 @@ def _replay(invocation: Invocation, settings: ClassifySettings) -> ExitCode:
     history = read_history(settings.logs, compile_format(settings.log_format), frozenset(settings.unacted), skipped)
     classifier = settings.classifier()
     shares = replay(classifier, history)
-    believed = {name: client.estimate for name, client in classifier.clients.items()}
+    classes = {name: client.estimate.believed for name, client in classifier.clients.items() if client.estimate}
     if invocation.format == "json":
         print_json({"skipped": skipped[0], "clients": [
-            {"client": client, **_counts(counts), "class": now.believed if (now := believed.get(client)) else None}
-            for client, counts in shares.items()
+            {"client": client, **_counts(counts), "class": classes.get(client)} for client, counts in shares.items()
         ]})  # fmt: skip
     else:
         _print_shares(invocation, shares, skipped[0])

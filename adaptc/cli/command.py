@@ -1,7 +1,7 @@
 """What every command shares: the options of ``adaptc`` itself, and how a command is declared.
 
 The options may come before or after the name of the command: ``adaptc --format json levels`` and
-``adaptc levels --format json`` are the same. A command is a function that takes a ``Invocation`` first and
+``adaptc levels --format json`` are the same. A command is a function that takes an ``Invocation`` first and
 returns an ``ExitCode`` or None::
 
     @command("levels")
@@ -44,7 +44,7 @@ class Invocation:
         return load_config(self.config, overrides)
 
     def is_colored(self, stream: Any) -> bool:
-        """Tell whether text for ``stream`` is coloured: a terminal, and no NO_COLOR (https://no-color.org)."""
+        """Whether text for ``stream`` is coloured: a terminal, and no NO_COLOR (https://no-color.org)."""
         if self.color != "auto":
             return self.color == "always"
         return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -11,7 +11,7 @@ from typing import Any
 from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.filters import parse_filter
 from adaptc.crawl.names import NameOptions
-from adaptc.crawl.options import RETRIED, AgainOptions, CrawlOptions, NetworkOptions, RecordOptions
+from adaptc.crawl.options import RETRIED, CrawlOptions, NetworkOptions, RecordOptions, UpdateOptions
 from adaptc.crawl.scope import INFINITE, ScopeOptions
 from adaptc.crawl.weburl import credentials_in, parts_of, start_url
 
@@ -31,7 +31,7 @@ def options_of(arguments: tuple[str, ...], parameters: dict[str, Any]) -> CrawlO
         _scope(parameters, rules),
         _names(parameters),
         _network(parameters, urls),
-        AgainOptions(
+        UpdateOptions(
             timestamping=parameters["timestamping"] or parameters["mirror"],
             no_clobber=parameters["no_clobber"],
             continue_partial=parameters["continue"],
@@ -48,7 +48,7 @@ def options_of(arguments: tuple[str, ...], parameters: dict[str, Any]) -> CrawlO
     )
 
 
-# Options that do nothing without another, which was forgotten then
+# Options that do nothing without another
 _COMPANIONS = (("warc_cdx", "warc_file"), ("warc_header", "warc_file"), ("proxy_password", "proxy_user"))
 
 
@@ -166,7 +166,6 @@ def _header(line: str, option: str) -> str:
 
 def _credentials(parameters: dict[str, Any], urls: list[str]) -> dict[str, tuple[str, str]]:
     """Return user and password by host: those in a URL, else those of the options, for the hosts of the URLs only."""
-
     credentials = {}
     for typed in urls:
         url = start_url(typed)

@@ -1,4 +1,4 @@
-"""A crawl under a command: Ctrl-C ends it between two responses, a line on the terminal says how far it is."""
+"""What commands that crawl share: Ctrl-C, the progress line, the summary and the exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptc.cli.command import Invocation
 from adaptc.cli.exitcodes import ExitCode
 
 if TYPE_CHECKING:
-    from adaptc.crawl.crawl import CrawlResult, Watched
+    from adaptc.crawl.crawl import CrawlProgress, CrawlResult
 
 # wget's table: of several errors the one with the lowest code is reported.
 _CODES = {
@@ -36,11 +36,11 @@ def crawl_summary(result: CrawlResult) -> str:
     from adaptc.core.quantities import written_bytes
 
     rate = result.files / result.seconds if result.seconds else 0.0
-    again = "went on: " if result.resumed else ""
+    prefix = "resumed: " if result.resumed else ""
     unchanged = f", {result.kept:,} kept as they were" if result.kept else ""
     stopped = f"; {result.stopped}" if result.stopped else ""
     return (
-        f"{again}{result.files:,} {'file' if result.files == 1 else 'files'}, {written_bytes(result.received)} in "
+        f"{prefix}{result.files:,} {'file' if result.files == 1 else 'files'}, {written_bytes(result.received)} in "
         f"{result.seconds:.1f} s ({rate:,.0f} a second){unchanged}; {result.failed:,} failed, "
         f"{result.refused:,} links not followed{stopped}. See {result.output}/.adaptc/crawl.jsonl"
     )
@@ -70,7 +70,7 @@ def collect_seldom() -> None:
 
 @contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
-    """Give a question that is answered yes after Ctrl-C."""
+    """Give a function that returns whether Ctrl-C was pressed."""
     interrupts: list[bool] = []
     before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
     try:
@@ -80,19 +80,20 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def watching_crawl(invocation: Invocation) -> Iterator[Callable[[Watched], None] | None]:
-    """Give what shows how far a crawl is when standard error is a terminal, else ``None``."""
+def watching_crawl(invocation: Invocation) -> Iterator[Callable[[CrawlProgress], None] | None]:
+    """Give a function that shows the progress when standard error is a terminal, else ``None``."""
     if invocation.quiet or invocation.format == "json" or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
     with Console(stderr=True, no_color=invocation.color == "never").status("crawling") as status:
-        yield lambda now: status.update(_line(now))
+        yield lambda progress: status.update(_line(progress))
 
 
-def _line(now: Watched) -> str:
+def _line(progress: CrawlProgress) -> str:
     from adaptc.core.quantities import written_bytes
 
-    rate = now.files / now.seconds if now.seconds else 0.0
-    return f"{now.files:,} files, {written_bytes(now.received)}, {rate:,.0f} a second; {now.waiting:,} URLs wait"
+    rate = progress.files / progress.seconds if progress.seconds else 0.0
+    files = f"{progress.files:,} files, {written_bytes(progress.received)}, {rate:,.0f} a second"
+    return f"{files}; {progress.waiting:,} URLs wait"

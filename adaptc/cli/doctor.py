@@ -37,20 +37,18 @@ def doctor(
     from adaptc.serve.doctor.checks import examine
 
     config = invocation.load({"output": output})
-    examined = examine(config, [server] if server else [], server_config, user)
-    diagnostics = list(with_severities((diagnostic for each in examined for diagnostic in each.diagnostics), config))
-    _show(invocation, examined, diagnostics)
+    reports = examine(config, [server] if server else [], server_config, user)
+    diagnostics = list(with_severities((diagnostic for report in reports for diagnostic in report.diagnostics), config))
+    _show(invocation, reports, diagnostics)
     return exit_code(diagnostics)
 
 
-def _show(invocation: Invocation, examined: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
+def _show(invocation: Invocation, reports: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
     if invocation.format == "json":
-        print_json(
-            {"servers": [_record(report) for report in examined], "diagnostics": diagnostic_records(diagnostics)}
-        )
+        print_json({"servers": [_record(report) for report in reports], "diagnostics": diagnostic_records(diagnostics)})
         return
     print_diagnostics(diagnostics, invocation)
-    for report in examined:
+    for report in reports:
         outcome = "nothing wrong" if not report.diagnostics else f"{len(report.diagnostics):,} found"
         target = f"{report.server} ({printable(report.file)}, as {printable(report.user)})"
         print_text(f"{target}: {report.checks} checks, {outcome}", invocation)

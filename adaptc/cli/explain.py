@@ -27,9 +27,9 @@ def explain(invocation: Invocation, name: str, output: Path | None) -> ExitCode:
 
     PAGE is a path inside the docroot, as in docs/index.html, or a URL of the site.
     """
-    from adaptc.report.explain import explain as ask
+    from adaptc.report.explain import explain as explain_file
 
-    explanation = ask(invocation.load({"output": output}), name)
+    explanation = explain_file(invocation.load({"output": output}), name)
     if explanation is None:
         raise UsageError(f"{name} is not in the last build")
     if invocation.format == "json":
@@ -70,9 +70,9 @@ def _record(explanation: Explanation) -> dict[str, Any]:
             {
                 "level": result.level,
                 "changed": result.changed,
-                "files": {one.coding: one.size for one in result.outputs},
+                "files": {output.coding: output.size for output in result.outputs},
                 "demoted": list(result.demoted),
-                "actions": [_action_record(one) for one in result.actions],
+                "actions": [_action_record(action) for action in result.actions],
                 "diagnostics": diagnostic_records(result.diagnostics),
             }
             for result in explanation.levels

@@ -39,7 +39,7 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
     if span is None or not 1 <= span <= 30 * 86400:
         raise UsageError(f"--for {period}: a time such as 30s, 10m or 2h, 30 days at most")
     _refuse_unknown(config, run, level)
-    _refuse_silence(run)
+    _require_daemon(run)
     write_override(run, Override(level, time.time() + span))
     print_text(f"{level} for {period}; adaptc auto ends it", invocation)
 
@@ -53,8 +53,8 @@ def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
         raise UsageError(f"{config.output} has no level {level}{nearest(level, known)}; there are {', '.join(known)}")
 
 
-def _refuse_silence(run: RunDirectory) -> None:
-    """Nobody would obey, and nobody would end it."""
+def _require_daemon(run: RunDirectory) -> None:
+    """Raise ``UsageError`` when no daemon runs that would apply the override."""
     from adaptc.daemons.status import daemon_statuses, has_mode_daemon
 
     if not has_mode_daemon(daemon_statuses(run, time.time())):

@@ -1,4 +1,4 @@
-"""The command ``adaptc``: finds the command, runs it, turns what went wrong into a line and an exit code.
+"""The command ``adaptc``: finds the command, runs it, turns errors into a line and an exit code.
 
 A command's module is imported when the command is used: ``adaptc --help`` reads the table below and nothing
 else.
@@ -110,18 +110,18 @@ def run(arguments: Sequence[str]) -> ExitCode:
     """Run the command line and return its exit code."""
     box = InvocationBox()
     try:
-        return _run_expecting_mistakes(arguments, box)
+        return _run_catching_usage_errors(arguments, box)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted", ExitCode.INTERRUPTED)
     except OSError as error:
         if error.errno not in SYSTEM_ERRORS:
             return _report_bug(error, box)
         return _complain(system_sentence(error), ExitCode.INTERNAL)
-    except Exception as error:  # the outermost invocation: a bug becomes a line, not a page of traceback
+    except Exception as error:  # the outermost caller: a bug becomes one line, not a traceback
         return _report_bug(error, box)
 
 
-def _run_expecting_mistakes(arguments: Sequence[str], box: InvocationBox) -> ExitCode:
+def _run_catching_usage_errors(arguments: Sequence[str], box: InvocationBox) -> ExitCode:
     """Run the command line; a mistake of the user becomes a line."""
     try:
         return ExitCode(cli.main(list(arguments), prog_name="adaptc", standalone_mode=False, obj=box) or 0)

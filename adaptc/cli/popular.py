@@ -62,7 +62,7 @@ def popular(
 
 
 def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:
-    """Return the views of each page, a page and links to it as one."""
+    """Return the views of each page, counting a page and the links to it together."""
     from adaptc.compile.analyse.popularity import count_paths, join_aliases, page_hits
     from adaptc.formats.accesslog.parser import compile_format
     from adaptc.formats.accesslog.reader import LogTally, log_files, read_log
@@ -119,7 +119,8 @@ def _record(
         "lines": tally.lines,
         "skipped_lines": tally.skipped,
         "popular": [
-            {"path": one.path, "views": one.hits, "share": one.share, "cumulative": one.cumulative} for one in ranks
+            {"path": rank.path, "views": rank.hits, "share": rank.share, "cumulative": rank.cumulative}
+            for rank in ranks
         ],
         "diagnostics": diagnostic_records(diagnostics),
     }

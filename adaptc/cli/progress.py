@@ -32,10 +32,10 @@ def watching(invocation: Invocation) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True, no_color=invocation.color == "never"), transient=True) as bar:
-        yield _Shown(bar)
+        yield _BarProgress(bar)
 
 
-class _Shown:
+class _BarProgress:
     def __init__(self, bar: Bar) -> None:
         self.bar, self.saved = bar, 0
         self.task = bar.add_task("", total=None, saved="")
@@ -48,8 +48,8 @@ class _Shown:
         from adaptc.core.quantities import written_bytes
 
         self.saved += saved
-        shown = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""
-        self.bar.update(self.task, advance=units, saved=shown)
+        text = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""
+        self.bar.update(self.task, advance=units, saved=text)
 
     def end(self) -> None:
         self.bar.refresh()

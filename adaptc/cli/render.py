@@ -18,7 +18,7 @@ from adaptc.cli.command import Invocation
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.core.diagnostics import Diagnostic, Severity, printable
 
-# How many diagnostics of one id are printed without --verbose. Notes are for users who look for them.
+# How many diagnostics of one id are printed without --verbose. Notes are shown on request only.
 LIMITS = {Severity.ERROR: 20, Severity.WARNING: 5, Severity.NOTE: 0}
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _ORDER = tuple(Severity)

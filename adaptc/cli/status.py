@@ -81,7 +81,7 @@ def _rows(daemon: DaemonStatus, now: float) -> list[list[str]]:
     for key, value in daemon.record.items():
         if key not in (*_HEAD, "stopped") and not key.endswith(_TIME) and value not in (None, [], {}):
             since = daemon.record.get(key + _TIME)
-            rows.append(["", key, _shown(value) + (f", {_ago(now - since)}" if since else "")])
+            rows.append(["", key, _formatted(value) + (f", {_ago(now - since)}" if since else "")])
     return rows
 
 
@@ -89,11 +89,11 @@ def _ago(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s ago"
 
 
-def _shown(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items() if inner is not None)
+        return ", ".join(f"{key} {_formatted(inner)}" for key, inner in value.items() if inner is not None)
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_formatted, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

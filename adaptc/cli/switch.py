@@ -96,16 +96,16 @@ def _panel(settings: SwitchSettings) -> Panel:
 
 
 def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:
-    from adaptc.daemons.switch.policy import SetMode
+    from adaptc.daemons.switch.policy import ModeChange
     from adaptc.daemons.trace import read_trace
 
     policy = settings.rule()
     state, records = policy.start(), []
     for sample in read_trace(trace):
         state, decisions = policy.step(state, sample)
-        for record in decisions:
-            mode = record.mode.value if isinstance(record, SetMode) else "remark"
-            records.append({"at": sample.at, "decision": mode, "rule": record.rule})
+        for decision in decisions:
+            mode = decision.mode.value if isinstance(decision, ModeChange) else "remark"
+            records.append({"at": sample.at, "decision": mode, "rule": decision.rule})
     if invocation.format == "json":
         print_json(records)
     else:

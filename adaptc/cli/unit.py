@@ -59,14 +59,14 @@ def _docroot(config: Config) -> Path:
 
 
 def _arguments(config: Config, arguments: list[str], paths: list[Path]) -> str:
-    """Return the command line. Raises ``UsageError`` for what cannot stand in a unit."""
+    """Return the command line. Raises ``UsageError`` for arguments that a unit cannot hold."""
     command = [*_program(), *arguments]
     if config.file:
         command += ["--config", str(config.file.resolve())]
     for argument in (*command, *map(str, paths)):
         if _AWKWARD.search(argument):
             raise UsageError(
-                f"{argument!r} cannot stand in a unit: choose a path without spaces and special characters"
+                f"{argument!r} cannot be written in a unit: choose a path without spaces and special characters"
             )
     return " ".join(command)
 

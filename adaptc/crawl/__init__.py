@@ -1,6 +1,6 @@
-"""A crawl: mirrors sites that only a server can give, with the semantics of wget and HTTrack.
+"""A crawl: mirrors a site from its server, with the semantics of wget and HTTrack.
 
-``engine`` drives; the frontier (``frontier``) holds every URL that was met, on disk. What is wanted is decided by
-``scope`` and ``robots``, how it is called by ``names``, when it is asked for by ``pace``, how by ``fetch``. What a
-file leads to is found by ``discover``; ``convert`` makes links lead to the files when everything is there.
+``engine`` runs the crawl; ``frontier`` keeps every discovered URL on disk. ``scope`` and ``robots`` decide which URLs
+are fetched, ``schedule`` when, and ``request`` with which fields; ``curl_fetcher`` sends the requests. ``discover``
+finds the links of a file, ``names`` gives it a name, and ``convert`` rewrites links once all files are stored.
 """

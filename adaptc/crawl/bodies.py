@@ -1,4 +1,4 @@
-"""Content codings of responses undone (RFC 9110, section 8.4.1)."""
+"""Decodes response bodies: content codings (RFC 9110, section 8.4.1) and chunks (RFC 9112, section 7.1)."""
 
 from __future__ import annotations
 
@@ -10,53 +10,54 @@ from adaptc.crawl.http import Head
 from adaptc.formats import codings
 from adaptc.formats.codings import CodingError
 
-LARGEST = 1 << 28  # bytes of a decoded body: what a bomb may take of memory
+LARGEST = 1 << 28  # bytes of a decoded body: the limit against decompression bombs
 
 
-class Undecodable(Exception):
+class DecodeError(Exception):
     """A body is not what its ``Content-Encoding`` says."""
 
 
 def decode_body(body: bytes, head: Head, url: str) -> bytes:
-    """Return the content of a response. Raises ``Undecodable``.
+    """Return the content of a response. Raises ``DecodeError``.
 
-    A coding nobody asked for is an error; an archive that a server calls gzip-coded stays what it is (as in wget).
+    A coding that was not requested is an error. An archive that the server declares as gzip-coded stays compressed (as
+    in wget).
     """
     for token in reversed(_tokens(head)):
         if token == "gzip" and _is_archive(head, url):
             continue
         decode = _DECODERS.get(token)
         if decode is None:
-            raise Undecodable(f"Content-Encoding {token} was not asked for")
+            raise DecodeError(f"Content-Encoding {token} was not asked for")
         try:
             body = decode(body) if body else body
         except (CodingError, zlib.error) as error:
-            raise Undecodable(f"the body is not {token}: {error}") from None
+            raise DecodeError(f"the body is not {token}: {error}") from None
     return body
 
 
 def decoded_or_as_is(body: bytes, head: Head, url: str, *, is_raw: bool) -> bytes:
-    """Return the content of a response; of one that is not what its fields say, the bytes as they came.
+    """Return the decoded content of a response, or its bytes as received where they cannot be decoded.
 
-    ``is_raw`` says that a body comes in the chunks of the wire.
+    ``is_raw`` says that bodies still have their chunks.
     """
     try:
         return decode_body(dechunked(body) if is_raw and is_chunked(head) else body, head, url)
-    except Undecodable:
+    except DecodeError:
         return body
 
 
 def dechunked(body: bytes) -> bytes:
-    """Undo ``Transfer-Encoding: chunked`` (RFC 9112, section 7.1), where bodies are kept as they came. Raises."""
+    """Undo ``Transfer-Encoding: chunked`` (RFC 9112, section 7.1) of a body as received. Raises ``DecodeError``."""
     content, position = bytearray(), 0
     while True:
         end = body.find(b"\n", position)
         try:
             size = int(body[position:end].partition(b";")[0], 16)
         except ValueError:
-            raise Undecodable("a chunk has no size") from None
+            raise DecodeError("a chunk has no size") from None
         if end < 0 or len(body) < end + 1 + size:
-            raise Undecodable("the chunks are cut off")
+            raise DecodeError("the chunks are cut off")
         if not size:
             return bytes(content)
         content += body[end + 1 : end + 1 + size]

@@ -1,4 +1,4 @@
-"""The job of a reader: a body becomes a file of the mirror and a list of links."""
+"""Processes one response body: decodes it, extracts its links and writes its file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adaptc.crawl.bodies import LARGEST, Undecodable, dechunked, decode_body, is_chunked, is_coded
+from adaptc.crawl.bodies import LARGEST, DecodeError, dechunked, decode_body, is_chunked, is_coded
 from adaptc.crawl.discover.content import PARSED, discover, kind_of
-from adaptc.crawl.discover.link import Discovered, Link, distinct
+from adaptc.crawl.discover.link import Discovery, Link, distinct
 from adaptc.crawl.http import Head
-from adaptc.crawl.mirror import Mirror, Outside
+from adaptc.crawl.mirror import Mirror, OutsideMirror
 from adaptc.crawl.request import continues, part_of, total
 from adaptc.crawl.scope import ScopeOptions
 from adaptc.crawl.store import pack
@@ -22,11 +22,11 @@ _UNNAMEABLE = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, er
 
 
 class Job(NamedTuple):
-    """A response that is to be read.
+    """A response to process.
 
     ``number`` is the id of its URL, ``place`` that of the first link to it. The body, with its content coding, is
-    in ``body`` or in ``file``, of ``size`` bytes. ``name`` is what it is kept under, ``None`` where it is read for its
-    links only; ``modified`` the time that the file gets, in seconds since 1970. ``is_old`` says that an earlier crawl
+    in ``body`` or in ``file``, of ``size`` bytes. ``name`` is that of its file, ``None`` where it is read for its
+    links only; ``modified`` the file's modification time in seconds since 1970. ``is_old`` says that an earlier crawl
     stored the URL.
     """
 
@@ -43,10 +43,10 @@ class Job(NamedTuple):
     is_old: bool
 
 
-class Leads(NamedTuple):
-    """The links of a file: all of them as the frontier keeps them, and each that may count once.
+class FileLinks(NamedTuple):
+    """The links of a file: all of them ``packed`` for the frontier, and in ``links`` the distinct ones.
 
-    ``base`` and ``nofollow`` are as in ``Discovered``.
+    ``base`` and ``nofollow`` are as in ``Discovery``.
     """
 
     base: str
@@ -55,30 +55,30 @@ class Leads(NamedTuple):
     links: list[Link]
 
 
-class Done(NamedTuple):
-    """What became of a response: bytes received and on disk; ``leads`` is ``None`` where it holds no links."""
+class BodyResult(NamedTuple):
+    """A processed body: its kind, and bytes received and on disk; ``file_links`` is ``None`` for a kind without."""
 
     kind: str
     size: int
     disk: int
-    leads: Leads | None
+    file_links: FileLinks | None
 
 
-class Unkept(Exception):
-    """A body cannot be kept: ``kind`` is the class of the failure, the message says why."""
+class BodyError(Exception):
+    """A body cannot be stored: ``kind`` is the class of the failure, the message says why."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 
 
-Outcome = Done | Unkept | OSError
-"""An ``OSError`` says that nothing can be written any more."""
+Outcome = BodyResult | BodyError | OSError
+"""An ``OSError`` means that no file can be written any more."""
 
 
-def leads_of(discovered: Discovered, scope: ScopeOptions) -> Leads:
-    """Return what the frontier wants to know of a file's links."""
-    return Leads(discovered.base, discovered.nofollow, pack(discovered.links), distinct(discovered.links, scope))
+def file_links_of(discovered: Discovery, scope: ScopeOptions) -> FileLinks:
+    """Return a file's links as the frontier stores and follows them."""
+    return FileLinks(discovered.base, discovered.nofollow, pack(discovered.links), distinct(discovered.links, scope))
 
 
 @dataclass(slots=True)
@@ -90,42 +90,42 @@ class _Body:
     size: int
 
 
-class Reading:
-    """Reads responses. ``is_raw`` says that bodies come in the chunks of the wire (for a WARC file)."""
+class JobRunner:
+    """Runs jobs. ``is_raw`` says that bodies still have their chunks (for a WARC file)."""
 
     def __init__(self, mirror: Mirror, scope: ScopeOptions, *, is_raw: bool) -> None:
         self.mirror, self.scope, self.is_raw = mirror, scope, is_raw
 
-    def outcome(self, job: Job) -> Outcome:
-        """Read a response and write its file."""
+    def run(self, job: Job) -> Outcome:
+        """Process a response, write its file and return the outcome."""
         body = _Body(job.body, Path(job.file) if job.file is not None else None, job.size)
-        outcome: Done | Unkept
+        outcome: BodyResult | BodyError
         try:
             outcome = self._read(job, body)
-        except Undecodable as problem:
-            outcome = Unkept("protocol", f"could not be read: {problem}")
-        except Unkept as problem:
+        except DecodeError as problem:
+            outcome = BodyError("protocol", f"could not be read: {problem}")
+        except BodyError as problem:
             outcome = problem
-        except OSError as error:  # the body in its file stays: the next crawl may go on with it
+        except OSError as error:  # the body stays in its file: the next crawl may resume it
             return error
         if body.file is not None:
             body.file.unlink(missing_ok=True)
         return outcome
 
-    def _read(self, job: Job, body: _Body) -> Done:
+    def _read(self, job: Job, body: _Body) -> BodyResult:
         head = Head(job.status, job.fields)
         content = self._content(job, head, body)
         kind = kind_of(head.media_type, job.place, _start_of(content, body))
         if content is None and kind in PARSED and body.file is not None:
             content = body.file.read_bytes()
         has_links = kind in PARSED or head.get("link") is not None
-        leads = leads_of(discover(kind, content or b"", job.url, head), self.scope) if has_links else None
+        file_links = file_links_of(discover(kind, content or b"", job.url, head), self.scope) if has_links else None
         if job.name is not None:
             self._place(job, job.name, content, body)
-        return Done(kind.value, body.size, body.size if content is None else len(content), leads)
+        return BodyResult(kind.value, body.size, body.size if content is None else len(content), file_links)
 
     def _content(self, job: Job, head: Head, body: _Body) -> bytes | None:
-        """Return the decoded body, ``None`` when it is in a file as it is. Raises ``Undecodable``."""
+        """Return the decoded body, ``None`` when it is in a file as it is. Raises ``DecodeError``."""
         if job.status == 206:
             self._complete(job, head, body)
         if is_chunked(head) and self.is_raw:
@@ -134,27 +134,27 @@ class Reading:
             return decode_body(body.content, head, job.url)
         if is_coded(head):
             if body.size > LARGEST:
-                raise Undecodable(f"a coded body of {body.size} bytes is too large")
+                raise DecodeError(f"a coded body of {body.size} bytes is too large")
             return decode_body(body.file.read_bytes(), head, job.url)
         return None
 
     def _complete(self, job: Job, head: Head, body: _Body) -> None:
-        """Append the rest of a file to its part. Raises ``Undecodable`` when together they are not the whole file."""
+        """Append the rest of a file to its part. Raises ``DecodeError`` when together they are not the whole file."""
         part = Path(part_of(self.mirror.spool, job.number))
         if body.file is None:
             before = part.stat().st_size if part.exists() else 0
             if not continues(head, before):
-                raise Undecodable("a range came that was not asked for")
+                raise DecodeError("a range came that was not asked for")
             with open(part, "ab") as file:
                 file.write(body.content)
             body.file = part
         body.size = part.stat().st_size
         whole = total(head)
         if whole is not None and whole != body.size:
-            raise Undecodable(f"its parts make {body.size} of {whole} bytes")
+            raise DecodeError(f"its parts make {body.size} of {whole} bytes")
 
     def _place(self, job: Job, name: str, content: bytes | None, body: _Body) -> None:
-        """Put the file under its name. Raises ``Unkept``, and ``OSError`` when nothing can be written."""
+        """Put the file under its name. Raises ``BodyError``, and ``OSError`` when nothing can be written."""
         try:
             if job.is_old:
                 self.mirror.forget_original(job.number)
@@ -163,16 +163,16 @@ class Reading:
             else:
                 assert body.file is not None
                 self.mirror.take(name, body.file, job.modified)
-        except (Outside, UnicodeEncodeError) as problem:
-            raise Unkept("file", f"cannot be written: {problem}") from None
+        except (OutsideMirror, UnicodeEncodeError) as problem:
+            raise BodyError("file", f"cannot be written: {problem}") from None
         except OSError as error:
             if error.errno not in _UNNAMEABLE:
                 raise
-            raise Unkept("file", f"cannot be written: {error.strerror}") from None
+            raise BodyError("file", f"cannot be written: {error.strerror}") from None
 
 
 def _dechunk(body: _Body) -> None:
-    """Undo the chunks of a body that was kept as it came, for a WARC file. Raises ``Undecodable``."""
+    """Undo the chunks of a body that was kept as it came, for a WARC file. Raises ``DecodeError``."""
     if body.file is not None:
         body.content = body.file.read_bytes()
         body.file.unlink()

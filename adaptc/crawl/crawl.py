@@ -1,4 +1,4 @@
-"""The Python interface of the crawler: ``crawl(options) -> CrawlResult``, and docroots made of a URL or a WARC file."""
+"""The Python interface of the crawler: ``crawl`` with any options, ``crawl_site`` and ``unpack_warc`` for docroots."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 
 from adaptc.core.diagnostics import Busy, Diagnostic, UsageError
 from adaptc.core.fs import lock_file
-from adaptc.crawl.body_job import Reading
+from adaptc.crawl.body_job import JobRunner
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.frontier import Frontier, State
 from adaptc.crawl.http import Fetcher
 from adaptc.crawl.mirror import Mirror, write_table
 from adaptc.crawl.names import Claims, NameOptions
-from adaptc.crawl.options import AgainOptions, CrawlOptions, RecordOptions
+from adaptc.crawl.options import CrawlOptions, RecordOptions, UpdateOptions
 from adaptc.crawl.reader import Reader, reader_for
 from adaptc.crawl.report import Journal, broken_links, gone_files
 from adaptc.crawl.scope import Scope, ScopeOptions
@@ -28,19 +28,18 @@ from adaptc.crawl.twins import merge_twins
 from adaptc.crawl.warc import WarcFetcher
 from adaptc.crawl.weburl import parts_of, start_url
 
-_WATCHED = 0.5
-_LAST_BREATH = (
-    1.0  # seconds: the reader process of a crawl that was killed finishes its file, and holds the lock until then
-)
+_PROGRESS_INTERVAL = 0.5  # seconds
+# Seconds: the reader process of a crawl that was killed finishes its file, and holds the lock until then.
+_LOCK_PATIENCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlResult:
     """What a crawl did.
 
-    ``files``, ``received`` (bytes of bodies) and ``kept`` (files that stayed: not modified, or ``--no-clobber``) are
-    of this process; the counts are those of the whole run, what an interrupted one had done included. ``failures`` are
-    the classes of errors: network, tls, auth, protocol, server. ``stopped`` says which limit ended the crawl early.
+    ``files``, ``received`` (bytes of bodies) and ``kept`` (files that stayed: not modified, or ``--no-clobber``) count
+    for this process only; the other counts are of the whole run, including interrupted processes. ``failures`` are the
+    classes of errors: network, tls, auth, protocol, server. ``stopped`` says which limit ended the crawl early.
     """
 
     output: Path
@@ -58,8 +57,8 @@ class CrawlResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """How far a crawl is: files and bytes of this process, URLs that wait, seconds since it began."""
+class CrawlProgress:
+    """The progress of a crawl: files and bytes of this process, waiting URLs, and seconds since it began."""
 
     files: int
     received: int
@@ -73,20 +72,20 @@ def crawl(
     fetcher: Fetcher | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
-    watch: Callable[[Watched], None] | None = None,
+    watch: Callable[[CrawlProgress], None] | None = None,
 ) -> CrawlResult:
     """Mirror the site of ``options.urls`` into ``options.output``.
 
     Raises ``UsageError``, ``Busy``, ``OSError`` when the output cannot be written, and ``KeyboardInterrupt`` when
-    ``is_stopped`` says so; the next crawl resumes one that ended early. ``watch`` is called now and then with
-    how far it is.
+    ``is_stopped`` says so; the next crawl resumes one that ended early. ``watch`` is called at
+    intervals with the progress.
     """
     starts = tuple(_start(url) for url in options.urls)
     began = time.monotonic()
     mirror = Mirror(options.output)
     with ExitStack() as stack:
         busy = Busy(f"another crawl is writing to {options.output}")
-        stack.enter_context(lock_file(mirror.state / "lock", busy, patience=_LAST_BREATH))
+        stack.enter_context(lock_file(mirror.state / "lock", busy, patience=_LOCK_PATIENCE))
         reader = _reader(options, mirror, is_networked=fetcher is None)
         stack.callback(reader.close)
         frontier = Frontier(mirror.state / "crawl.sqlite")
@@ -114,16 +113,16 @@ def crawl(
 
 
 def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...]:
-    """Do what can be done only when everything is there, and return what there is to say."""
+    """Do what needs the complete mirror, and return the diagnostics."""
     frontier, mirror, claims = settler.frontier, settler.mirror, settler.claims
     if settler.limit is not None:
         frontier.give_up(*settler.limit)
     merge_twins(frontier, mirror, claims, options.names.default_page)
     converted = _converted(options, frontier, mirror)
-    if options.spider or options.again.delete_after:  # the files of a former crawl are none of its business
+    if options.spider or options.update.delete_after:  # it leaves the files of a former crawl alone
         return tuple(broken_links(frontier))
     # a crawl that ended early did not look for everything
-    gone = gone_files(frontier, mirror, claims, purge=options.again.purge) if settler.limit is None else ()
+    gone = gone_files(frontier, mirror, claims, purge=options.update.purge) if settler.limit is None else ()
     write_table(frontier, mirror, options.names)
     return (*converted, *broken_links(frontier), *gone)
 
@@ -136,18 +135,18 @@ def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tup
     return tuple(LinkConversion(options, frontier, mirror).run())
 
 
-def _watcher(watch: Callable[[Watched], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:
-    """Return what tells how far a crawl is, at most every ``_WATCHED`` seconds: counting what waits takes time."""
+def _watcher(watch: Callable[[CrawlProgress], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:
+    """Return a function that reports the progress, not too often: counting the waiting URLs takes time."""
     began = reported = time.monotonic()
 
-    def tell() -> None:
+    def report() -> None:
         nonlocal reported
         now = time.monotonic()
-        if now - reported >= _WATCHED:
+        if now - reported >= _PROGRESS_INTERVAL:
             reported = now
-            watch(Watched(settler.files, settler.stored_bytes, frontier.waiting(), now - began))
+            watch(CrawlProgress(settler.files, settler.stored_bytes, frontier.waiting(), now - began))
 
-    return tell
+    return report
 
 
 def _start(typed: str) -> str:
@@ -158,7 +157,7 @@ def _start(typed: str) -> str:
 
 
 def _begin(frontier: Frontier, starts: tuple[str, ...]) -> bool:
-    """Begin a run, or go on with one that was interrupted and was asked for with the same URLs; return which."""
+    """Begin a run, or resume an interrupted one with the same start URLs; return whether one is resumed."""
     arguments = json.dumps(starts)
     if frontier.is_unfinished and frontier.meta("starts") == arguments:
         return True
@@ -182,14 +181,14 @@ def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
 
 
 def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Reader:
-    """Return who reads what comes.
+    """Return the reader of responses.
 
     No second process reads where a limit may end the crawl, so that no file is written after it ended, nor where the
-    crawl waits between requests anyway: there, what is asked for twice after a kill is what was under way.
+    crawl waits between requests anyway: after a kill, only requests under way are repeated there.
     """
     scope = options.scope
     alone = not is_networked or bool(scope.quota is not None or scope.max_pages is not None or options.network.wait)
-    return reader_for(Reading(mirror, scope, is_raw=options.records.warc is not None), alone=alone)
+    return reader_for(JobRunner(mirror, scope, is_raw=options.records.warc is not None), alone=alone)
 
 
 def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
@@ -199,13 +198,13 @@ def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
 
 
 _NAMES = NameOptions(host_directories=False, trust_server_names=True)
-_WORDS = re.compile(r"[^A-Za-z0-9.-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def mirror_name(source: str) -> str:
-    """Return the name of the directory for what is crawled from a URL or read from a file: readable, and its own."""
+    """Return a readable and unique directory name for the mirror of a URL or a WARC file."""
     digest = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return f"{_WORDS.sub('-', source.partition('://')[2] or source).strip('-.')[-60:]}-{digest}"
+    return f"{_UNSAFE.sub('-', source.partition('://')[2] or source).strip('-.')[-60:]}-{digest}"
 
 
 def crawl_site(
@@ -213,7 +212,7 @@ def crawl_site(
     output: Path,
     *,
     is_stopped: Callable[[], bool] = lambda: False,
-    watch: Callable[[Watched], None] | None = None,
+    watch: Callable[[CrawlProgress], None] | None = None,
 ) -> CrawlResult:
     """Crawl what is below the directory of ``url``, with the requisites of its pages, into the docroot ``output``.
 
@@ -224,7 +223,7 @@ def crawl_site(
         output,
         ScopeOptions(no_parent=True, page_requisites=True),
         _NAMES,
-        again=AgainOptions(timestamping=True, purge=True),
+        update=UpdateOptions(timestamping=True, purge=True),
         as_served=True,
     )
     return crawl(options, is_stopped=is_stopped, watch=watch)
@@ -235,7 +234,7 @@ def unpack_warc(
     output: Path,
     *,
     is_stopped: Callable[[], bool] = lambda: False,
-    watch: Callable[[Watched], None] | None = None,
+    watch: Callable[[CrawlProgress], None] | None = None,
 ) -> CrawlResult:
     """Write the files of the first site in a WARC file into the docroot ``output``.
 
@@ -243,12 +242,12 @@ def unpack_warc(
     """
     archive = WarcFetcher(path)
     try:
-        urls = _of_one_site(archive.found(), path)
+        urls = _of_one_site(archive.page_urls(), path)
     except UsageError:
         archive.close()
         raise
-    again = AgainOptions(purge=True)
-    options = CrawlOptions(urls, output, ScopeOptions(level=0), _NAMES, again=again, robots=False, as_served=True)
+    update = UpdateOptions(purge=True)
+    options = CrawlOptions(urls, output, ScopeOptions(level=0), _NAMES, update=update, robots=False, as_served=True)
     return crawl(options, fetcher=archive, is_stopped=is_stopped, watch=watch)
 
 

@@ -2,8 +2,8 @@
 
 Measured with 4,000 small files on loopback, CPU time a request: libcurl's multi interface 12 to 48 us, a bare asyncio
 client without any of its features 23 to 34, aiohttp 116, httpx 2,000. libcurl also knows proxies, Basic and Digest,
-netrc, cookies with the public suffix list, client certificates and both IP versions, which no Python client has
-together. What it is not asked to do: following redirects and decoding content, which are decisions of the crawl.
+netrc, cookies with the public suffix list, client certificates and both IP versions, which no Python client
+combines. It does not follow redirects or decode content: those are decisions of the crawl.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the lea
 
 
 Descriptors = tuple[list[int], list[int]]
-"""Those to wait for until they may be read, and until they may be written."""
+"""File descriptors to wait for: those to read from, those to write to."""
 
 
 class CurlFetcher:
@@ -204,7 +204,7 @@ _SCHEMES = pycurl.HTTPAUTH_BASIC | pycurl.HTTPAUTH_DIGEST
 
 
 class _Rate:
-    """``--limit-rate`` for all transfers together: what came too fast is slept off before the next look."""
+    """``--limit-rate`` for all transfers together: after data that came too fast, it sleeps before the next poll."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.until = limit, 0.0

@@ -1,7 +1,4 @@
-"""One exchange over libcurl.
-
-The handle with its timeouts, proxies, certificates and cookies; head and body as they arrive.
-"""
+"""One transfer over libcurl: collects head and body, and sets a handle's timeouts, proxies, certificates, cookies."""
 
 from __future__ import annotations
 
@@ -93,7 +90,9 @@ class Transfer:
             self.sent.append(text)
 
 
-_ENCODINGS = "gzip, deflate, br, zstd"  # what ``decode`` undoes, and no other
+# ---- options of a handle
+
+_ENCODINGS = "gzip, deflate, br, zstd"  # exactly those that ``bodies.decode_body`` undoes
 _FAMILIES = {0: pycurl.IPRESOLVE_WHATEVER, 4: pycurl.IPRESOLVE_V4, 6: pycurl.IPRESOLVE_V6}
 _NETSCAPE = "# Netscape HTTP Cookie File\n"
 

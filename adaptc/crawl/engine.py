@@ -1,7 +1,7 @@
 """A crawl from its start URLs to the last file: level by level, several connections at once, one thread.
 
-The loop asks for what may be asked for now, waits for the network, and settles what came (``settle``); bodies are read
-meanwhile (``reader``).
+The loop sends the requests that are allowed now, waits for the network, and settles responses (``settle``); bodies are
+read meanwhile (``reader``).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from adaptc.crawl.frontier import Frontier, Row, State, Unnamed
+from adaptc.crawl.frontier import Frontier, Row, State, UnnamedUrl
 from adaptc.crawl.http import Fetcher, Response
 from adaptc.crawl.names import Claims, name_of
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.request import Asking
+from adaptc.crawl.request import RequestFactory
 from adaptc.crawl.robots import Origins, RobotsTask
-from adaptc.crawl.schedule import Pace, Task, Waiting
+from adaptc.crawl.schedule import Pace, Task, TaskQueue
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.weburl import parts_of
 
@@ -36,15 +36,15 @@ class Engine:
     ) -> None:
         self.options, self.frontier, self.fetcher = options, frontier, fetcher
         self.settler, self.claims = settler, claims
-        self.asking = Asking(options, settler.scope, frontier, settler.mirror)
+        self.requests = RequestFactory(options, settler.scope, frontier, settler.mirror)
         network = options.network
         self.pace = Pace(network.wait, network.random_wait, network.connections, network.all_connections)
         self.origins = Origins(options, frontier, fetcher, settler, self.pace)
-        self.waiting = Waiting()
+        self.queue = TaskQueue()
         self.clock: Callable[[], float] = time.monotonic
         self.is_stopped: Callable[[], bool] = lambda: False
         self.on_settled: Callable[[], None] = lambda: None
-        self._loaded = -1  # the rank up to which the level's rows are in ``waiting``
+        self._loaded = -1  # the rank up to which the level's rows are in ``queue``
         self._is_drained = False
         self._arrived: deque[Response] = deque()
 
@@ -65,22 +65,22 @@ class Engine:
             self._claim_names()
 
     def _claim_names(self) -> None:
-        """Give a name to every URL of the level before the first is asked for, in the order of ranks."""
+        """Give a name to every URL of the level before the first request, in the order of ranks."""
         last = -1
         while rows := self.frontier.unnamed(last, _WINDOW):
             with self.frontier:
                 self.frontier.set_names([(self._claimed(row), row.id) for row in rows])
             last = rows[-1].rank
 
-    def _claimed(self, row: Unnamed) -> str:
+    def _claimed(self, row: UnnamedUrl) -> str:
         return self.claims.claim(name_of(self._named_after(row), self.options.names))
 
-    def _named_after(self, row: Unnamed) -> str:
-        """Return the URL that gives the name: what was redirected keeps the name that was asked for (as in wget).
+    def _named_after(self, row: UnnamedUrl) -> str:
+        """Return the URL that gives the name: a redirected one keeps the name of the first request (as in wget).
 
-        But not where only a slash was added, since the name would stand in the way of what is below.
+        Where only a slash was added it does not, since the file would take the name of the directory.
         """
-        origin: Unnamed | Row = row
+        origin: UnnamedUrl | Row = row
         is_redirected = (row.place or "").startswith("redirect")
         while is_redirected and not self.options.names.trust_server_names and origin.parent is not None:
             parent = self.frontier.by_id(origin.parent)
@@ -100,7 +100,7 @@ class Engine:
                 raise KeyboardInterrupt
             self._fill()
             self._start()
-            if not (self.fetcher.active or self.waiting or self._arrived or self.settler.reader.pending):
+            if not (self.fetcher.active or self.queue or self._arrived or self.settler.reader.pending):
                 return
             self._arrived.extend(self._ended(self._patience()))
             if self._arrived or self.settler.reader.pending:
@@ -140,30 +140,30 @@ class Engine:
     def _fill(self) -> None:
         """Take rows of the level into memory while there is room."""
         if self.settler.limit is not None:
-            self.waiting = Waiting()
+            self.queue = TaskQueue()
             return
-        if self._is_drained or len(self.waiting) > _WINDOW // 2:
+        if self._is_drained or len(self.queue) > _WINDOW // 2:
             return
         rows = self.frontier.queued(self._loaded, _WINDOW)
         self._is_drained = not rows
         for row in rows:
             parts = parts_of(row.url)
-            self.waiting.add(self.asking.prepared(Task(row, parts.origin, parts.host)))
+            self.queue.add(self.requests.prepared(Task(row, parts.origin, parts.host)))
             self._loaded = row.rank or 0
 
     def _start(self) -> None:
         """Start what may start now, one request an origin in turn; nothing while what came waits to be settled."""
         now = self.clock()
-        self.waiting.wake(now)
+        self.queue.wake(now)
         if len(self._arrived) >= _UNSETTLED:
             return
         has_started = True
         while has_started and self.pace.active < self.pace.total:
             has_started = False
-            for origin, line in self.waiting.lines():
+            for origin, line in self.queue.lines():
                 if self.pace.may_start(line[0].host, now) and self.origins.is_ready(origin, line[0].host, now):
-                    has_started = self._begin(self.waiting.take(origin), now) or has_started
-        self.waiting.rotate()
+                    has_started = self._begin(self.queue.take(origin), now) or has_started
+        self.queue.rotate()
 
     def _begin(self, task: Task, now: float) -> bool:
         refused = self.origins.refusal(task)
@@ -173,7 +173,7 @@ class Engine:
         if self.settler.from_disk(task.row):
             return True
         self.pace.started(task.host, now)
-        self.fetcher.start(self.asking.request(task))
+        self.fetcher.start(self.requests.request(task))
         return True
 
     def _patience(self) -> float:
@@ -182,10 +182,10 @@ class Engine:
             return 0.0
         now = self.clock()
         soonest = now + _PATIENCE
-        wake = self.waiting.next_wake()
+        wake = self.queue.next_wake()
         if wake is not None:
             soonest = min(soonest, wake)
-        for _, line in self.waiting.lines():
+        for _, line in self.queue.lines():
             wait = self.pace.ready_in(line[0].host, now)
             if wait > 0:
                 soonest = min(soonest, now + wait)
@@ -201,7 +201,7 @@ class Engine:
         if self.settler.limit is not None:  # it was under way when the limit was reached
             self.settler.refuse(task.row, *self.settler.limit)
             return
-        pause = self.asking.pause(task, response)
+        pause = self.requests.pause(task, response)
         if pause is None:
             self.settler.settle(task, response)
             return
@@ -209,4 +209,4 @@ class Engine:
         if response.head.status in (429, 503):
             self.pace.back_off(task.host, now + pause)
         task.tried += 1
-        self.waiting.postpone(task, now + pause)
+        self.queue.postpone(task, now + pause)

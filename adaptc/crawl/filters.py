@@ -5,6 +5,8 @@ letter case ignored. ``*`` is any run of characters; ``*[file]`` has neither ``/
 ``*[param]`` nothing or a query, ``*[name]`` letters, digits, ``-`` and ``_``; ``*[a-z,_]`` are characters; ``*[]`` is
 the end. ``*[<10]``, ``*[>5]`` and ``*[>5<10]`` are ``*`` that bound the size in KiB. ``mime:`` compares the media
 type instead.
+
+Also the matching rules of wget's options, on domains, directories and file names.
 """
 
 from __future__ import annotations
@@ -142,6 +144,8 @@ def _range(part: str, written: str) -> str:
         return f"{re.escape(part[0])}-{re.escape(part[2])}"
     raise UsageError(f"filter {written!r}: *[{part}] is neither a class of HTTrack nor a range of characters")
 
+
+# ---- wget's rules
 
 _HTML_SUFFIXES = ("html", "htm", "shtml", "xhtml")
 _WILDCARDS = "*?["

@@ -1,7 +1,7 @@
-"""Every URL that was met, on disk (SQLite): what to fetch next, what came of it, and what is called how.
+"""Every discovered URL, on disk (SQLite): what to fetch next, its result, and its file name.
 
 Memory does not grow with the site: a batch of rows is held, and a bounded memory of URLs seen lately. Responses that
-come together are one transaction, so a crawl that is killed goes on with nothing fetched twice but what was under way.
+arrive together are one transaction, so a resumed crawl repeats only the requests that were under way.
 
 URLs are fetched level by level, in the order of a sequential breadth-first crawl: a URL's rank is that of the page that
 led to it first, then its place there. Depth is therefore that of the shortest path, and names do not depend on timing.
@@ -57,8 +57,8 @@ class Row(NamedTuple):
     reason: str | None
 
 
-class Unnamed(NamedTuple):
-    """What of a queued URL without a name gives it one."""
+class UnnamedUrl(NamedTuple):
+    """A queued URL without a name: the columns that its name depends on."""
 
     id: int
     url: str
@@ -209,14 +209,14 @@ class Frontier(Store):
         )
         return list(map(Row._make, rows))
 
-    def unnamed(self, after: int, limit: int) -> list[Unnamed]:
+    def unnamed(self, after: int, limit: int) -> list[UnnamedUrl]:
         """Return up to ``limit`` queued rows without a name after rank ``after``, in the order of their ranks."""
         rows = self._db.execute(
-            f"SELECT {','.join(Unnamed._fields)} FROM urls "
+            f"SELECT {','.join(UnnamedUrl._fields)} FROM urls "
             f"WHERE state = {State.QUEUED} AND rank > ? AND name IS NULL ORDER BY rank LIMIT ?",
             (after, limit),
         )
-        return list(map(Unnamed._make, rows))
+        return list(map(UnnamedUrl._make, rows))
 
     def count(self, *states: State) -> int:
         """Return how many URLs of this run are in one of ``states``."""
@@ -286,8 +286,8 @@ class Frontier(Store):
 
     def redirect(self, row: Row, url: str, refusal: tuple[str, str] | None) -> int:
         """Enter what ``row`` was redirected to, in the same level; return its id."""
-        with_rank = MetUrl(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
-        self._db.execute(UPSERT, self._entry(with_rank, row.id, row.rank or 0, 0))
+        link = MetUrl(url, row.depth, bool(row.requisite), f"redirect from {row.url}", 0, *(refusal or ()))
+        self._db.execute(UPSERT, self._entry(link, row.id, row.rank or 0, 0))
         target = self.row(url)
         assert target is not None
         return target.id

@@ -16,7 +16,7 @@ class Request:
     """What to ask for. ``key`` comes back with the response.
 
     ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. Bodies too large
-    for memory go to the file ``spool``; with status 206 behind what is there.
+    for memory go to the file ``spool``; with status 206 they are appended.
     """
 
     key: Any
@@ -32,8 +32,8 @@ class Response:
     """What came of a request.
 
     ``error`` is why there is no complete response, as wget's exit codes tell errors apart: ``network``, ``tls``,
-    ``protocol``; ``message`` says it in libcurl's words, and ``is_final`` that another try would end alike.
-    ``refused`` is what ``admit`` said. The body, as it came (with its content coding), is in memory, or in ``file``
+    ``protocol``; ``message`` is libcurl's description, and ``is_final`` says that a retry would fail too.
+    ``refused`` is the result of ``admit``. The body as received (with its content coding) is in memory, or in ``file``
     where it is large; ``sent`` is the request as it went out, where that is recorded;
     ``connected`` how many seconds the connection took, 0 for one that was open.
     """
@@ -88,7 +88,7 @@ class Head:
     _first: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index the fields: a dozen questions are asked of each response."""
+        """Index the fields: they are looked up a dozen times for each response."""
         first = dict(reversed(self.fields))
         object.__setattr__(self, "_first", first)
         object.__setattr__(self, "media_type", first.get("content-type", "").partition(";")[0].strip().lower())

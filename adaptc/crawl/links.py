@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adaptc.crawl.body_job import Leads
+from adaptc.crawl.body_job import FileLinks
 from adaptc.crawl.discover.link import Link
 from adaptc.crawl.frontier import Frontier, MetUrl, Row
 from adaptc.crawl.options import CrawlOptions
@@ -23,12 +23,12 @@ class Links:
         self._refused: set[tuple[str, str]] = set()
         self._by_tag = options.scope.by_tag
 
-    def add(self, row: Row, leads: Leads) -> None:
+    def add(self, row: Row, file_links: FileLinks) -> None:
         """Enter the links of a file, and keep them for reports and for the crawl after a 304."""
-        self.frontier.remember_links(row.id, leads.base, leads.packed)
+        self.frontier.remember_links(row.id, file_links.base, file_links.packed)
         rank, knows = row.rank or 0, self.frontier.knows
-        new = (link for link in leads.links if not knows(link.url, rank, link.requisite))
-        decided = [self._decided(row, link, leads.nofollow) for link in new]
+        new = (link for link in file_links.links if not knows(link.url, rank, link.requisite))
+        decided = [self._decided(row, link, file_links.nofollow) for link in new]
         self.frontier.add(row.id, rank, [link for link in decided if link is not None])
 
     def _decided(self, row: Row, link: Link, nofollow: bool) -> MetUrl | None:
@@ -54,5 +54,5 @@ class Links:
         return "the page forbids to follow its links (meta robots or X-Robots-Tag)" if page_forbids else ""
 
     def add_sitemaps(self, sitemaps: Iterable[MetUrl]) -> None:
-        """Enter the sitemaps that a robots.txt names; scope is not asked, since their pages are asked for."""
+        """Enter the sitemaps that a robots.txt names; not the scope but their host decides."""
         self.frontier.add(None, 0, [sitemap for sitemap in sitemaps if parts_of(sitemap.url).host in self.scope.hosts])

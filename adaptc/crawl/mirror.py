@@ -1,4 +1,8 @@
-"""The directory that a crawl writes: files appear by rename, complete or not at all, and never outside of it."""
+"""The directory that a crawl writes, and ``mirror.json``, the table that a build reads about it.
+
+Files appear by rename, complete or not at all, and never outside the directory. The table has, for each docroot, its
+base URL, its Content-Security-Policy, and the media types that file names do not tell.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ _REMEMBERED = 20_000
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Outside(Exception):
+class OutsideMirror(Exception):
     """A directory of the mirror is a symbolic link that leads out of it."""
 
 
@@ -60,7 +64,7 @@ class Mirror:
             return file.read()
 
     def write(self, name: str, content: bytes, modified: float | None) -> None:
-        """Write a file. Raises ``OSError`` and ``Outside``."""
+        """Write a file. Raises ``OSError`` and ``OutsideMirror``."""
         target = self.path(name)
         directory = self._directory(name)
         # one crawl under the lock: what a killed one left under this name is overwritten
@@ -77,7 +81,7 @@ class Mirror:
             raise
 
     def take(self, name: str, source: Path, modified: float | None) -> None:
-        """Move a complete file of the spool to its name. Raises ``OSError`` and ``Outside``."""
+        """Move a complete file of the spool to its name. Raises ``OSError`` and ``OutsideMirror``."""
         self._directory(name)
         os.chmod(source, 0o644)
         self._finish(str(source), self.path(name), modified)
@@ -87,22 +91,22 @@ class Mirror:
             os.utime(temporary, (modified, modified))
         os.replace(temporary, target)
 
-    # ---- the bytes that came, of files whose links were converted
+    # ---- the received bytes of files whose links were converted
 
     def original(self, number: int, name: str) -> bytes:
-        """Return what came for a URL: its original where its file was converted, else the file. Raises ``OSError``."""
+        """Return the bytes received for a URL: the original of a converted file, else the file. Raises ``OSError``."""
         try:
             return (self._originals / str(number)).read_bytes()
         except FileNotFoundError:
             return self.read(name)
 
     def keep_original(self, number: int, content: bytes) -> None:
-        """Keep what came for a URL before its file is converted. Raises ``OSError``."""
+        """Keep the bytes received for a URL before its file is converted. Raises ``OSError``."""
         self._originals.mkdir(exist_ok=True)
         write_atomic(str(self._originals / str(number)), content)
 
     def forget_original(self, number: int) -> None:
-        """Forget what came for a URL, before something else takes its place."""
+        """Forget the bytes received for a URL, before others replace them."""
         _forget(str(self._originals / str(number)))
 
     @property
@@ -120,14 +124,14 @@ class Mirror:
             return directory
         os.makedirs(directory, exist_ok=True)
         if not (os.path.realpath(directory) + "/").startswith(self.root + "/"):
-            raise Outside(f"{directory} leads out of {self.root}")
+            raise OutsideMirror(f"{directory} leads out of {self.root}")
         if len(self._created) >= _REMEMBERED:
             self._created.clear()
         self._created.add(directory)
         return directory
 
     def folds_case(self) -> bool:
-        """Whether the file system takes names for one that differ in letter case only."""
+        """Whether the file system ignores letter case in names."""
         probe = self.state / "Case"
         probe.touch()
         return (self.state / "cASE").exists()
@@ -140,7 +144,10 @@ def _forget(path: str) -> None:
         return
 
 
-@lru_cache(maxsize=1024)  # the files of a site mostly have a few times
+# ---- times of HTTP
+
+
+@lru_cache(maxsize=1024)  # the files of a site mostly share a few times
 def http_time(written: str | None) -> float | None:
     """Return a field's date (RFC 9110, section 5.6.7) in seconds since 1970, ``None`` when it is none."""
     if written is None:
@@ -160,6 +167,8 @@ def http_date(seconds: float) -> str:
 
     return email.utils.formatdate(seconds, usegmt=True)
 
+
+# ---- the table of docroots
 
 NAME = "mirror.json"
 _SCHEMA = 1
@@ -184,9 +193,9 @@ def write_table(frontier: Frontier, mirror: Mirror, options: NameOptions) -> Non
             names[origin] = docroot_of(url, options)
             docroots.setdefault(names[origin], _entry(origin, frontier, options))
         docroot = names[origin]
-        given_type = _given_type(media_type, name)
-        if given_type is not None:
-            docroots[docroot]["types"][name.removeprefix(f"{docroot}/") if docroot else name] = given_type
+        declared = _declared_type(media_type, name)
+        if declared is not None:
+            docroots[docroot]["types"][name.removeprefix(f"{docroot}/") if docroot else name] = declared
     content = json.dumps({"schema": _SCHEMA, "docroots": docroots}, indent=1, sort_keys=True)
     write_atomic(str(mirror.state / NAME), f"{content}\n".encode())
 
@@ -196,7 +205,7 @@ def _entry(origin: str, frontier: Frontier, options: NameOptions) -> dict[str, A
     return {"base_url": f"{origin}/" if keeps_paths else None, "csp": frontier.meta(policy_key(origin)), "types": {}}
 
 
-def _given_type(media_type: str | None, name: str) -> str | None:
-    """Return the media type of the response, where it says another than the name of the file."""
-    given_type = media.JS if media_type in _SCRIPTS else media_type
-    return given_type if given_type in _KNOWN and given_type != media.by_name(name) else None
+def _declared_type(media_type: str | None, name: str) -> str | None:
+    """Return the media type of the response, where the name of the file tells another one."""
+    declared = media.JS if media_type in _SCRIPTS else media_type
+    return declared if declared in _KNOWN and declared != media.by_name(name) else None

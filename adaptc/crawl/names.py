@@ -1,9 +1,9 @@
-"""How a URL's file is called: wget's scheme (wget, url.c ``url_file_name``), with its faults taken out.
+"""The name of a URL's file: wget's scheme (wget, url.c ``url_file_name``), corrected; and which are taken.
 
 A name is made of the URL alone. Segments are percent-decoded and then escaped again as far as the system needs it
-(``--restrict-file-names``), so that no name holds a slash, a NUL, ``.`` or ``..`` whatever a URL says. Where wget and
-we part: characters beyond ASCII stay whole (wget escapes bytes 128 to 159, which cuts UTF-8 in two), over-long names
-keep a digest of what was cut, and names that Windows reserves are escaped in the modes that are for it.
+(``--restrict-file-names``), so that no name holds a slash, a NUL, ``.`` or ``..`` whatever a URL says. Unlike in wget,
+characters beyond ASCII stay whole (wget escapes bytes 128 to 159, which cuts UTF-8 in two), over-long names keep a
+digest of what was cut, and names that Windows reserves are escaped in the modes for Windows.
 """
 
 from __future__ import annotations
@@ -107,6 +107,9 @@ def _decoded(text: str) -> str:
         return content.decode("utf-8", "surrogateescape")
 
 
+# ---- names that a response changes
+
+
 def server_name(header: str, options: NameOptions) -> str | None:
     """Return the safe base name that a ``Content-Disposition`` field gives (RFC 6266), ``None`` when it has none.
 
@@ -147,6 +150,9 @@ def adjusted(name: str, media_type: str, options: NameOptions) -> str:
         return name
     directory, slash, base = name.rpartition("/")
     return directory + slash + _shortened(base + extension)
+
+
+# ---- segments as the file system accepts them
 
 
 def safe_step(step: str, options: NameOptions) -> str:
@@ -213,7 +219,9 @@ def numbered(step: str, number: int) -> str:
     return encoded[: MAX_NAME - len(suffix)].decode("utf-8", "ignore") + suffix
 
 
-_REMEMBERED = 50_000  # directories that are kept in memory; others are asked of the frontier
+# ---- names that are taken
+
+_REMEMBERED = 50_000  # directories kept in memory; the others are looked up in the frontier
 
 
 class Keys(Protocol):
@@ -226,11 +234,11 @@ class Keys(Protocol):
         """Claim a key for a file; return whether it was free."""
 
     def release_key(self, key: str) -> None:
-        """Let a key go."""
+        """Release a key."""
 
 
 class Claims:
-    """Gives names out.
+    """Assigns names.
 
     ``folds_case`` compares them as case-insensitive file systems do (macOS also composes accents).
     """
@@ -250,7 +258,7 @@ class Claims:
         return tried
 
     def release(self, name: str) -> None:
-        """Let a claimed name go."""
+        """Release a claimed name."""
         self._keys.release_key(self._key(name))
 
     def _key(self, name: str) -> str:

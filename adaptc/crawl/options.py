@@ -1,4 +1,4 @@
-"""Everything that the user asks of a crawl, and of its connections, by wget's names."""
+"""The options of a crawl and of its connections, by wget's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptc.crawl.scope import ScopeOptions
 USER_AGENT = f"adaptc/{VERSION}"
 # wget 1.21's: a connection may take as long as the system lets it, a silent server 15 minutes
 READ_TIMEOUT = 900.0
-RETRIED = frozenset({429, 503})  # what asks for patience in so many words; the user may add others
+RETRIED = frozenset({429, 503})  # statuses that ask to try again later; the user may add others
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class NetworkOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class AgainOptions:
-    """What happens to files that are there already, and to those that are no longer met."""
+class UpdateOptions:
+    """What happens to files that exist already, and to those that the site no longer links to."""
 
     timestamping: bool = False
     no_clobber: bool = False
@@ -76,7 +76,7 @@ class AgainOptions:
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
-    """What is written down. ``warc`` is the name of the WARC file without its extension."""
+    """What is recorded. ``warc`` is the name of the WARC file without its extension."""
 
     warc: Path | None = None
     warc_cdx: bool = False
@@ -88,8 +88,8 @@ class RecordOptions:
 class CrawlOptions:
     """A crawl: the URLs to begin with, where files go, and every option.
 
-    ``as_served`` makes the mirror a docroot that may stand in the place of the server: only those links are converted
-    that would not find their file there, and an encoding that only a header field tells is written into the file.
+    ``as_served`` makes the mirror a docroot that a server can serve: only links that would not find their file
+    there are converted, and an encoding that only a header field declares is written into the file.
     """
 
     urls: tuple[str, ...]
@@ -97,7 +97,7 @@ class CrawlOptions:
     scope: ScopeOptions = field(default_factory=ScopeOptions)
     names: NameOptions = field(default_factory=NameOptions)
     network: NetworkOptions = field(default_factory=NetworkOptions)
-    again: AgainOptions = field(default_factory=AgainOptions)
+    update: UpdateOptions = field(default_factory=UpdateOptions)
     records: RecordOptions = field(default_factory=RecordOptions)
     robots: bool = True
     sitemaps: bool = True

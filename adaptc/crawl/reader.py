@@ -1,7 +1,7 @@
-"""Who reads responses: this process, or a second one that reads while this one requests more.
+"""Readers of responses: this process, or a second one that reads while this one requests more.
 
 Where the server answers at once, reading pages and writing files is a third of a crawl's work, and another processor
-takes it over. Jobs go there and outcomes come back over a pair of sockets, in the same order.
+does it. Jobs go there and outcomes come back over a pair of sockets, in the same order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 from typing import Any, Protocol
 
-from adaptc.crawl.body_job import Done, Job, Leads, Outcome, Reading, Unkept
+from adaptc.crawl.body_job import BodyError, BodyResult, FileLinks, Job, JobRunner, Outcome
 from adaptc.crawl.discover.link import Link
 
 _LENGTH = 4  # bytes in front of a message
@@ -29,7 +29,7 @@ _TEMPORARY = "read"  # the prefix of the second process's temporary files
 
 
 class Reader(Protocol):
-    """Reads what came. ``pending`` counts jobs whose outcome is still to come from ``ended``."""
+    """Reads responses. ``pending`` counts jobs whose outcome is still to come from ``ended``."""
 
     @property
     def pending(self) -> int:
@@ -47,7 +47,7 @@ class Reader(Protocol):
         """Return what was read meanwhile, with the keys that ``begin`` was given; ``waits`` until there is some."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release what the reader holds."""
 
 
 class InlineReader:
@@ -55,12 +55,12 @@ class InlineReader:
 
     pending = 0
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
+    def __init__(self, runner: JobRunner) -> None:
+        self.runner = runner
 
     def begin(self, _key: Any, job: Job) -> Outcome | None:
         """Read a response and return the outcome."""
-        return self.reading.outcome(job)
+        return self.runner.run(job)
 
     def awaited(self) -> tuple[list[int], list[int]]:
         """Return no descriptors."""
@@ -77,14 +77,14 @@ class InlineReader:
 class ReaderProcess:
     """Reads in a process of its own, which ends with this one, however that ends."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
+    def __init__(self, runner: JobRunner) -> None:
+        self.runner = runner
         ours, theirs = socket.socketpair()
         gc.freeze()  # what there is now is neither looked at nor copied again
         self._child = os.fork()
         if not self._child:
             ours.close()
-            _serve(theirs, reading)
+            _serve(theirs, runner)
         theirs.close()
         ours.setblocking(False)
         self._socket = ours
@@ -99,9 +99,9 @@ class ReaderProcess:
         return len(self._jobs)
 
     def begin(self, key: Any, job: Job) -> Outcome | None:
-        """Line a job up; it is sent with the others of its turn."""
+        """Queue a job; ``ended`` sends the queued jobs together."""
         if self._is_gone:
-            return self.reading.outcome(job)
+            return self.runner.run(job)
         content = marshal.dumps(tuple(job))
         self._unsent += len(content).to_bytes(_LENGTH, "big")
         self._unsent += content
@@ -154,9 +154,9 @@ class ReaderProcess:
 
     def _outcomes(self) -> list[tuple[Any, Outcome]]:
         outcomes = [(self._jobs.popleft()[0], outcome) for outcome in self._messages()]
-        if self._is_gone:  # it failed, or was killed for want of memory: what it left undone is done here
+        if self._is_gone:  # it failed, or was killed for want of memory: its unfinished jobs are done here
             self._unsent.clear()
-            outcomes.extend((key, self.reading.outcome(job)) for key, job in self._jobs)
+            outcomes.extend((key, self.runner.run(job)) for key, job in self._jobs)
             self._jobs.clear()
         return outcomes
 
@@ -174,33 +174,33 @@ class ReaderProcess:
         del received[:position]
 
 
-def reader_for(reading: Reading, *, alone: bool) -> Reader:
+def reader_for(runner: JobRunner, *, alone: bool) -> Reader:
     """Return a reader: a second process where another processor is free for it, unless ``alone`` forbids it.
 
     A process with threads is not copied: what another thread had locked would stay locked in the copy.
     """
     may_copy = sys.platform == "linux" and threading.active_count() == 1
     if alone or not may_copy or len(os.sched_getaffinity(0)) < 2:
-        return InlineReader(reading)
-    return ReaderProcess(reading)
+        return InlineReader(runner)
+    return ReaderProcess(runner)
 
 
 # ---- the second process
 
 
-def _serve(connection: socket.socket, reading: Reading) -> None:
+def _serve(connection: socket.socket, runner: JobRunner) -> None:
     """Read what comes until the other side is gone, and end the process.
 
-    It ends as well with a job that fails: the crawl then does that one itself, and fails where it can be seen.
+    A job that raises ends it too: the crawl then does that job itself, and the error is reported there.
     """
     try:
         # the other side decides when a crawl ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        reading.mirror.temporary = _TEMPORARY
+        runner.mirror.temporary = _TEMPORARY
         jobs = BufferedReader(socket.SocketIO(connection, "r"), _CHUNK)
         while job := _received(jobs):
-            connection.sendall(_framed(_packed(reading.outcome(job))))
+            connection.sendall(_framed(_packed(runner.run(job))))
     finally:
         os._exit(0)
 
@@ -219,22 +219,22 @@ def _framed(message: tuple[Any, ...]) -> bytes:
 
 def _packed(outcome: Outcome) -> tuple[Any, ...]:
     """Return an outcome in plain tuples, which travel three times as fast as objects."""
-    if isinstance(outcome, Unkept):
-        return ("unkept", outcome.kind, str(outcome))
+    if isinstance(outcome, BodyError):
+        return ("error", outcome.kind, str(outcome))
     if isinstance(outcome, OSError):
         return ("oserror", outcome.errno, outcome.strerror, outcome.filename)
-    leads = outcome.leads
-    plain = None if leads is None else (*leads[:3], [tuple(link) for link in leads.links])
+    file_links = outcome.file_links
+    plain = None if file_links is None else (*file_links[:3], [tuple(link) for link in file_links.links])
     return ("done", *outcome[:3], plain)
 
 
-def _unpacked(word: str, *values: Any) -> Outcome:
-    if word == "unkept":
-        return Unkept(*values)
-    if word == "oserror":
+def _unpacked(tag: str, *values: Any) -> Outcome:
+    if tag == "error":
+        return BodyError(*values)
+    if tag == "oserror":
         return OSError(*values)
     kind, size, disk, plain = values
     if plain is None:
-        return Done(kind, size, disk, None)
+        return BodyResult(kind, size, disk, None)
     base, nofollow, packed, links = plain
-    return Done(kind, size, disk, Leads(base, nofollow, packed, [Link._make(link) for link in links]))
+    return BodyResult(kind, size, disk, FileLinks(base, nofollow, packed, [Link._make(link) for link in links]))

@@ -64,28 +64,30 @@ _GONE = (404, 410)
 
 def _gone(frontier: Frontier) -> Iterator[Row]:
     yield from (row for row in frontier.rows(State.FAILED) if row.status in _GONE)
-    if _looked_everywhere(frontier):
+    if _is_complete(frontier):
         yield from frontier.rows(State.STORED, of_this_run=False)
 
 
-def _looked_everywhere(frontier: Frontier) -> bool:
-    """Whether a URL that was not met is gone: a page or start that could not be fetched may lead anywhere."""
+def _is_complete(frontier: Frontier) -> bool:
+    """Whether a URL that was not discovered is gone: a page that could not be fetched may link to it."""
     return all(row.status in _GONE and row.place != "start" for row in frontier.rows(State.FAILED))
 
 
-_KEPT = 1.0  # seconds that lines may wait in memory: what a killed crawl loses of its log
+# ---- the log
+
+_FLUSH_INTERVAL = 1.0  # seconds that lines may wait in memory: a killed crawl loses them
 _string = json.encoder.encode_basestring_ascii
 
 
 _WRITERS: dict[type, Callable[[Any], str]] = {str: _string, int: repr, float: repr}
 
 
-def _written(value: Any) -> str:
+def _encoded(value: Any) -> str:
     return _WRITERS.get(type(value), json.dumps)(value)
 
 
 class Journal:
-    """Appends to the log ``path``; a run that goes on from an interrupted one appends to the same file."""
+    """Writes the log ``path``; a resumed run appends to the same file."""
 
     def __init__(self, path: Path, *, anew: bool) -> None:
         self._file: IO[str] = open(path, "w" if anew else "a", encoding="utf-8", buffering=1 << 16)  # noqa: SIM115
@@ -94,10 +96,10 @@ class Journal:
     def write(self, decision: str, url: str, **fields: Any) -> None:
         """Write a line: what was decided on a URL, and what is known of it."""
         # json.dumps of the whole takes twice the time: it makes an encoder for each call
-        known = "".join(f', "{name}": {_written(value)}' for name, value in fields.items() if value is not None)
+        known = "".join(f', "{name}": {_encoded(value)}' for name, value in fields.items() if value is not None)
         self._file.write(f'{{"url": {_string(url)}, "decision": "{decision}"{known}}}\n')
         now = time.monotonic()
-        if now - self._flushed > _KEPT:
+        if now - self._flushed > _FLUSH_INTERVAL:
             self._file.flush()
             self._flushed = now
 
@@ -105,6 +107,8 @@ class Journal:
         """Close the file."""
         self._file.close()
 
+
+# ---- why a URL was fetched or not
 
 _SENTENCES = {
     State.FOUND: "{url} waits to be fetched: the crawl was interrupted",
@@ -129,18 +133,18 @@ def explain_url(output: Path, typed: str) -> str:
         row = frontier.row(url) if url is not None else None
         if row is None:
             return f"{typed} was never met: no page, sitemap or redirect of the crawl leads to it"
-        return f"{_said(frontier, row)}; {_met(frontier, row)}"
+        return f"{_decision_sentence(frontier, row)}; {_origin_phrase(frontier, row)}"
     finally:
         frontier.close()
 
 
-def _said(frontier: Frontier, row: Row) -> str:
+def _decision_sentence(frontier: Frontier, row: Row) -> str:
     target = frontier.by_id(row.target) if row.target is not None else None
     fields = {**row._asdict(), "target": target.url if target is not None else "nowhere"}
     return _SENTENCES[State(row.state)].format(**fields)
 
 
-def _met(frontier: Frontier, row: Row) -> str:
+def _origin_phrase(frontier: Frontier, row: Row) -> str:
     parent = frontier.by_id(row.parent) if row.parent is not None else None
     if parent is None:
         return "it was named as a start" if row.place == "start" else f"met as {row.place} of robots.txt"

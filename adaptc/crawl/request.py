@@ -1,4 +1,4 @@
-"""What a request is: its method, its fields, whether it is made again, and partial files that it continues.
+"""Requests for tasks: method, fields, retries, and the partial files that they continue.
 
 A file that was cut off is kept with its validators, and a range request fetches the rest (RFC 9110, section 14).
 """
@@ -20,10 +20,10 @@ from adaptc.crawl.schedule import LONGEST_RETRY_AFTER, Task, retry_after, retry_
 from adaptc.crawl.scope import Refusal, Scope
 from adaptc.crawl.weburl import parts_of
 
-_SIZEABLE = 1 << 20  # bytes from which on a file that is cut off is gone on with
+_SIZEABLE = 1 << 20  # bytes; a larger file that was cut off is continued
 
 
-class Asking:
+class RequestFactory:
     """Makes requests of tasks."""
 
     def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, mirror: Mirror) -> None:
@@ -31,10 +31,10 @@ class Asking:
 
     def prepared(self, task: Task) -> Task:
         """Complete a task: the method, and the fields of a conditional request."""
-        row, again = task.row, self.options.again
+        row, update = task.row, self.options.update
         if self.options.spider:
             task.method = "GET" if _may_hold_links(row) else "HEAD"
-        elif again.timestamping and row.name is not None:
+        elif update.timestamping and row.name is not None:
             task.headers = self._conditions(row, row.name)
             task.conditional = bool(task.headers)
         return task
@@ -48,7 +48,7 @@ class Asking:
             modified = self.mirror.modified(name)
             return (f"If-Modified-Since: {http_date(modified)}",) if row.status is None and modified else ()
         if row.disk != size:
-            return ()  # cut short, or written to by somebody: the whole is asked for
+            return ()  # cut short, or changed by another program: the whole file is requested
         fields = [f"If-None-Match: {row.etag}"] if row.etag else []
         return (*fields, *([f"If-Modified-Since: {row.modified}"] if row.modified else []))
 
@@ -61,7 +61,7 @@ class Asking:
         if part is not None and part.exists():
             condition = self.frontier.partial(row.id)
             return range_fields(part.stat().st_size, condition) if condition else ()
-        leftover = row.name if self.options.again.continue_partial and row.status is None else None
+        leftover = row.name if self.options.update.continue_partial and row.status is None else None
         if leftover is None or not self.mirror.size(leftover):
             return ()
         begun = self.mirror.read(leftover)
@@ -98,7 +98,7 @@ class Asking:
         return None
 
     def pause(self, task: Task, response: Response) -> float | None:
-        """Return the seconds after which to try again, ``None`` when this is the last word."""
+        """Return the seconds after which to try again, ``None`` when the response is final."""
         network = self.options.network
         if task.method == "HEAD" and self._needs_get(task, response):
             task.method, task.tried = "GET", task.tried - 1
@@ -115,7 +115,7 @@ class Asking:
         return requested if requested is not None else retry_wait(task.tried + 1, network.retry_wait)
 
     def _needs_get(self, task: Task, response: Response) -> bool:
-        """Whether the body must be had after all: the server knows no HEAD, or the file holds links."""
+        """Whether a GET must follow: the server does not support HEAD, or the file holds links."""
         if response.error:
             return False
         if response.head.status in (403, 405, 501):
@@ -125,7 +125,7 @@ class Asking:
 
 
 def _referrer(parent: str, url: str) -> str | None:
-    """Return the Referer of a request; a page had by TLS tells nobody without it (Referrer Policy's default)."""
+    """Return the Referer of a request; none from a page over TLS to a URL without it (Referrer Policy's default)."""
     return None if parent.startswith("https:") and url.startswith("http:") else parent
 
 
@@ -134,6 +134,8 @@ def _may_hold_links(row: Row) -> bool:
     known = media.by_name(parts_of(row.url).file)
     return known is None or kind_of(known, row.place or "", b"") in PARSED
 
+
+# ---- partial files
 
 _RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)\s*$", re.IGNORECASE)
 
@@ -144,7 +146,7 @@ def part_of(spool: str, number: int) -> str:
 
 
 def validator(head: Head) -> str | None:
-    """Return what ``If-Range`` may carry: a strong ETag, else Last-Modified; ``None`` where a part is worth nothing."""
+    """Return the value for ``If-Range``: a strong ETag, else Last-Modified; ``None`` where no part can be continued."""
     if is_coded(head):
         return None
     etag = head.get("etag")
@@ -152,13 +154,13 @@ def validator(head: Head) -> str | None:
 
 
 def range_fields(size: int, condition: str | None) -> tuple[str, ...]:
-    """Return the fields that ask for the rest behind ``size`` bytes."""
+    """Return the fields that ask for the rest after ``size`` bytes."""
     fields = (f"Range: bytes={size}-", "Accept-Encoding: identity")
     return (*fields, f"If-Range: {condition}") if condition else fields
 
 
 def continues(head: Head, size: int) -> bool:
-    """Whether a 206 is the rest behind ``size`` bytes."""
+    """Whether a 206 is the rest after ``size`` bytes."""
     match = _RANGE.match(head.get("content-range") or "")
     return match is not None and int(match[1]) == size
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from adaptc.crawl.frontier import Row
 
 LONGEST_RETRY_AFTER = 3600.0  # seconds; a server that asks for more is not waited for
-# The first SYN that a full queue of connections drops is sent again after a second (RFC 6298): who waits that long
-# met a server with a short queue. Python's http.server queues five: eight at once took 2.3 s where four took 0.3.
+# The first SYN that a full queue of connections drops is sent again after a second (RFC 6298): a connection that
+# takes this long met a server with a short queue. Python's http.server queues five: eight at once took 2.3 s where four
+# took 0.3.
 _DROPPED = 0.9
 _PROMPT = 32  # connections in a row that were not dropped, after which one more is tried
 _SPACING = 0.001  # seconds between two connections to a server that keeps none, so that it can accept one by one
@@ -20,7 +21,7 @@ _SPACING = 0.001  # seconds between two connections to a server that keeps none,
 
 @dataclass(slots=True)
 class Host:
-    """One host: requests under way, when the next may start, and how long it wants to be left between two.
+    """One host: requests under way, when the next may start, and the seconds between two requests.
 
     ``most`` is how many requests at once its queue takes; ``prompt`` counts connections since one was dropped.
     """
@@ -121,9 +122,15 @@ def retry_wait(tried: int, longest: float) -> float:
     return min(float(tried), longest)
 
 
+# ---- tasks
+
+
 @dataclass(slots=True)
 class Task:
-    """A URL to ask for. ``hops`` counts redirects that led to it; ``method`` is GET, or HEAD with ``--spider``."""
+    """A URL to fetch. ``method`` is GET, or HEAD with ``--spider``; ``tried`` counts the attempts that failed.
+
+    ``conditional`` says that ``headers`` ask for the file only if it changed.
+    """
 
     row: Row
     origin: str
@@ -135,7 +142,7 @@ class Task:
 
 
 @dataclass(slots=True)
-class Waiting:
+class TaskQueue:
     """Tasks by origin, taken from each in turn, so that one slow host does not stop the others."""
 
     by_origin: dict[str, deque[Task]] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Which links are followed: wget's options, HTTrack's filters, and bounds against traps.
 
-Every rule is asked before a request is made, but for those on the type and the size, which only the response tells.
+Every rule is checked before a request is made, except those on type and size, which only the response tells.
 A decision carries its reason: ``--explain`` and the log print it.
 """
 
@@ -63,7 +63,7 @@ class ScopeOptions:
 
     @property
     def by_tag(self) -> bool:
-        """Whether links of this element are followed."""
+        """Whether the decision on a link depends on its element."""
         return bool(self.follow_tags or self.ignore_tags)
 
 
@@ -105,8 +105,8 @@ class Scope:
         self.hosts = frozenset(start.host for start in self.starts)
         self._places: dict[tuple[str, str, str, bool], Refusal | None] = {}
 
-    def welcome(self, url: str) -> None:
-        """Take the host of ``url`` into scope: a start URL was redirected there."""
+    def add_host(self, url: str) -> None:
+        """Add the host of ``url`` to the scope: a start URL was redirected there."""
         parts = parts_of(url)
         self.starts = (*self.starts, Start(parts.host, parts.directory))
         self.hosts |= {parts.host}

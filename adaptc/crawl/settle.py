@@ -1,4 +1,4 @@
-"""What becomes of a response: a file under its name, a redirect, a failure."""
+"""Settles responses: each becomes a stored file, a redirect or a failure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adaptc.core import media
-from adaptc.crawl.body_job import Done, Job, Outcome, Unkept, leads_of
+from adaptc.crawl.body_job import BodyError, BodyResult, Job, Outcome, file_links_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
-from adaptc.crawl.discover.link import Discovered
+from adaptc.crawl.discover.link import Discovery
 from adaptc.crawl.frontier import Frontier, MetUrl, Row, State
 from adaptc.crawl.http import Head, Response
 from adaptc.crawl.links import Links
@@ -44,7 +44,7 @@ class _PendingBody:
 
 
 class Settler:
-    """Settles responses. ``limit`` is set when the quota or the number of pages is used up, and says so."""
+    """Settles responses. ``limit`` is set when the quota or the number of pages is used up, and gives the reason."""
 
     def __init__(
         self,
@@ -60,24 +60,24 @@ class Settler:
         self.options, self.scope, self.frontier, self.mirror = options, scope, frontier, mirror
         self.claims, self.journal, self.reader, self.archive = claims, journal, reader, archive
         self.links = Links(options, scope, frontier, journal)
-        self.keeping = Keeping(options, scope, frontier, claims)
+        self.storage = StoragePolicy(options, scope, frontier, claims)
         self.limit: Refusal | None = None
         self.stored_bytes = self.pages = self.files = self.kept = 0
 
     def from_disk(self, row: Row) -> bool:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
-        if not self.options.again.no_clobber or row.name is None or self.mirror.size(row.name) is None:
+        if not self.options.update.no_clobber or row.name is None or self.mirror.size(row.name) is None:
             return False
         discovered = self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, leads_of(discovered, self.options.scope))
+            self.links.add(row, file_links_of(discovered, self.options.scope))
             self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
         self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
         return True
 
     def settle(self, task: Task, response: Response) -> None:
-        """Write down what came of a request; of a body, once it has been read."""
+        """Record the result of a request; a body is recorded once it has been read."""
         row, head = task.row, response.head
         if self.archive is not None and not response.error:
             self.archive.record(response)
@@ -143,7 +143,7 @@ class Settler:
 
     def _redirect_refusal(self, row: Row, target: str) -> Refusal | None:
         if row.depth == 0:
-            self.scope.welcome(target)
+            self.scope.add_host(target)
             return None
         return self.scope.refusal(Candidate(target, row.depth, bool(row.requisite)))
 
@@ -154,44 +154,44 @@ class Settler:
     # ---- files
 
     def _keep(self, row: Row, response: Response) -> None:
-        reason = self.keeping.unwanted(row)
+        reason = self.storage.reason_not_kept(row)
         body = _PendingBody(
-            row, response, self.keeping.final_name(row, response.head) if reason is None else None, reason
+            row, response, self.storage.final_name(row, response.head) if reason is None else None, reason
         )
-        outcome = self.reader.begin(body, self.keeping.job(row, response, body.name))
+        outcome = self.reader.begin(body, self.storage.job(row, response, body.name))
         if outcome is not None:
             self._finish(body, outcome)
 
     def settle_read(self, *, waits: bool = False) -> None:
-        """Write down what has been read meanwhile; ``waits`` until there is something, if there will be."""
+        """Record the bodies that have been read meanwhile; ``waits`` until there is something, if there will be."""
         for body, outcome in self.reader.ended(waits=waits):
             self._finish(body, outcome)
 
     def _finish(self, body: _PendingBody, outcome: Outcome) -> None:
         if isinstance(outcome, OSError):
             raise outcome
-        if isinstance(outcome, Unkept):
+        if isinstance(outcome, BodyError):
             self._fail(body.row, outcome.kind, str(outcome), body.response.head.status)
         else:
             self._store(body, outcome)
 
-    def _store(self, body: _PendingBody, done: Done) -> None:
+    def _store(self, body: _PendingBody, result: BodyResult) -> None:
         row, response, head = body.row, body.response, body.response.head
-        kind = Kind(done.kind)
+        kind = Kind(result.kind)
         if row.depth == 0 and kind is Kind.PAGE:
             self.frontier.set_meta(policy_key(parts_of(row.url).origin), head.get("content-security-policy"))
         state, decision = (State.CHECKED, "checked") if body.name is None else (State.STORED, "stored")
         with self.frontier:
-            if done.leads is not None:
-                self.links.add(row, done.leads)
+            if result.file_links is not None:
+                self.links.add(row, result.file_links)
             self.frontier.update(
                 row.id, state, name=body.name or row.name, status=head.status, type=head.media_type,
-                charset=head.charset, kind=done.kind, size=done.size, disk=done.disk, etag=head.get("etag"),
+                charset=head.charset, kind=result.kind, size=result.size, disk=result.disk, etag=head.get("etag"),
                 modified=head.get("last-modified"), rule=None, reason=body.reason,
             )  # fmt: skip
-        self._count(kind, done.size)
+        self._count(kind, result.size)
         self.journal.write(
-            decision, row.url, status=head.status, type=head.media_type, bytes=done.size,
+            decision, row.url, status=head.status, type=head.media_type, bytes=result.size,
             seconds=round(response.seconds, 4), file=body.name, referrer=self._referrer(row), reason=body.reason,
         )  # fmt: skip
 
@@ -206,27 +206,27 @@ class Settler:
             self.limit = Refusal("max-pages", f"--max-pages {scope.max_pages} is reached")
 
     def _unchanged(self, row: Row) -> None:
-        """Keep the file of a 304 and go on with the links that it had."""
+        """Keep the file of a 304 and follow the links that it had."""
         known = self.frontier.links(row.id)
-        discovered = Discovered(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
+        discovered = Discovery(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, leads_of(discovered, self.options.scope))
+            self.links.add(row, file_links_of(discovered, self.options.scope))
             self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
         self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)
 
-    def _links_on_disk(self, row: Row) -> Discovered:
+    def _links_on_disk(self, row: Row) -> Discovery:
         """Return the links of a file that another program, or ``--no-clobber``, left."""
         assert row.name is not None
         media_type = media.by_name(row.name) or ""
         kind = kind_of(media_type, row.place or "", b"")
         if kind not in PARSED:
-            return Discovered(row.url)
+            return Discovery(row.url)
         return discover(kind, self.mirror.read(row.name), row.url, Head(200))
 
     def keep_robots(self, url: str, response: Response, content: bytes) -> None:
         """Keep a robots.txt as a file of the site (as wget does), unless it is asked for as a page, too."""
-        if self.options.spider or self.options.again.delete_after:
+        if self.options.spider or self.options.update.delete_after:
             return
         if self.scope.name_refusal("robots.txt") is not None:
             return
@@ -260,26 +260,26 @@ def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:
     return "redirects more often than --max-redirect" if hops > limit else ""
 
 
-class Keeping:
-    """Decides on bodies."""
+class StoragePolicy:
+    """Decides whether a body is kept, and under which name."""
 
     def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, claims: Claims) -> None:
         self.options, self.scope, self.frontier, self.claims = options, scope, frontier, claims
 
     def job(self, row: Row, response: Response, name: str | None) -> Job:
-        """Return what there is to do with a response that is kept under ``name``."""
+        """Return the job for a response whose file is ``name``, ``None`` for no file."""
         head, file = response.head, response.file
-        modified = http_time(head.get("last-modified")) if self.options.again.use_server_timestamps else None
+        modified = http_time(head.get("last-modified")) if self.options.update.use_server_timestamps else None
         return Job(
             row.id, row.url, row.place or "", head.status, head.fields, response.body,
             str(file) if file is not None else None, response.size, name, modified, row.disk is not None,
         )  # fmt: skip
 
-    def unwanted(self, row: Row) -> str | None:
+    def reason_not_kept(self, row: Row) -> str | None:
         """Return why a file is not kept though it was loaded, ``None`` when it is."""
         if self.options.spider:
             return "--spider"
-        if self.options.again.delete_after:
+        if self.options.update.delete_after:
             return "--delete-after"
         if row.place == "start" and not self.options.scope.level:
             return None
@@ -290,9 +290,9 @@ class Keeping:
         """Return the name with what only the response tells: Content-Disposition, the extension of the type."""
         assert row.name is not None
         names, wanted = self.options.names, row.name
-        server_given = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
-        if server_given is not None:
-            wanted = wanted[: wanted.rfind("/") + 1] + server_given
+        server_base = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
+        if server_base is not None:
+            wanted = wanted[: wanted.rfind("/") + 1] + server_base
         wanted = adjusted(wanted, head.media_type, names)
         if wanted == row.name:
             return wanted

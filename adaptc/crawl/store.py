@@ -94,7 +94,7 @@ class Store:
         return True
 
     def release_key(self, key: str) -> None:
-        """Let a claimed name go."""
+        """Release a claimed name."""
         self._db.execute("DELETE FROM names WHERE key = ? AND is_file", (key,))
 
     # ---- files that may be cut off
@@ -138,6 +138,8 @@ class Store:
         self._db.execute("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", (origin, status, rules, self.run))
 
 
+# ---- links as bytes
+
 _WORTHWHILE = 1000  # bytes from which on compressing pays
 _ZLIB = b"\x78"  # how a zlib stream begins (RFC 1950); no URL does
 
@@ -149,7 +151,7 @@ def pack(links: Iterable[Link]) -> bytes:
 
 
 def unpack(blob: bytes) -> Iterator[Link]:
-    """Yield what ``pack`` was given."""
+    """Yield the links that ``pack`` wrote."""
     return map(_read, _lines(blob))
 
 

@@ -1,4 +1,4 @@
-"""One page under two URLs: ``/a/`` and ``/a/index.html`` are asked for both, and mostly are the same."""
+"""One page under two URLs: ``/a/`` and ``/a/index.html`` are both fetched, and usually have the same bytes."""
 
 from __future__ import annotations
 

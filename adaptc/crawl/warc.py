@@ -1,7 +1,4 @@
-"""WARC 1.1 files (ISO 28500:2017).
-
-Written with their CDX index, and read as the source of a crawl without a network.
-"""
+"""WARC 1.1 files (ISO 28500:2017): written with a CDX index, and read instead of the network."""
 
 from __future__ import annotations
 
@@ -117,8 +114,10 @@ def _surt(url: str) -> str:
     return f"{host}{port}){parts.path}{query}".lower()
 
 
+# ---- reading
+
 _CODED = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-_ERRORS = 400  # statuses from here on are nothing to begin with
+_ERRORS = 400  # statuses from here on are no start URLs
 
 
 class WarcFetcher:
@@ -131,20 +130,20 @@ class WarcFetcher:
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
         self._offsets: dict[str, int] = {}
-        self._urls: dict[str, int] = {}
+        self._statuses: dict[str, int] = {}
         self._ended: list[Response] = []
         for url, status, offset in self._indexed():
             self._offsets[url] = offset
-            self._urls[url] = status
+            self._statuses[url] = status
 
     @property
     def active(self) -> int:
-        """How many requests have an answer that was not taken."""
+        """How many responses ``poll`` has not returned yet."""
         return len(self._ended)
 
-    def found(self) -> tuple[str, ...]:
+    def page_urls(self) -> tuple[str, ...]:
         """Return the URLs that were answered with a file or a redirect, in the order of the file."""
-        return tuple(url for url, status in self._urls.items() if 200 <= status < _ERRORS)
+        return tuple(url for url, status in self._statuses.items() if 200 <= status < _ERRORS)
 
     def start(self, request: Request) -> None:
         """Begin a request."""

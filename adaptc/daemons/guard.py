@@ -47,7 +47,7 @@ def main() -> None:
 
 
 class Guard:
-    """The daemon's end: starts the guard and tells it that the daemon lives."""
+    """The daemon's side: starts the guard and sends it heartbeats."""
 
     def __init__(self, flags: Sequence[Path], silence: float) -> None:
         paths = [str(flag.absolute()) for flag in flags]
@@ -60,18 +60,18 @@ class Guard:
         return subprocess.Popen(self._command, stdin=subprocess.PIPE, bufsize=0, start_new_session=True, cwd="/")
 
     def beat(self) -> None:
-        """Say that the daemon lives; a guard that died is started again."""
-        if self._process.poll() is not None or not self._say(BEAT):
+        """Send a heartbeat; a guard that died is started again."""
+        if self._process.poll() is not None or not self._send(BEAT):
             self._process = self._start()
 
     def close(self) -> None:
-        """Say farewell: the flags are as they should be."""
-        self._say(FAREWELL)
+        """End the guard: the flags are as they should be."""
+        self._send(FAREWELL)
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
 
-    def _say(self, byte: bytes) -> bool:
+    def _send(self, byte: bytes) -> bool:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(byte)

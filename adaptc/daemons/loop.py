@@ -54,7 +54,7 @@ def _catch(stopping: threading.Event) -> dict[signal.Signals, signal._HANDLER]:
 def notify(message: str) -> None:
     """Send ``READY=1``, ``WATCHDOG=1`` or ``STOPPING=1`` to systemd; nothing happens outside of it.
 
-    A socket that is gone is systemd's affair: it restarts what it does not hear from.
+    A missing socket is ignored: systemd restarts a service that does not report.
     """
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):

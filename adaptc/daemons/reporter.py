@@ -46,9 +46,9 @@ class Reporter:
 
     def decision(self, epoch: float, event: str, rule: str, **inputs: Any) -> None:
         """Report a decision: what was decided, by which rule, from which inputs."""
-        shown = ", ".join(f"{name} {_short(value)}" for name, value in inputs.items() if value is not None)
+        text = ", ".join(f"{name} {_short(value)}" for name, value in inputs.items() if value is not None)
         moment = time.strftime("%H:%M:%S", time.localtime(epoch))
-        self._say(f"{moment} {event}: {rule}" + (f" ({shown})" if shown else ""))
+        self._say(f"{moment} {event}: {rule}" + (f" ({text})" if text else ""))
         self.record(epoch, event, rule=rule, inputs=rounded(inputs))
 
     def record(self, epoch: float, event: str, **record: Any) -> None:
@@ -88,8 +88,10 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
+# ---- the audit
+
 _LARGEST = 8 << 20
-_TOGETHER = 1000  # lines that are written at once
+_BATCH = 1000  # lines that are written at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Audit:
             return
         head = {"at": round(at, 3), "event": event}
         lines = (json.dumps({**head, **record}, ensure_ascii=True) + "\n" for record in records)
-        while part := "".join(islice(lines, _TOGETHER)):
+        while part := "".join(islice(lines, _BATCH)):
             self._append(self.path, part)
 
     @staticmethod
@@ -130,6 +132,8 @@ def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values with numbers cut to what is worth reading."""
     return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
 
+
+# ---- metrics
 
 LOOPBACK = "127.0.0.1"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -98,7 +98,9 @@ class RunDirectory:
         return lock_file(self.path / f"{name}.lock", busy, _READABLE_FILE)
 
 
-FILE = "override.json"
+# ---- the override of an operator
+
+OVERRIDE_FILE = "override.json"
 ORIGINAL = "original"  # no level at all: the flag goes away
 REJECT = "reject"  # level 0
 
@@ -113,19 +115,17 @@ class Override:
 
 def write_override(run: RunDirectory, override: Override) -> None:
     """Write an override. Raises ``OSError``."""
-    run.write_json(FILE, {"level": override.level, "until": override.until})
+    run.write_json(OVERRIDE_FILE, {"level": override.level, "until": override.until})
 
 
 def clear_override(run: RunDirectory) -> bool:
     """Remove the override; return whether there was one. Raises ``OSError``."""
-    from adaptc.core import fs
-
-    return fs.remove(str(run.path / FILE))
+    return fs.remove(str(run.path / OVERRIDE_FILE))
 
 
 def read_override(run: RunDirectory, now: float) -> Override | None:
     """Return the override that holds at ``now``, in seconds since the epoch."""
-    record = run.read_json(FILE)
+    record = run.read_json(OVERRIDE_FILE)
     if not isinstance(record, dict) or not isinstance(record.get("level"), str):
         return None
     until = record.get("until")

@@ -46,7 +46,7 @@ class LinkConversion:
             decoded = declared_sheet(decoded, source) if _is_sheet(row) else declared_page(decoded, source)
         linker = self._linker(row.url, name, row.url, self._name_of)
         if _is_sheet(row):
-            text = rewrite_urls(decoded.text, lambda found: linker(found.url))
+            text = rewrite_urls(decoded.text, lambda reference: linker(reference.url))
         else:
             text = convert_page(decoded, linker) or decoded.text
         content = decoded.encoded(text)
@@ -59,7 +59,7 @@ class LinkConversion:
         current = self.mirror.read(name)
         if current == content:
             return  # nothing to convert, or converted by a former crawl: the file keeps its time
-        modified = http_time(row.modified) if self.options.again.use_server_timestamps else None
+        modified = http_time(row.modified) if self.options.update.use_server_timestamps else None
         if current == source:
             self.mirror.keep_original(row.id, source)
         if self.options.backup_converted:
@@ -92,6 +92,3 @@ class LinkConversion:
 
 def _is_sheet(row: Row) -> bool:
     return row.kind == Kind.SHEET.value
-
-
-# Returns the name of the file that holds a URL, or None.

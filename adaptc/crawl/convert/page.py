@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from adaptc.core.urls import document_base, join, quote_path, relative_url
-from adaptc.crawl.discover.page import Decoded, in_encoding
+from adaptc.crawl.discover.page import DecodedText, in_encoding
 from adaptc.crawl.names import NameOptions, name_of
 from adaptc.crawl.weburl import fragment_of, parts_of, without_credentials, without_fragment
 from adaptc.formats.css.references import CssReference, rewrite_urls
@@ -43,7 +43,7 @@ class _Splice(NamedTuple):
     written: str
 
 
-def convert_page(decoded: Decoded, linker: Linker) -> str | None:
+def convert_page(decoded: DecodedText, linker: Linker) -> str | None:
     """Return the text of a page with its links converted, ``None`` when all of them stay as they are.
 
     ``decoded`` keeps the newlines of the file; so does the result. ``linker`` is that of the page's own URL; it says
@@ -65,7 +65,7 @@ def _spliced(text: str, splices: list[_Splice]) -> str:
 
 
 class _Page:
-    def __init__(self, decoded: Decoded, tree: Document, linker: Linker) -> None:
+    def __init__(self, decoded: DecodedText, tree: Document, linker: Linker) -> None:
         self.text, self.encoding, self.tree, self.linker = decoded.text, decoded.encoding, tree, linker
         # offsets of the parser count a CRLF as one: where they stand, in its counting
         self._pairs = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.text))]
@@ -141,7 +141,7 @@ class _Page:
         return new_value if parse_srcset(new_value) == wanted else serialise_srcset(wanted)
 
     def _srcdoc(self, value: str) -> str | None:
-        inner = Decoded(value, "utf-8", b"", b"")
+        inner = DecodedText(value, "utf-8", b"", b"")
         tree = parse(value)
         linker = self.linker.based(document_base(self.linker.base, base_href(tree)))
         splices = sorted(_Page(inner, tree, linker).splices())
@@ -193,8 +193,8 @@ def _escaped(value: str, quote: str) -> str:
 _MARKS = {"utf-16be": b"\xfe\xff", "utf-16le": b"\xff\xfe"}  # what no meta element can declare
 
 
-def declared_page(decoded: Decoded, source: bytes) -> Decoded:
-    """Return a page whose bytes say the encoding that it has; ``source`` are the bytes that came."""
+def declared_page(decoded: DecodedText, source: bytes) -> DecodedText:
+    """Return a page whose bytes say the encoding that it has; ``source`` are the received bytes."""
     if decoded.bom or source.isascii() or sniff_encoding(source).name == decoded.encoding:
         return decoded
     if decoded.encoding in _MARKS:
@@ -203,7 +203,7 @@ def declared_page(decoded: Decoded, source: bytes) -> Decoded:
     return decoded._replace(text=f'{decoded.text[:place]}<meta charset="{decoded.encoding}">{decoded.text[place:]}')
 
 
-def _first_in_head(decoded: Decoded) -> int:
+def _first_in_head(decoded: DecodedText) -> int:
     """Return the offset after doctype, html and head tags: the first declaration is the one that counts."""
     tree = parse(decoded.readable)
     places = [0]
@@ -223,7 +223,7 @@ def _after_doctype(text: str) -> int:
     return text.index(">") + 1 if is_first and ">" in text else 0
 
 
-def declared_sheet(decoded: Decoded, source: bytes) -> Decoded:
+def declared_sheet(decoded: DecodedText, source: bytes) -> DecodedText:
     """Return a sheet that says its encoding where that is not UTF-8, which it has without saying so."""
     if decoded.bom or decoded.encoding == "utf-8" or source.isascii() or source[:10].lower() == b'@charset "':
         return decoded
@@ -237,7 +237,7 @@ Names = Callable[[str], str | None]
 
 
 class Linker:
-    """Converts the links of the file ``name``, had from ``url``; ``base`` is what they are resolved against."""
+    """Converts the links of the file ``name``, fetched from ``url``; ``base`` is what they are resolved against."""
 
     empties_base = True  # what is left relative is relative to the file
 

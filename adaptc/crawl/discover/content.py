@@ -14,7 +14,7 @@ from adaptc.crawl.discover.feeds import (
     sitemap_links,
     sitemap_tree_links,
 )
-from adaptc.crawl.discover.link import Discovered, Link, field_links, forbids_following, links_of
+from adaptc.crawl.discover.link import Discovery, Link, field_links, forbids_following, links_of
 from adaptc.crawl.http import Head
 
 
@@ -37,8 +37,8 @@ _BY_TYPE = {
     "application/manifest+json": Kind.MANIFEST, "text/xml": Kind.XML, "application/xml": Kind.XML,
     "application/rss+xml": Kind.XML, "application/atom+xml": Kind.XML, "application/rdf+xml": Kind.XML,
 }  # fmt: skip
-# Types that servers give where they know none: the content speaks instead (as browsers sniff, but for text/plain).
-_UNSAID = frozenset({"", "application/octet-stream", "unknown/unknown", "application/unknown", "*/*"})
+# Types that servers give where they know none: the content decides (as browsers sniff, except for text/plain).
+_UNKNOWN_TYPES = frozenset({"", "application/octet-stream", "unknown/unknown", "application/unknown", "*/*"})
 _SHEETS = ("link rel=stylesheet", "link rel=alternate stylesheet", "xml-stylesheet")
 
 
@@ -49,7 +49,7 @@ def kind_of(media_type: str, place: str, head: bytes) -> Kind:
     known = _BY_TYPE.get(media_type)
     if known is not None:
         return known
-    if media_type in _UNSAID:
+    if media_type in _UNKNOWN_TYPES:
         sniffed = media.by_content(head[: media.SNIFF_BYTES])
         if sniffed in _BY_TYPE:
             return _BY_TYPE[sniffed]
@@ -58,7 +58,7 @@ def kind_of(media_type: str, place: str, head: bytes) -> Kind:
     return Kind.MANIFEST if place == "link rel=manifest" else Kind.OTHER
 
 
-def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovered:
+def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovery:
     """Return the links of a response in their order: those of its fields first."""
     discovered = _of_content(kind, content, url, head.charset)
     fields: list[Link] = field_links(head, url)
@@ -67,7 +67,7 @@ def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovered:
     return discovered
 
 
-def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Discovered:
+def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Discovery:
     if kind is Kind.PAGE:
         return _page_links(content, url, charset)
     if kind is Kind.SHEET:
@@ -78,17 +78,17 @@ def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Di
         return _xml_links(content, url)
     if kind is Kind.SITEMAP:
         return sitemap_links(content, url)
-    return manifest_links(content, url) if kind is Kind.MANIFEST else Discovered(url)
+    return manifest_links(content, url) if kind is Kind.MANIFEST else Discovery(url)
 
 
 # What reads pages is imported where they are read: a crawl's reader may be another process.
-def _page_links(content: bytes, url: str, charset: str | None) -> Discovered:
+def _page_links(content: bytes, url: str, charset: str | None) -> Discovery:
     from adaptc.crawl.discover.page import page_links
 
     return page_links(content, url, charset)
 
 
-def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
+def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovery:
     from adaptc.core.model import Reference
     from adaptc.crawl.discover.page import decode_sheet
     from adaptc.formats.css.references import css_references
@@ -101,23 +101,23 @@ def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovered:
         )
         for reference in references
     )
-    return Discovered(url, links_of(url, places))
+    return Discovery(url, links_of(url, places))
 
 
 _SPELLED = {"import": "@import"}
 
 
-def _svg_links(content: bytes, url: str) -> Discovered:
+def _svg_links(content: bytes, url: str) -> Discovery:
     from adaptc.formats.svg.references import svg_references
 
-    return Discovered(url, links_of(url, svg_references(content)))
+    return Discovery(url, links_of(url, svg_references(content)))
 
 
 _FEEDS = frozenset({"rss", "feed", "RDF"})
 _SITEMAPS = frozenset({"urlset", "sitemapindex"})
 
 
-def _xml_links(content: bytes, url: str) -> Discovered:
+def _xml_links(content: bytes, url: str) -> Discovery:
     """Return the links of an XML file by its root element; XML of any other kind leads nowhere."""
     root = parse_xml(content)
     name = local_name(root.tag) if root is not None else ""
@@ -127,4 +127,4 @@ def _xml_links(content: bytes, url: str) -> Discovered:
         return sitemap_tree_links(root, url)
     if name == "svg":
         return _svg_links(content, url)
-    return _page_links(content, url, None) if name == "html" else Discovered(url)
+    return _page_links(content, url, None) if name == "html" else Discovery(url)

@@ -1,4 +1,4 @@
-"""The links of XML files: sitemaps, RSS, Atom; and of what else says URLs: text sitemaps, web app manifests."""
+"""The links of sitemaps (XML and text), feeds (RSS and Atom) and web app manifests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from adaptc.crawl.bodies import LARGEST
-from adaptc.crawl.discover.link import Discovered, Link
+from adaptc.crawl.discover.link import Discovery, Link
 from adaptc.crawl.weburl import resolved
 
 SITEMAP = "sitemap"  # the place of a link that leads to a sitemap
@@ -38,17 +38,17 @@ def parse_xml(content: bytes) -> Any:
         return None
 
 
-def sitemap_links(content: bytes, url: str) -> Discovered:
+def sitemap_links(content: bytes, url: str) -> Discovery:
     """Return what a sitemap lists (sitemaps.org): an index, an urlset or a text, also compressed with gzip."""
     content = _unzipped(content)
     root = parse_xml(content) if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else None
     if root is not None:
         return sitemap_tree_links(root, url)
     lines = content.decode("utf-8-sig", "replace").split()
-    return Discovered(url, list(_links(url, ((line, _LISTED, number) for number, line in enumerate(lines, 1)))))
+    return Discovery(url, list(_links(url, ((line, _LISTED, number) for number, line in enumerate(lines, 1)))))
 
 
-def sitemap_tree_links(root: Any, url: str) -> Discovered:
+def sitemap_tree_links(root: Any, url: str) -> Discovery:
     """Return what a parsed sitemap lists: other sitemaps where it is an index; pages, images and versions else."""
     is_index = local_name(root.tag) == "sitemapindex"
     place = SITEMAP if is_index else _LISTED
@@ -60,10 +60,10 @@ def sitemap_tree_links(root: Any, url: str) -> Discovered:
         for node in root.iter()
         if local_name(node.tag) == "link" and node.get("href")
     )
-    return Discovered(url, [*_links(url, locations), *_links(url, alternates)])
+    return Discovery(url, [*_links(url, locations), *_links(url, alternates)])
 
 
-def feed_links(root: Any, url: str) -> Discovered:
+def feed_links(root: Any, url: str) -> Discovery:
     """Return the links of an RSS or Atom feed; ``xml:base`` counts."""
     links: list[Link] = []
     for node in root.iter():
@@ -72,21 +72,21 @@ def feed_links(root: Any, url: str) -> Discovered:
             written = node.text if source is None else node.get(source)
             if written and written.strip() and not len(node):
                 links += _links(resolved(url, base) or url, [(written, "feed", node.sourceline or 1)])
-    return Discovered(url, links)
+    return Discovery(url, links)
 
 
-def manifest_links(content: bytes, url: str) -> Discovered:
+def manifest_links(content: bytes, url: str) -> Discovery:
     """Return the links of a web app manifest (W3C App Manifest): start page, icons, screenshots, shortcuts."""
     try:
         manifest = json.loads(content.decode("utf-8-sig", "replace"))
     except ValueError:
-        return Discovered(url)
+        return Discovery(url)
     if not isinstance(manifest, dict):
-        return Discovered(url)
+        return Discovery(url)
     icons = [(source, "manifest", 1) for source in _manifest_images(manifest)]
     starts = [(manifest.get("start_url"), "manifest start_url", 1)]
     shortcuts = [(shortcut.get("url"), "manifest shortcut", 1) for shortcut in _objects(manifest.get("shortcuts"))]
-    return Discovered(url, [*_links(url, icons, requisite=True), *_links(url, starts), *_links(url, shortcuts)])
+    return Discovery(url, [*_links(url, icons, requisite=True), *_links(url, starts), *_links(url, shortcuts)])
 
 
 def _manifest_images(manifest: dict[str, Any]) -> Iterator[Any]:

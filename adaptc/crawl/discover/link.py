@@ -17,8 +17,8 @@ from adaptc.formats.html.syntax import parse_refresh
 # What a page needs to look and work as it should: what a browser loads by itself, and what its scripts will.
 REQUISITE = EMBEDDED | {Role.FONT, Role.PRELOAD, Role.MANIFEST, Role.CSS_URL, Role.LAZY}
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
-# How references begin that are resolved against the page itself, not its directory; control characters come first of
-# any
+# How references begin that are resolved against the page itself, not its directory; control characters are
+# stripped first
 _OWN = frozenset({"", "?", "#", *map(chr, range(0x20))})
 # Where a form is sent is no page: asking for it may change something on the server.
 _FORMS = frozenset({"form action", "button formaction", "input formaction"})
@@ -41,7 +41,7 @@ class Link(NamedTuple):
 
 
 @dataclass(slots=True)
-class Discovered:
+class Discovery:
     """What a file holds. ``base`` is the URL that its references were resolved against.
 
     ``nofollow`` is set where the page or its response forbids to follow links (meta robots, X-Robots-Tag).
@@ -60,16 +60,16 @@ def link_of(base: str, reference: Reference, *, nofollow: bool = False) -> Link 
             return None
     else:
         base = directory_of(base)
-    leads = _leads(base, written, reference.where)
-    if leads is None:
+    target = _resolve_target(base, written, reference.where)
+    if target is None:
         return None
-    url, place, is_relative = leads
+    url, place, is_relative = target
     return Link(url, reference.role in REQUISITE, place, reference.line, is_relative, nofollow)
 
 
 # Most links lead to the same place from every page of a directory, and its pages have them in common.
 @lru_cache(maxsize=16_384)
-def _leads(base: str, written: str, where: str) -> tuple[str, str, bool] | None:
+def _resolve_target(base: str, written: str, where: str) -> tuple[str, str, bool] | None:
     """Return the URL, the place in words, and whether it was written without a host."""
     url = resolved(base, written) if where not in _FORMS else None
     if url is None:

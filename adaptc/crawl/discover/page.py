@@ -12,7 +12,7 @@ from urllib.parse import quote_from_bytes
 
 from adaptc.core.model import Reference
 from adaptc.core.urls import document_base
-from adaptc.crawl.discover.link import Discovered, Link, link_of
+from adaptc.crawl.discover.link import Discovery, Link, link_of
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.encoding import (
     BYTE_ORDER_MARKS,
@@ -32,25 +32,27 @@ _NOFOLLOW = re.compile(r"\b(?:nofollow|none)\b", re.IGNORECASE)
 _ROBOTS = ("robots", "adaptc")
 
 
-def page_links(content: bytes, url: str, charset: str | None) -> Discovered:
+def page_links(content: bytes, url: str, charset: str | None) -> Discovery:
     """Return the links of the page at ``url``; ``charset`` is that of its Content-Type."""
     decoded = decode_page(content, charset)
     lowered = decoded.text.lower()
     tree = parse(decoded.readable, spans="<style" in lowered)  # of styles, references have places of their own
-    discovered = Discovered(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
-    shunned = _shunned(tree) if "nofollow" in lowered else frozenset()
+    discovered = Discovery(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
+    nofollow_places = _nofollow_places(tree) if "nofollow" in lowered else frozenset()
     for reference in references(tree):
-        link = _link(discovered.base, reference, decoded, shunned)
+        link = _link(discovered.base, reference, decoded, nofollow_places)
         if link is not None:
             discovered.links.append(link)
     return discovered
 
 
-def _link(base: str, reference: Reference, decoded: Decoded, shunned: frozenset[tuple[int, int]]) -> Link | None:
+def _link(
+    base: str, reference: Reference, decoded: DecodedText, nofollow_places: frozenset[tuple[int, int]]
+) -> Link | None:
     if not reference.url.isascii() and decoded.encoding not in ("utf-8", "utf-16le", "utf-16be"):
         url = in_encoding(reference.url, decoded.encoding)
         reference = Reference(reference.role, url, reference.where, reference.line, reference.column)
-    return link_of(base, reference, nofollow=(reference.line, reference.column) in shunned)
+    return link_of(base, reference, nofollow=(reference.line, reference.column) in nofollow_places)
 
 
 def in_encoding(reference: str, encoding: str) -> str:
@@ -69,7 +71,7 @@ def _in_query(character: str, encoding: str) -> str:
     return quote_from_bytes(content) if content is not None else f"%26%23{ord(character)}%3B"
 
 
-def _shunned(tree: Document) -> frozenset[tuple[int, int]]:
+def _nofollow_places(tree: Document) -> frozenset[tuple[int, int]]:
     """Return the places of elements with ``rel=nofollow``."""
     positions = [element.position or (1, 0) for element in tree.select('[rel~="nofollow" i]')]
     return frozenset((line, column + 1) for line, column in positions)
@@ -84,7 +86,7 @@ def _forbids_following(tree: Document) -> bool:
 _SURROGATES = dict.fromkeys(range(56448, 56576), "�")
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A file's text with the newlines that it has; ``body`` is what it was decoded from, without the mark."""
 
     text: str
@@ -119,14 +121,14 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def decode_page(content: bytes, transport: str | None) -> Decoded:
+def decode_page(content: bytes, transport: str | None) -> DecodedText:
     """Decode a page: byte order mark, charset of the transport, what the page says, windows-1252."""
     bom = byte_order_mark(content)
     declared = BYTE_ORDER_MARKS.get(bom) or (canonical_name(transport) if transport else None)
     return _decoded(content[len(bom) :], declared or sniff_encoding(content).name, bom)
 
 
-def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decoded:
+def decode_sheet(content: bytes, transport: str | None, encoding: str) -> DecodedText:
     """Decode a style sheet: mark, transport, ``@charset``, the ``encoding`` of who refers to it (CSS Syntax, 3.2)."""
     from adaptc.formats.css import sheet_text
 
@@ -135,10 +137,10 @@ def decode_sheet(content: bytes, transport: str | None, encoding: str) -> Decode
     return _decoded(content[len(bom) :], named or sheet_text.decode_sheet(content[:1024], encoding).encoding, bom)
 
 
-def _decoded(body: bytes, name: str, bom: bytes) -> Decoded:
+def _decoded(body: bytes, name: str, bom: bytes) -> DecodedText:
     if name == "utf-8":
-        return Decoded(body.decode("utf-8", "surrogateescape"), name, bom, body)
+        return DecodedText(body.decode("utf-8", "surrogateescape"), name, bom, body)
     text = decode(body, name)
     if text is None:
-        return Decoded(body.decode("latin-1"), name, bom, body)
-    return Decoded(text, name, bom, body)
+        return DecodedText(body.decode("latin-1"), name, bom, body)
+    return DecodedText(text, name, bom, body)

@@ -37,7 +37,7 @@ class ClassifyDaemon:
         self._classifier = settings.classifier()
         self._parser = compile_format(settings.log_format)
         self._unacted = frozenset(settings.unacted)
-        state = run.read_json(FILE) if run else None
+        state = run.read_json(STATE_FILE) if run else None
         marks = restore_state(self._classifier, state)
         self._is_new = not marks
         self._followers = [Follower(path, marks.get(str(path))) for path in settings.logs]
@@ -49,7 +49,7 @@ class ClassifyDaemon:
         self._complained: set[str] = set()
 
     def step(self, clock: float, epoch: float) -> None:
-        """Read what is new, write the tables when they are due, tell."""
+        """Read what is new, write the tables when they are due, report."""
         self._epoch = epoch
         if self._is_new:
             self._read_history()
@@ -135,7 +135,7 @@ class ClassifyDaemon:
             return
         marks = {str(follower.path): mark for follower in self._followers if (mark := follower.mark)}
         try:
-            self._run.write_json(FILE, saved_state(self._classifier, marks))
+            self._run.write_json(STATE_FILE, saved_state(self._classifier, marks))
         except OSError as error:
             self._complain("state", f"the state is not saved: {error}")
 
@@ -192,8 +192,10 @@ def _verdicts(classifier: Classifier, hits: Iterable[Hit]) -> Iterator[Verdict]:
     yield from classifier.finish()
 
 
+# ---- the state between two runs
+
 SCHEMA = 2
-FILE = "classify-state.json"
+STATE_FILE = "classify-state.json"
 
 
 def saved_state(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, Any]:
@@ -208,7 +210,9 @@ def saved_state(classifier: Classifier, marks: Mapping[str, Mark]) -> dict[str, 
             for name, client in classifier.clients.items()
             if client.estimate is not None
         },
-        "clusters": {str(network): [*_row(one), seen] for network, (one, seen) in classifier.clusters.items()},
+        "clusters": {
+            str(network): [*_row(estimate), seen] for network, (estimate, seen) in classifier.clusters.items()
+        },
     }
 
 

@@ -1,4 +1,4 @@
-"""What is known of a client or a cluster, and how a page retrieval changes it (section 2.1 there).
+"""What is known of a client or a cluster, and how a page retrieval changes it (section 2.1 of the paper).
 
 E <- alpha E + (1 - alpha) x for the delays from the page to its first and to its last embedded object; the first
 page sets E. Poor: E_first > 3 s or E_last > 5 s; rich: E_first <= 1 s and E_last <= 2 s; else normal.

@@ -81,7 +81,7 @@ def _seconds(value: str | None) -> float | None:
         return None
 
 
-# A container by the spelling of its path (section 2.1 there), and what the paper's server appended to it: the
+# A container by the spelling of its path (section 2.1 of the paper), and what the paper's server appended to it: the
 # suffixes of its actions (".gz", ".p_lc").
 _CONTAINER = re.compile(r"(?:/|/[^/.]+|\.x?html?|\.php|\.aspx?|\.jsp)((?:\.[a-z_]+)*)", re.IGNORECASE)
 

@@ -51,7 +51,7 @@ class ControlDaemon:
     def __init__(self, settings: ControlSettings, machine: Machine, environment: Environment) -> None:
         self._settings, self._machine, self._environment = settings, machine, environment
         self._state = machine.start()
-        self._shown: dict[str, tuple[str, ...]] = {}  # the levels of the buckets as the servers have them, by site
+        self._bucket_levels: dict[str, tuple[str, ...]] = {}  # what was written for the servers, by site
         self._clock: float | None = None
         self._cpu: CpuCount | None = None
         self._complaint = ""
@@ -63,14 +63,14 @@ class ControlDaemon:
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
-        if not self._shown:
+        if not self._bucket_levels:
             self._report_floor(epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
             self._record(Loads(clock, loads, cpu))
             self._state = self._stepped(loads, cpu, forced)
         for site in self._machine.sites:
-            self._show(site, forced[site.name], loads, epoch)
+            self._write_levels(site, forced[site.name], loads, epoch)
         self._report(loads, cpu, epoch)
 
     def _stepped(
@@ -125,7 +125,7 @@ class ControlDaemon:
         load = meter.read(elapsed)
         if meter.sees_rejections:
             return load
-        rejecting = self._shown.get(name, ()).count(REJECT) / BUCKETS
+        rejecting = self._bucket_levels.get(name, ()).count(REJECT) / BUCKETS
         return replace(load, rejected=load.requests * rejecting)
 
     def _record(self, sample: Loads) -> None:
@@ -143,13 +143,15 @@ class ControlDaemon:
         run = self._environment.endpoints[site.name].run
         return read_override(run, epoch) if run else None
 
-    def _show(self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float) -> None:
+    def _write_levels(
+        self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float
+    ) -> None:
         run = self._environment.endpoints[site.name].run
         names = self._names(site, forced)
-        if names != self._shown.get(site.name):
+        if names != self._bucket_levels.get(site.name):
             if run:
                 write_buckets(run, names)
-            self._shown[site.name] = names
+            self._bucket_levels[site.name] = names
             self._report_levels(site, forced, loads, epoch)
         if run:
             is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
@@ -198,7 +200,7 @@ class ControlDaemon:
         )
 
     def _site_record(self, site: Site, loads: Mapping[str, Load] | None) -> dict[str, Any]:
-        names = self._shown[site.name]
+        names = self._bucket_levels[site.name]
         shares = {name: round(names.count(name) / BUCKETS, 3) for name in dict.fromkeys(names)}
         load = loads[site.name] if loads else None
         return {

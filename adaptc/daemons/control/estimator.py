@@ -1,4 +1,4 @@
-"""Recursive least squares for a and b of U = aR + bW (section 4.3 there), with exponential forgetting.
+"""Recursive least squares for a and b of U = aR + bW (section 4.3 of the paper), with exponential forgetting.
 
 R in requests a millisecond and W in kB a millisecond, so that a and b are milliseconds and the initial covariance of
 1000 is far above them.

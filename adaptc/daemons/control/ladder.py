@@ -46,7 +46,7 @@ class Ladder:
         return self.costs[whole] + (m - whole) * (self.costs[whole + 1] - self.costs[whole])
 
     def gain(self, m: float, utilization: float) -> float:
-        """Return dU/dm, the greatest within reach of m, when ``utilization`` was caused at m (equation 3 there).
+        """Return dU/dm, the greatest within reach of m, when ``utilization`` was caused at m (equation 3 of the paper).
 
         With rejection alone this is (U - cR) / f. The load that the full site would be is U divided by the cost at
         m.

@@ -1,4 +1,4 @@
-"""The pure step of the controller: loads of all sites in, m of each site out (section 5 there).
+"""The pure step of the controller: loads of all sites in, m of each site out (section 5 of the paper).
 
 Every site is a virtual server. One with a guarantee has a loop of its own that keeps it at U* = a R_max + b W_max.
 Those without share what is left, in the order of their priorities: U*_j = U - sum of U_i before - sum of c R_l of lower
@@ -44,7 +44,7 @@ class Load:
 class Tuning:
     """The bound of U, the gain margin G, the sampling period in seconds, and lambda of the estimator.
 
-    ``learns`` lets the estimator's a and b replace the given ones once they can be separated.
+    ``learns`` lets the estimator's a and b replace the configured ones once they can be separated.
     """
 
     bound: float = 0.58
@@ -74,7 +74,7 @@ class Machine:
         return max(site.ladder.most for site in self.sites)
 
     def check(self) -> None:
-        """Raise ``CapacityExceeded`` when the guarantees exceed the bound at the costs that are given."""
+        """Raise ``CapacityExceeded`` when the guarantees exceed the bound at the configured costs."""
         allocations(self._guarantees(), self.cost, self.tuning.bound, self.tuning.throughput_only)
 
     def _guarantees(self) -> dict[str, Guarantee]:
@@ -87,15 +87,15 @@ class Machine:
         targets = {name: target / excess for name, target in targets.items()}
         for site in self.sites:
             if site.guarantee is None:
-                targets[site.name] = self._left(site, cost, loads)
+                targets[site.name] = self._remaining_target(site, cost, loads)
         return targets
 
-    def _left(self, site: Site, cost: Cost, loads: Mapping[str, Load]) -> float:
-        """What higher priorities and the other sites of this priority leave, and rejecting the lower ones takes."""
-        higher = [other for other in self.sites if other.name != site.name and rank(other) <= rank(site)]
-        lower = [other for other in self.sites if rank(other) > rank(site)]
-        used = [loads[other.name].utilization(cost) for other in higher]
-        return priority_target(self.tuning.bound, used, [loads[other.name].requests for other in lower], cost)
+    def _remaining_target(self, site: Site, cost: Cost, loads: Mapping[str, Load]) -> float:
+        """Return U*: the bound less the load of equal and higher priorities and the cost of rejecting lower ones."""
+        higher = [peer for peer in self.sites if peer.name != site.name and rank(peer) <= rank(site)]
+        lower = [peer for peer in self.sites if rank(peer) > rank(site)]
+        used = [loads[peer.name].utilization(cost) for peer in higher]
+        return priority_target(self.tuning.bound, used, [loads[peer.name].requests for peer in lower], cost)
 
 
 def rank(site: Site) -> int:

@@ -1,4 +1,4 @@
-"""The PI controller of m (section 4.4 there), tuned in closed form and discretised by Tustin's rule.
+"""The PI controller of m (section 4.4 of the paper), tuned in closed form and discretised by Tustin's rule.
 
 K_p (1 + K_i / s) against the plant p_max e^(-sT/2), with a controller phase of -pi/6 at the frequency of oscillation:
 omega = 5 pi / (3T), K_i = 5 pi / (3 sqrt(3) T), K_p = sqrt(3) / (2 G p_max). With one sample of delay the true gain

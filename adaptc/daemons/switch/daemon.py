@@ -16,7 +16,7 @@ from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
-from adaptc.daemons.switch.policy import Decision, Force, Mode, Overridden, SetMode, step
+from adaptc.daemons.switch.policy import Decision, Force, Mode, ModeChange, OverrideState, step
 from adaptc.daemons.switch.settings import SwitchSettings
 from adaptc.daemons.trace import append_record
 
@@ -38,7 +38,7 @@ class SwitchDaemon:
     def __init__(self, settings: SwitchSettings, environment: Environment) -> None:
         self._settings, self._environment = settings, environment
         self._policy = settings.rule()
-        self._state: Overridden[Any] = Overridden(self._policy.start())
+        self._state: OverrideState[Any] = OverrideState(self._policy.start())
         self._before: Reading | None = None
         self._failing: frozenset[str] = frozenset()
         self._switches = 0
@@ -87,8 +87,8 @@ class SwitchDaemon:
     # ---- reporting
 
     def _report_decision(self, decision: Decision, sample: Sample, epoch: float) -> None:
-        event = decision.mode.value if isinstance(decision, SetMode) else "remark"
-        self._switches += isinstance(decision, SetMode)
+        event = decision.mode.value if isinstance(decision, ModeChange) else "remark"
+        self._switches += isinstance(decision, ModeChange)
         self._environment.reporter.decision(epoch, event, decision.rule, **_inputs(sample))
 
     def _report_failures(self, reading: Reading, epoch: float) -> None:

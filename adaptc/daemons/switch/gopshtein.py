@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adaptc.daemons.sensors.panel import Sample
-from adaptc.daemons.switch.policy import Decision, Mode, SetMode
+from adaptc.daemons.switch.policy import Decision, Mode, ModeChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class Gopshtein:
         state = replace(state, safe=max(state.safe, (sample.rate or 0.0) / self.connections[0]))
         if (sample.cpu or 0) <= self.threshold:
             return state, ()
-        return replace(state, mode=Mode.OPTIMIZED, calm=0), (SetMode(Mode.OPTIMIZED, "cpu above threshold"),)
+        return replace(state, mode=Mode.OPTIMIZED, calm=0), (ModeChange(Mode.OPTIMIZED, "cpu above threshold"),)
 
     def _optimized(self, state: GopshteinState, sample: Sample) -> tuple[GopshteinState, tuple[Decision, ...]]:
         calm = state.calm + 1 if self._is_calm(state, sample) else 0
         if calm < self.times:
             return replace(state, calm=calm), ()
         after = GopshteinState(Mode.NORMAL, state.safe * self.reduction)
-        return after, (SetMode(Mode.NORMAL, f"calm {self.times} times in a row"),)
+        return after, (ModeChange(Mode.NORMAL, f"calm {self.times} times in a row"),)
 
     def _is_calm(self, state: GopshteinState, sample: Sample) -> bool:
         rate = (sample.rate or 0.0) / self.connections[1]

@@ -17,8 +17,8 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class SetMode:
-    """The server is to send ``mode`` from now on; ``rule`` says why, in words of a few."""
+class ModeChange:
+    """The server is to send ``mode`` from now on; ``rule`` gives the reason in a few words."""
 
     mode: Mode
     rule: str
@@ -31,7 +31,7 @@ class Remark:
     rule: str
 
 
-Decision = SetMode | Remark
+Decision = ModeChange | Remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Force:
     mode: Mode | None
 
 
-class Watching(Protocol):
+class PolicyState(Protocol):
     """What every policy's state has."""
 
     @property
@@ -49,7 +49,7 @@ class Watching(Protocol):
         """The mode that the policy wants."""
 
 
-State = TypeVar("State", bound=Watching)
+State = TypeVar("State", bound=PolicyState)
 
 
 class Policy(Protocol[State]):
@@ -63,7 +63,7 @@ class Policy(Protocol[State]):
 
 
 @dataclass(frozen=True, slots=True)
-class Overridden(Generic[State]):
+class OverrideState(Generic[State]):
     """The state of a policy under an override; ``mode`` is what the server sends."""
 
     own: State
@@ -76,8 +76,8 @@ class Overridden(Generic[State]):
 
 
 def step(
-    policy: Policy[State], state: Overridden[State], event: Sample | Force
-) -> tuple[Overridden[State], tuple[Decision, ...]]:
+    policy: Policy[State], state: OverrideState[State], event: Sample | Force
+) -> tuple[OverrideState[State], tuple[Decision, ...]]:
     """Return the state after an event and what was decided. A policy sees no samples while a mode is forced.
 
     Under a forced mode the load is not the one that its own decision caused, so nothing can be learnt from it.
@@ -90,8 +90,8 @@ def step(
     return replace(state, own=own), decisions
 
 
-def _force(state: Overridden[State], event: Force) -> tuple[Overridden[State], tuple[Decision, ...]]:
+def _force(state: OverrideState[State], event: Force) -> tuple[OverrideState[State], tuple[Decision, ...]]:
     if event.mode is state.forced:
         return state, ()
     after = replace(state, forced=event.mode)
-    return after, (SetMode(after.mode, "forced" if event.mode else "automatic again"),)
+    return after, (ModeChange(after.mode, "forced" if event.mode else "automatic again"),)

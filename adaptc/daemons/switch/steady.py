@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from adaptc.daemons.sensors.panel import Sample
-from adaptc.daemons.switch.policy import Decision, Mode, Remark, SetMode
+from adaptc.daemons.switch.policy import Decision, Mode, ModeChange, Remark
 
 # Below this share the CPU is mostly not the server's own work, and its headroom says nothing about connections.
 _TELLING_CPU = 0.1
@@ -142,7 +142,7 @@ class Steady:
             dwell = min(2 * state.dwell, self.dwell_most)
             after = replace(after, dwell=dwell, safe=state.safe * self.reduction)
             rule += f", within {self.relapse:g} s of a return: no other for {dwell:g} s"
-        return after, (SetMode(Mode.OPTIMIZED, rule),)
+        return after, (ModeChange(Mode.OPTIMIZED, rule),)
 
     def _optimized(self, state: SteadyState, sample: Sample) -> tuple[SteadyState, tuple[Decision, ...]]:
         is_calm = self._is_calm(sample)
@@ -158,7 +158,7 @@ class Steady:
         return state, ()
 
     def _leave(self, state: SteadyState, sample: Sample, rule: str) -> tuple[SteadyState, tuple[Decision, ...]]:
-        return replace(self._switched(state, sample, Mode.NORMAL), returned=True), (SetMode(Mode.NORMAL, rule),)
+        return replace(self._switched(state, sample, Mode.NORMAL), returned=True), (ModeChange(Mode.NORMAL, rule),)
 
     def _switched(self, state: SteadyState, sample: Sample, mode: Mode) -> SteadyState:
         """The CPU of the other mode says nothing about this one, and its samples count from 0."""
