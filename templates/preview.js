@@ -43,8 +43,8 @@ function choose(select, value) {
 
 function recall() {
   const state = new URLSearchParams(location.hash.slice(1));
-  const cheapest = site.levels.length ? site.levels[site.levels.length - 1].name : "original";
-  const usual = { left: "original.auto", right: `${cheapest}.auto` };
+  const smallest = site.levels.length ? site.levels[site.levels.length - 1].name : "original";
+  const usual = { left: "original.auto", right: `${smallest}.auto` };
   for (const side of SIDES) {
     const [level, coding] = (state.get(side) || usual[side]).split(".");
     choose(panes[side].level, level);
@@ -112,7 +112,7 @@ function compare(side, other) {
   const [mine, theirs] = [counts[side].sent, counts[other] ? counts[other].sent : 0];
   const most = Math.max(mine, theirs, 1);
   find(".meter i", section).style.width = `${(100 * mine) / most}%`;
-  section.classList.toggle("cheaper", mine < theirs);
+  section.classList.toggle("smaller", mine < theirs);
   const against = find(".against", section);
   // Shown on one side only: the same figure twice would be read twice.
   against.hidden = side !== "right" || !mine || !theirs;

@@ -1,4 +1,4 @@
-"""A browser cannot tell the lossless tree from the original: the example site, and two sites that nobody here wrote."""
+"""A browser cannot tell the lossless tree from the original: the example site, and two third-party sites."""
 
 from __future__ import annotations
 

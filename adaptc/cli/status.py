@@ -69,8 +69,8 @@ def status_text(run: RunDirectory, now: float) -> str:
     ]
     override, daemons = read_override(run, now), daemon_statuses(run, now)
     if override:
-        nobody = "" if has_mode_daemon(daemons) else ", but no daemon works that would obey"
-        lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{nobody}")
+        warning = "" if has_mode_daemon(daemons) else ", but no daemon that obeys it is running"
+        lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{warning}")
     rows = [row for daemon in daemons for row in _rows(daemon, now)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
 
