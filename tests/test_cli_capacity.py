@@ -41,7 +41,7 @@ def test_the_ends_of_the_ladder(capsys: pytest.CaptureFixture[str], load: str, m
     assert (found["m"], set(found["mixture"])) == (m, names)
 
 
-def test_rejection_carries_what_the_cheapest_level_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejection_carries_what_the_lowest_level_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     found = record(capsys, *PAPER, "--load", "200")["load"]
     assert found["m"] * 200 * 0.004635 + (1 - found["m"]) * 200 * 0.00055 == pytest.approx(0.58, abs=1e-3)
 

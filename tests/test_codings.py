@@ -99,7 +99,7 @@ def test_half_a_per_cent_is_too_little(coding):
     assert encode_if_smaller(content, coding, "default") is None
 
 
-def test_large_content_gets_a_cheaper_setting():
+def test_large_content_gets_a_faster_setting():
     assert setting_for("gz", "max", 4 * MIB) == Setting("zopfli", 15)
     assert setting_for("gz", "max", 4 * MIB + 1) == Setting("libdeflate", 12)
     assert setting_for("gz", "max", 100 * MIB) == Setting("libdeflate", 8)
@@ -109,8 +109,8 @@ def test_large_content_gets_a_cheaper_setting():
 
 def test_ceilings_lead_to_the_same_encoding():
     gzips = {"libdeflate", "zopfli"}
-    for setting, (_, cheaper) in CEILINGS.items():
-        assert setting.encoder == cheaper.encoder or {setting.encoder, cheaper.encoder} == gzips
+    for setting, (_, faster) in CEILINGS.items():
+        assert setting.encoder == faster.encoder or {setting.encoder, faster.encoder} == gzips
 
 
 @every_coding

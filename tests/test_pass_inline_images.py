@@ -67,7 +67,7 @@ def test_other_images_stay(images):
     assert "data:" not in inlined(images)
 
 
-def test_the_cheapest_come_first_until_the_budget_is_spent():
+def test_the_smallest_come_first_until_the_budget_is_spent():
     settings = Settings(data_uri_budget=100)
     site = page("<img src=big.gif><img src=a.gif>", files={"big.gif": GIF + b"\0"}, settings=settings)
     text = site.page("index.html", "inline-images")

@@ -23,7 +23,7 @@ def made(head, csp=None, largest=500):
     return text[len(HEAD) : text.index("<body")]
 
 
-def test_the_cheapest_icon_moves_into_the_page_and_the_others_go():
+def test_the_smallest_icon_moves_into_the_page_and_the_others_are_removed():
     text = made(LARGE + SMALL + TOUCH)
     assert text.count("<link") == 1
     assert "sizes=16x16" in text

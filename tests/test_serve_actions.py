@@ -73,7 +73,7 @@ def test_the_json_names_the_files(site: BuiltSite) -> None:
         assert all((site.output / file).is_file() for file in row["files"].values())
 
 
-def test_a_cheaper_level_is_for_poor_clients(site: BuiltSite) -> None:
+def test_a_lower_level_is_for_poor_clients(site: BuiltSite) -> None:
     site.build(build__levels=("full", "lossless"))
     emit(site.config(serve__level="full"), ["actions"])
     assert "/index.html .gz .br .zst .lossless\n" in (site.output / "serve" / "actions.txt").read_text()

@@ -441,4 +441,4 @@ def test_a_daemon_that_died_is_called_dead(bench: Bench, capsys: pytest.CaptureF
     assert "switch  dead" in capsys.readouterr().out
     write_override(bench.run, Override("text", time.time() + 100))
     assert run(["status", "-o", str(bench.output)]) == ExitCode.DONE
-    assert " s, but no daemon works that would obey\n" in capsys.readouterr().out
+    assert " s, but no daemon that obeys it is running\n" in capsys.readouterr().out
