@@ -202,8 +202,8 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("images", 2, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
     AlternatePass("alternates", 1, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
-    AssetPass("strip-sheets", 1, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
-    AssetPass("styles", 3, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
+    AssetPass("strip-sheets", 2, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
+    AssetPass("styles", 4, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 1, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
@@ -219,7 +219,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 2, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-styles", 3, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 3, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     WholePagePass("bundle", 1, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
@@ -228,7 +228,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 1, _HTML, "reading:write_reading_page"),
-    TextPass("markup", 1, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}
