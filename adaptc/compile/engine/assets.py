@@ -1,20 +1,25 @@
-"""Assets at a level: style sheets, scripts and images after the passes of the level, each made once for a batch."""
+"""Assets at a level: style sheets, scripts and images after the passes of the level, each made once for a batch.
+
+An asset is never larger than at the level above, with what it loads, for any kind of client: it stays as it is there.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from adaptc.compile.engine.page_weight import PageWeight
 from adaptc.compile.engine.recording_view import RecordingView
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.compile.engine.store import Store
+from adaptc.compile.page.context import KEPT
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, Step
 from adaptc.compile.view import Alternate, Alternates, Asset, DerivedFile, Outcome
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.digest import digest_bytes, digest_parts
-from adaptc.core.model import Action, is_negotiable
+from adaptc.core.model import FORMATS, Action, is_negotiable
 from adaptc.core.version import VERSION
 from adaptc.site.site import Source
 
@@ -32,11 +37,24 @@ class _Artifact:
     derived: tuple[DerivedFile, ...]
 
 
-class Assets:
-    """Runs the asset passes of levels."""
+# Weighs an asset at a level, with what it loads, given its content and the view in which that was made
+WeighAsset = Callable[[str, str, bytes, RecordingView], PageWeight]
 
-    def __init__(self, sources: Mapping[str, Source], plans: Mapping[str, Plan], store: Store) -> None:
+
+class Assets:
+    """Runs the asset passes of levels. ``above`` names the level above of each degrading level."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        plans: Mapping[str, Plan],
+        store: Store,
+        above: Mapping[str, str],
+        view_of: Callable[[str], RecordingView],
+        weigh: WeighAsset,
+    ) -> None:
         self.sources, self.plans, self.store = sources, plans, store
+        self.above, self._view_of, self._weigh = above, view_of, weigh
         self._artifacts: OrderedDict[tuple[str, str], _Artifact] = OrderedDict()
 
     def take_over(self, previous: Assets, changed: frozenset[str]) -> None:
@@ -68,7 +86,22 @@ class Assets:
                 self._artifacts.popitem(last=False)
 
     def run(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
-        """Return the outcome of the passes of a level for an asset."""
+        """Return an asset at a level: the outcome of its passes, or as it is at the level above if that is smaller."""
+        outcome, above = self._run_passes(level, path, content, view), self.above.get(level)
+        if above is None:
+            return outcome
+        own, view_above = content if outcome.content is None else outcome.content, self._view_of(above)
+        higher = self.artifact(above, path, view_above)
+        view.include(view_above.dependencies, ())
+        limit = None if own == higher else self._weigh(above, path, higher, view_above)
+        excess = limit and self._weigh(level, path, own, view).excess(limit)
+        if not excess:
+            return outcome
+        view.include((), view_above.derived.values())
+        action = Action(level, KEPT, path, f"as it is at level {above}: {excess}")
+        return Outcome(None if higher == content else higher, (action,), outcome.diagnostics)
+
+    def _run_passes(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
         media_type = self.sources[path].media_type
         steps = self.plans[level].steps_of(AssetPass, media_type)
         if steps and view.is_pinned(path):
@@ -86,7 +119,19 @@ class Assets:
         return Outcome(None if processed is content else processed, tuple(actions), tuple(diagnostics))
 
     def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
-        """Return an image in the other formats of a level; ``content`` is the image at that level."""
+        """Return an image in the other formats of a level; ``content`` is the image at that level.
+
+        Each is that of the level above where that is smaller, or where the level has none of its own.
+        """
+        alternates, above = self._alternates(level, path, original, content, view), self.above.get(level)
+        if above is None or not self.plans[above].steps_of(AlternatePass, self.sources[path].media_type):
+            return alternates
+        view_above = self._view_of(above)
+        higher = self.artifact(above, path, view_above)
+        view.include(view_above.dependencies, ())
+        return _smaller_alternates(alternates, self.alternates(above, path, original, higher, view), len(content))
+
+    def _alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
         asset = Asset(path, self.sources[path].media_type, content)
         steps = self.plans[level].steps_of(AlternatePass, asset.media_type)
         if not steps or not is_negotiable(path) or view.is_pinned(path):
@@ -155,3 +200,18 @@ class Assets:
         self.store.put_record(
             key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
         )
+
+
+def _smaller_alternates(own: Alternates, above: Alternates, limit: int) -> Alternates:
+    """Return the smaller image in each format, of those below ``limit`` bytes."""
+    chosen: dict[str, tuple[Alternate, Action]] = {}
+    for image, action in (*_with_actions(own), *_with_actions(above)):
+        smallest = len(chosen[image.format][0].content) if image.format in chosen else limit
+        if len(image.content) < smallest:
+            chosen[image.format] = image, action
+    pairs = [chosen[name] for name in FORMATS if name in chosen]
+    return Alternates(tuple(image for image, _ in pairs), tuple(action for _, action in pairs), own.diagnostics)
+
+
+def _with_actions(alternates: Alternates) -> Iterable[tuple[Alternate, Action]]:
+    return zip(alternates.images, alternates.actions, strict=True)

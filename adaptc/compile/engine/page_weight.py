@@ -2,38 +2,44 @@
 
 Verification compares each pass with the source already (``adaptc.compile.rewrite``). But two levels process a page
 differently: one inlines a sheet that the other can no longer reduce. So a page of a degrading level is compared with
-that of the level above, with all the files that a browser loads, in their smallest encodings.
+that of the level above, with all the files that a browser loads, for every kind of client. The files themselves are
+compared likewise (``assets``), so that a page that stays as it is above does not load larger images than there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.config.rulebook import Level
+from adaptc.core.model import FORMATS, IDENTITY
+
+# Bytes of a file for each kind of client: by content coding, without and then with the other formats of images
+ClientSizes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PageWeight:
-    """What a page costs: requests, and bytes in the smallest encodings."""
+    """What a page or an asset costs with all that it loads: requests, and bytes for each kind of client."""
 
     requests: int
-    size: int
+    sizes: ClientSizes
 
     def excess(self, other: PageWeight) -> str | None:
         """Return in words by what this page is larger, or ``None``."""
         if self.requests > other.requests:
             return f"{self.requests} requests instead of {other.requests}"
-        return f"{self.size:,} bytes instead of {other.size:,}" if self.size > other.size else None
+        larger = ((own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own > size)
+        return next((f"{own:,} bytes instead of {size:,}" for own, size in larger), None)
 
 
 @dataclass(frozen=True, slots=True)
 class AssetWeight:
     """What an asset costs at a level: bytes, the sheets it imports, and the dependencies of this knowledge."""
 
-    size: int
+    sizes: ClientSizes
     imports: tuple[str, ...]
     dependencies: tuple[str, ...]
 
@@ -53,37 +59,54 @@ def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
 
 
 class PageWeigher:
-    """Weighs pages. ``weigh(level, path)`` weighs an asset, once."""
+    """Weighs pages. ``weigh(level, path)`` weighs an asset, once; clients accept the ``codings`` of the build."""
 
-    def __init__(self, weigh: Callable[[str, str], AssetWeight]) -> None:
-        self.weigh = weigh
+    def __init__(self, weigh: Callable[[str, str], AssetWeight], codings: Sequence[str]) -> None:
+        self.weigh, self.codings = weigh, codings
         self._known: dict[tuple[str, str], AssetWeight] = {}
 
     def page(self, result: UnitResult, size: int, embeds: Iterable[str]) -> tuple[PageWeight, dict[str, None]]:
         """Return the weight of a page that loads ``embeds``, and its dependencies; ``size`` is that of its source."""
-        extras = {extra.path: min(output.size for output in extra.outputs) for extra in result.extras}
-        total, pending, seen, dependencies = smallest_size(result, size), list(embeds), {result.path}, dict[str, None]()
+        extras = {extra.path: self.sizes(extra.outputs, 0) for extra in result.extras}
+        sizes, pending, seen = [self.sizes(result.outputs, size)], list(embeds), {result.path}
+        dependencies = dict[str, None]()
         while pending:
             path = pending.pop()
             if path in seen:
                 continue
             seen.add(path)
             if path in extras:
-                total += extras[path]
+                sizes.append(extras[path])
                 continue
-            asset = self._asset(result.level, path)
-            total += asset.size
+            asset = self.asset(result.level, path)
+            sizes.append(asset.sizes)
             pending += asset.imports
             dependencies.update(dict.fromkeys(asset.dependencies))
-        return PageWeight(len(seen), total), dependencies
+        return PageWeight(len(seen), total(sizes)), dependencies
 
-    def _asset(self, level: str, path: str) -> AssetWeight:
+    def asset(self, level: str, path: str) -> AssetWeight:
+        """Return the weight of an asset at a level."""
         known = self._known.get((level, path))
         if known is None:
             known = self._known[level, path] = self.weigh(level, path)
         return known
 
+    def sizes(self, outputs: Iterable[Output], size: int) -> ClientSizes:
+        """Return the sizes of a file with these outputs; one that is not in the tree has the ``size`` of its source."""
+        return client_sizes({output.coding: output.size for output in outputs}, size, self.codings)
 
-def smallest_size(result: UnitResult, size: int) -> int:
-    """Return the bytes of a unit in its smallest encoding; a file that is not in the tree is the source."""
-    return min((output.size for output in result.outputs), default=size)
+
+def client_sizes(sizes: Mapping[str, int], size: int, codings: Sequence[str]) -> ClientSizes:
+    """Return the bytes that each kind of client receives of a file, from its sizes by representation.
+
+    ``size`` is that of the file itself where ``sizes`` has none.
+    """
+    identity = sizes.get(IDENTITY, size)
+    plain = tuple(sizes.get(coding, identity) for coding in (IDENTITY, *codings))
+    smallest = min((sizes[name] for name in FORMATS if name in sizes), default=identity)
+    return plain + tuple(min(each, smallest) for each in plain)
+
+
+def total(sizes: Iterable[ClientSizes]) -> ClientSizes:
+    """Add up the sizes of several files."""
+    return tuple(map(sum, zip(*sizes, strict=True)))

@@ -21,10 +21,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
+from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
 from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.output import hold_as_worker
-from adaptc.compile.engine.page_weight import AssetWeight, PageWeigher, PageWeight, levels_above
+from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import ObjectGone, Publisher
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.results import Extra, Output, UnitResult
@@ -38,10 +39,8 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree
-from adaptc.core.model import IDENTITY, Action, Role
+from adaptc.core.model import IDENTITY, Action
 from adaptc.core.urls import SiteAddress
-from adaptc.formats.css.references import css_references
-from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.site.site import Site, Source
 
 # Results that the next level of the same page is compared with: a batch has all levels of a page in sequence
@@ -65,12 +64,14 @@ class UnitBuilder:
         self.publisher = Publisher(snapshot.output, self.store)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
         self.above = levels_above(snapshot.levels)
-        self.page_weigher = PageWeigher(self._asset_weight)
         self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
         self.image_copier = ImageCopier(self.store, snapshot.settings)
         self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
-        self.assets = Assets(self.site.sources, self.plans, self.store)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
+        self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
+        self.asset_weigher = AssetWeigher(
+            self.site, self.encoder, self.assets.artifact, self._view, snapshot.max_file_bytes
+        )
 
     def _view(self, level: str) -> RecordingView:
         snapshot = self.snapshot
@@ -84,6 +85,9 @@ class UnitBuilder:
             self.image_copier.content,
             self._labelling(level),
         )
+
+    def _weigh_asset(self, level: str, path: str, content: bytes, view: RecordingView) -> PageWeight:
+        return self.asset_weigher.with_loads(level, path, content, view)
 
     def _labelling(self, level: str) -> Labelling | None:
         rules = self.snapshot.decorations
@@ -174,19 +178,9 @@ class UnitBuilder:
         embeds = result.embeds
         if embeds is None:
             embeds = embedded_files_of(result.path, view.read(result.path), view)
-        weight, dependencies = self.page_weigher.page(result, self.site.sources[result.path].size, embeds)
+        weight, dependencies = self.asset_weigher.pages.page(result, self.site.sources[result.path].size, embeds)
         view.include(dependencies, ())
         return weight
-
-    def _asset_weight(self, level: str, path: str) -> AssetWeight:
-        source = self.site.sources[path]
-        # the page in a frame has a weight of its own, which may depend on that of this page
-        if source.media_type == media.HTML or source.size > self.snapshot.max_file_bytes:
-            return AssetWeight(source.size, (), (path,))
-        view = self._view(level)
-        content = self.assets.artifact(level, path, view)
-        size = min((len(content), *(output.size for output in self.encoder.encodings(content, source.media_type))))
-        return AssetWeight(size, self._imports(path, content, view) or (), tuple(view.dependencies))
 
     def _page(self, level: str, path: str, view: RecordingView) -> UnitResult:
         plan = self.plans[level]
@@ -256,13 +250,7 @@ class UnitBuilder:
         """Return the sheets that a style sheet still imports, ``None`` for other files."""
         if self.site.sources[path].media_type != media.CSS:
             return None
-        base = view.url_of(path)
-        imports = (
-            reference.url
-            for reference in css_references(decode_sheet(content, "utf-8").text)
-            if reference.role is Role.IMPORT
-        )
-        return tuple(sheet for url in imports if (sheet := view.follow(base, url).path) is not None)
+        return imported_sheets(path, content, view)
 
     def _encode(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
         media_type = self.site.sources[path].media_type

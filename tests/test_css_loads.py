@@ -1,0 +1,21 @@
+"""The URLs of a style sheet that a browser may load."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.formats.css.loads import loaded_urls
+
+
+@pytest.mark.parametrize(
+    ("sheet", "urls"),
+    [
+        ("a{background:url(a.png)}b{background:url(b.png)}", ["a.png", "b.png"]),
+        ("a{background:url(a.png);background:image-set(url(h.webp) 0.5x)}", ["h.webp"]),
+        ("@media print{a{background:url(a.png);color:red;background:none}}", []),
+        ('@import "b.css";@font-face{src:url(f.woff2),url(f.woff)}', ["f.woff2", "f.woff"]),
+        ("a{color:red}", []),
+    ],
+)
+def test_of_the_declarations_of_a_property_the_last_is_loaded(sheet: str, urls: list[str]) -> None:
+    assert loaded_urls(sheet) == urls
