@@ -346,8 +346,8 @@ def test_levels_as_a_table(output: Output) -> None:
     assert run(["levels"]) is ExitCode.DONE
     heads, full, lossless, *others = output()[0].splitlines()
     assert heads.split() == ["level", "number", "built", "promise", "title"]
-    assert full.split()[:4] == ["full", "4", "yes", "same"]
-    assert lossless.split()[:3] == ["lossless", "3", "yes"]
+    assert full.split()[:4] == ["full", "5", "yes", "same"]
+    assert lossless.split()[:3] == ["lossless", "4", "yes"]
     assert ["halfres", "-", "no", "words"] in [line.split()[:4] for line in others]
 
 

@@ -156,7 +156,7 @@ def test_the_order_of_rows_is_that_of_the_bytes(manifest: dict[str, Any]) -> Non
 def test_the_head(manifest: dict[str, Any]) -> None:
     assert manifest["base_url"] == "https://example.org/docs/"
     assert manifest["effort"] == "fast"
-    assert [(one["name"], one["number"]) for one in manifest["levels"]] == [("full", 4), ("lossless", 3)]
+    assert [(one["name"], one["number"]) for one in manifest["levels"]] == [("full", 5), ("lossless", 4)]
 
 
 def test_a_resource_stands_on_a_line(site: BuiltSite, manifest: dict[str, Any]) -> None:

@@ -34,9 +34,10 @@ def test_the_shipped_ladder() -> None:
     shipped = load_levels(known_passes=KNOWN_PASSES)
     ladder = [(level.name, level.number, level.promise) for level in shipped.values() if level.number is not None]
     assert ladder == [
-        ("full", 4, "same"),
-        ("lossless", 3, "same"),
-        ("moderate", 2, "words"),
+        ("full", 5, "same"),
+        ("lossless", 4, "same"),
+        ("moderate", 3, "words"),
+        ("unhydrated", 2, "words"),
         ("extreme", 1, "article"),
     ]
     beside = [level.name for level in shipped.values() if level.number is None]
@@ -73,7 +74,7 @@ def test_an_option_is_overridden_where_it_stands() -> None:
     changed = levels("[levels.lossless.images]\ntarget = 0.98")["lossless"]
     assert names(changed) == names(load_levels()["lossless"])
     assert changed.passes[0].option("target") == 0.98
-    assert (changed.number, changed.title) == (3, load_levels()["lossless"].title)
+    assert (changed.number, changed.title) == (4, load_levels()["lossless"].title)
 
 
 def test_passes_are_skipped() -> None:
@@ -95,7 +96,7 @@ def test_an_own_level_extends_another_whatever_the_order() -> None:
         """
     )
     assert [name for name in found if name in ("lossless", "mine", "slim")] == ["lossless", "mine", "slim"]
-    assert found["mine"].number == 3
+    assert found["mine"].number == 4
     assert {"svg", "json"}.isdisjoint(names(found["slim"]))
     assert "json" in names(found["mine"])
 

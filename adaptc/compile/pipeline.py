@@ -98,13 +98,15 @@ class EditPass(BasePass[EditFunction]):
     ``writes`` are the tags of elements that it changes and that others may change too: two passes never edit an
     element in the same round. With ``after_edits`` the pass starts a new round, so that it sees the edits of the
     passes before it. With ``keeps_embeds`` the page loads the same files as before. ``prepare`` turns the text into one
-    that the edits start from; such a pass has a round of its own.
+    that the edits start from; such a pass has a round of its own, and so has one that ``drops_scripts``, after which
+    passes may do what the scripts of the page forbade.
     """
 
     writes: frozenset[str] = frozenset()
     after_edits: bool = False
     keeps_embeds: bool = False
     needs_labels: bool = False
+    drops_scripts: bool = False
     prepare: str | Callable[[str], str] | None = None
 
     def prepared(self, text: str) -> str:
@@ -186,6 +188,8 @@ _USED_STYLES = {
 }
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
+# The scripts that build a prerendered page once more in the browser
+_PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
 # The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
 
@@ -202,8 +206,8 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("images", 2, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
     AlternatePass("alternates", 1, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
-    AssetPass("strip-sheets", 2, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
-    AssetPass("styles", 4, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
+    AssetPass("strip-sheets", 1, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
+    AssetPass("styles", 3, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 1, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
@@ -211,6 +215,7 @@ PASSES: tuple[Pass, ...] = (
     # pages
     EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("page-icons", 1, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
+    EditPass("prerendered", 1, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass("remove-scripts", 1, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_noscript"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
@@ -219,7 +224,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 3, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-styles", 2, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 3, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     WholePagePass("bundle", 1, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
@@ -228,7 +233,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 1, _HTML, "reading:write_reading_page"),
-    TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 1, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}

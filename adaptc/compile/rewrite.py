@@ -8,7 +8,7 @@ with a diagnostic, and the others run again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from adaptc.compile.page.context import PageContext, Report, page_context
@@ -121,7 +121,7 @@ class _Rewriter:
         editor: Editor | None = first_editor
         for steps_of_round in _rounds(steps):
             self._run_round(steps_of_round, draft, editor)
-            editor = None
+            editor = editor if editor is not None and editor.is_unused else None
         return draft
 
     def _run_round(self, steps: list[Step[Pass]], draft: Draft, editor: Editor | None) -> None:
@@ -172,6 +172,8 @@ class _Rewriter:
         draft.may_load_others |= any(not step.pass_.keeps_embeds and reports[step.name].has_changes for step in steps)
         if edited.method != "unchanged" or prepare is not None:
             draft.replace(edited.text, edited.tree)
+        if any(report.drops_scripts for report in reports.values()):
+            draft.context = page_context(self.path, self.page, draft.tree(), self.view)
         if edited.method == "serialised":
             self._report_serialised(reports)
 
@@ -189,8 +191,9 @@ class _Rewriter:
 
     def _context(self, draft: Draft) -> PageContext:
         """Return what passes may know of the page at this point."""
-        is_scriptless = any(report.is_scriptless for report in draft.reports.values())
-        return self.context.without_scripts() if is_scriptless else self.context
+        if any(report.is_scriptless for report in draft.reports.values()):
+            return self.context.without_scripts()
+        return draft.context or self.context
 
 
 def _rounds(steps: Iterable[Step[Pass]]) -> Iterator[list[Step[Pass]]]:
@@ -213,7 +216,7 @@ def _can_join(step: Step[Pass], group: list[Step[Pass]]) -> bool:
 
 
 def _shares_rounds(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:
-    return _is_edit(step) and step.pass_.prepare is None
+    return _is_edit(step) and step.pass_.prepare is None and not step.pass_.drops_scripts
 
 
 def _is_edit(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:
@@ -223,6 +226,7 @@ def _is_edit(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:
 def _count_equal(actions: list[Action]) -> Iterator[Action]:
     counts: dict[Action, int] = {}
     for action in actions:
-        counts[action] = counts.get(action, 0) + 1
+        single = replace(action, count=1)
+        counts[single] = counts.get(single, 0) + action.count
     for action, count in counts.items():
-        yield Action(action.pass_name, action.verb, action.subject, action.reason, count)
+        yield replace(action, count=count)

@@ -29,7 +29,8 @@ _LISTED = 3  # dead references that a message lists
 class Draft:
     """A page after some steps: its text, and the report or the refusal of each step by pass name.
 
-    ``may_load_others`` says that a browser may load other files with it than with the source.
+    ``may_load_others`` says that a browser may load other files with it than with the source. ``context`` is what
+    passes may know of a page that has fewer scripts than the source.
     """
 
     page: Page
@@ -37,6 +38,7 @@ class Draft:
     reports: dict[str, Report] = field(default_factory=dict)
     refusals: dict[str, Diagnostic] = field(default_factory=dict)
     may_load_others: bool = False
+    context: PageContext | None = None
     embeds: tuple[str, ...] | None = None  # the files that a browser loads with this text, once they are known
     _tree: Document | None = None
     _encoded: tuple[str, bytes | None] | None = None

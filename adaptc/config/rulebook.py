@@ -94,7 +94,9 @@ def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | N
     line.
     """
     reader = _LevelReader(overrides or TomlSource(), known_passes)
-    drafts = {source.values["level"]["name"]: _shipped_draft(source, reader) for source in shipped_sources()}
+    drafts: dict[str, _Draft] = {}
+    for source in sorted(shipped_sources(), key=lambda source: "extends" in source.values["level"]):
+        drafts[source.values["level"]["name"]] = _shipped_draft(source, drafts, reader)
     for name in _by_dependency(drafts, reader):
         drafts[name] = _user_draft(name, drafts, reader)
     refuse(reader.problems)
@@ -176,26 +178,31 @@ _LEVEL_KEYS: Schema = {
     "number": _number,
     "title": any_of(str),
     "promise": any_of(*PROMISES),
+    "extends": any_of(str),
 }
 
 
-def _shipped_draft(source: TomlSource, reader: _LevelReader) -> _Draft:
-    """Read a level file of the package. Its mistakes are reported like a user's, for developers."""
+def _shipped_draft(source: TomlSource, drafts: Mapping[str, _Draft], reader: _LevelReader) -> _Draft:
+    """Read a level file of the package. Its mistakes are reported like a user's, for developers.
+
+    With ``extends`` it has promise and passes of another in ``drafts``; options in the file are set over those.
+    """
     reader.check(source.below("level"), _LEVEL_KEYS)
-    passes: dict[str, dict[str, Any]] = {}
+    level = dict(source.values["level"])
+    base = drafts[level.pop("extends")] if "extends" in level else _Draft(level["name"])
+    passes = {name: dict(options) for name, options in base.passes.items()}
     for position, entry in enumerate(source.values.get("pass", ())):
         place: KeyPath = ("pass", position)
         options = {key: value for key, value in entry.items() if key != "name"}
         if reader.has_pass(source, place, entry["name"]):
-            passes[entry["name"]] = reader.options(source.part(place, options), entry["name"])
-    return _Draft(**source.values["level"], passes=passes)
+            passes.setdefault(entry["name"], {}).update(reader.options(source.part(place, options), entry["name"]))
+    return _Draft(**{"promise": base.promise, **level}, passes=passes)
 
 
 # ---- the user's levels
 
 _USER_KEYS: Schema = {
     **{key: check for key, check in _LEVEL_KEYS.items() if key != "name"},
-    "extends": any_of(str),
     "skip": any_of(list),
     "passes": any_of(list),
 }

@@ -32,11 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """The actions of a page pass; ``is_scriptless`` says that the page has no scripts any more."""
+    """The actions of a page pass.
+
+    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer.
+    """
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     is_scriptless: bool = False
+    drops_scripts: bool = False
 
     @property
     def has_changes(self) -> bool:
@@ -168,7 +172,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
     base = _base(tree, view.url_of(path))
     target = view.follow(base, base).target
     elements = list(tree.iter_elements("script"))
-    sources = [_source(element, base, view) for element in elements]
+    sources = [script_source(element, base, view) for element in elements]
     handlers = _event_handlers(tree) if _may_have_handlers(page.text) else []
     return PageContext(
         path,
@@ -203,7 +207,7 @@ def _has_meta_policy(tree: Document) -> bool:
     )
 
 
-def _source(element: Element, base: str, view: View) -> str | bytes | None:
+def script_source(element: Element, base: str, view: View) -> str | bytes | None:
     """Return the source of a script element: empty if it runs nothing, ``None`` if it is unknown."""
     if not _is_script(element):
         return ""

@@ -63,6 +63,11 @@ class Editor:
         self.tree = parse(self.text)
         self._edits: Edits = {}
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether there are no edits yet."""
+        return not self._edits
+
     def set_attribute(self, element: Element, name: str, value: str | None) -> None:
         """Set an attribute, named as in the tree (``viewBox``); ``None`` writes the name alone."""
         attributes = self._of(element).attributes

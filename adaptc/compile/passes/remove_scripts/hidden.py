@@ -7,7 +7,7 @@ its opacity or visibility hides it, or if it contains links that are nowhere els
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -57,15 +57,18 @@ _CAROUSEL_RULE = (
 _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, button"
 
 
-def show_hidden(editor: Editor, sheets: Iterable[str]) -> int:
-    """Show what only scripts would show; returns the number of elements."""
+def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Element], bool] = lambda _: True) -> int:
+    """Show what only scripts would show, where ``is_served`` says that these were removed.
+
+    Returns the number of elements.
+    """
     cascade = Cascade(editor.tree, tuple(sheets))
     menus = Menus(cascade, _WIDTHS)
     marks = _Marks(editor)
     count = 0
     for element, names in _candidates(cascade, menus):
         rule = _show_rule(cascade, menus, element, names)
-        if rule is None:
+        if rule is None or not is_served(element):
             continue
         count += 1
         marks.add(element, rule.rule())

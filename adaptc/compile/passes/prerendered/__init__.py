@@ -1,0 +1,71 @@
+"""prerendered: pages that a framework rendered when the site was built, without the scripts that render them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import KEPT, PageContext, Report, script_source
+from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.passes.prerendered.frameworks import find_framework
+from adaptc.compile.passes.prerendered.hydration import Hydration
+from adaptc.compile.passes.prerendered.images import show_images
+from adaptc.compile.passes.prerendered.losses import lost_functions
+from adaptc.compile.passes.prerendered.readable import dependence_reason
+from adaptc.compile.passes.prerendered.scope import Scope
+from adaptc.compile.passes.remove_scripts.controls import disable_controls
+from adaptc.compile.passes.remove_scripts.hidden import show_hidden
+from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
+from adaptc.compile.view import Options, View
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.script.names import ScriptNames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turbohtml import Element
+
+__all__ = ["adapt_prerendered"]
+
+NAME = "prerendered"
+
+
+def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Remove the hydration of a page whose HTML can be read and used as it is (``hydration``: "keep" or "drop").
+
+    What only its scripts show is shown, as at levels without scripts, and their controls are disabled. Other scripts
+    stay, and so do the controls that they name.
+    """
+    framework = find_framework(editor.tree) if options["hydration"] == "drop" and page.has_scripts else None
+    if framework is None:
+        return Report()
+    hydration, root = Hydration.of(editor.tree, framework), editor.tree.select_one(framework.root)
+    if not hydration.scripts or root is None:
+        return Report()
+    sheets = page_sheets(editor.tree, page.base, view).texts
+    if reason := dependence_reason(editor.tree, root, sheets):
+        return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
+    names = ScriptNames(_script_texts(hydration.others, page, view))
+    actions = _adapt(editor, Scope(hydration.islands or (root,), names), sheets)
+    hydration.remove(editor)
+    removed = Action(NAME, "removed", f"hydration by {framework.name}", count=len(hydration.scripts))
+    return Report([removed, *actions], drops_scripts=True)
+
+
+def _adapt(editor: Editor, scope: Scope, sheets: Sequence[str]) -> Iterator[Action]:
+    for subject, count in lost_functions(editor.tree, scope.is_hydrated):
+        yield Action(NAME, "lost", subject, "it needs the removed scripts", count)
+    for verb, subject, count in (
+        ("loaded", "images that a script would load", load_lazy_images(editor) + show_images(editor, scope.roots)),
+        ("shown", "what a script would show", show_hidden(editor, sheets, scope.is_hydrated)),
+        ("settled", "buttons that only scripts listen to", disable_controls(editor, scope.is_hydrated)),
+    ):
+        if count:
+            yield Action(NAME, verb, subject, count=count)
+
+
+def _script_texts(scripts: Sequence[Element], page: PageContext, view: View) -> Iterator[str]:
+    """Yield the texts of scripts that are known; those of other sites serve no control of the framework's."""
+    for script in scripts:
+        source = script_source(script, page.base, view) or ""
+        yield source if isinstance(source, str) else source.decode("utf-8", "replace")

@@ -1,0 +1,108 @@
+"""The hydration of one page: its scripts, its state, and what is fetched for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.script import is_javascript_type, is_module_type
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+    from adaptc.compile.passes.prerendered.frameworks import Framework
+
+__all__ = ["Hydration"]
+
+_IMPORTED = re.compile(r"""\bimport\s*\(?\s*(?:[^"'();]*?\bfrom\s*)?["']([^"']+)["']""")
+_EARLY = frozenset({"preload", "prefetch", "modulepreload", "prerender"})
+_FETCHED_BY_CODE = frozenset({"script", "fetch", "json", "worker"})
+# What an island's script reads: its component, its properties, when to start
+_ISLAND_ATTRIBUTES = (
+    "component-url", "component-export", "renderer-url", "before-hydration-url", "props", "client", "opts", "ssr",
+    "await-children",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hydration:
+    """What of a page hydrates it: ``scripts`` with code and state, ``hints`` to fetch such files early.
+
+    ``others`` are the other scripts that run; ``islands`` are the parts of an Astro page that are hydrated.
+    """
+
+    scripts: tuple[Element, ...]
+    hints: tuple[Element, ...]
+    others: tuple[Element, ...]
+    islands: tuple[Element, ...]
+
+    @staticmethod
+    def of(tree: Document, framework: Framework) -> Hydration:
+        """Find the hydration of a page that a framework rendered."""
+        scripts = list(tree.iter_elements("script"))
+        links = [each for each in tree.iter_elements("link") if not _EARLY.isdisjoint(_relations(each))]
+        preloaded = frozenset(_path(each, "href") for each in links if "modulepreload" in _relations(each))
+        own = [each for each in scripts if _is_part(each, framework, preloaded)]
+        others = [each for each in scripts if each not in own and _runs(each)]
+        loaded = frozenset(_path(each, "src") for each in own if "src" in each.attrs)
+        has_modules = any(is_module_type(each.attr("type")) for each in others)
+        hints = [each for each in links if _is_hint(each, framework, loaded, has_modules=has_modules)]
+        return Hydration(tuple(own), tuple(hints), tuple(others), tuple(tree.iter_elements("astro-island")))
+
+    def remove(self, editor: Editor) -> None:
+        """Remove all of it from the page."""
+        for element in (*self.scripts, *self.hints):
+            editor.remove_element(element)
+        for island in self.islands:
+            for name in _ISLAND_ATTRIBUTES:
+                editor.remove_attribute(island, name)
+
+
+def _is_part(script: Element, framework: Framework, preloaded: frozenset[str]) -> bool:
+    if framework.state and script.matches(framework.state):
+        return True
+    if not _runs(script):
+        return False
+    if "src" in script.attrs:
+        path = _path(script, "src")
+        return framework.bundle.search(path) is not None or (is_module_type(script.attr("type")) and path in preloaded)
+    return framework.code.search(script.text) is not None or any(map(framework.bundle.search, _imports(script)))
+
+
+def _imports(script: Element) -> Iterator[str]:
+    """Yield the paths of the modules that an inline script imports by name."""
+    return (urlsplit(url).path for url in _IMPORTED.findall(script.text))
+
+
+def _runs(script: Element) -> bool:
+    kind = script.attr("type")
+    return is_module_type(kind) or is_javascript_type(kind, script.attr("language"))
+
+
+def _is_hint(link: Element, framework: Framework, loaded: frozenset[str], *, has_modules: bool) -> bool:
+    """Whether a link fetches code or state early, or anything for the next page; sheets and fonts of this page stay."""
+    path, relations = _path(link, "href"), _relations(link)
+    if "stylesheet" in relations:
+        return False
+    if path in loaded or ("modulepreload" in relations and not has_modules):
+        return True
+    if framework.bundle.search(path) is None:
+        return False
+    is_for_code = (link.attr("as") or "").lower() in _FETCHED_BY_CODE or path.endswith((".js", ".mjs", ".json"))
+    return is_for_code or bool(relations & {"modulepreload", "prefetch"})
+
+
+def _relations(link: Element) -> frozenset[str]:
+    return frozenset((link.attr("rel") or "").lower().split())
+
+
+def _path(element: Element, name: str) -> str:
+    """Return the path of a URL: without query and fragment, and without the host, which may be one for files only."""
+    try:
+        return urlsplit((element.attr(name) or "").strip()).path
+    except ValueError:
+        return ""
