@@ -48,10 +48,10 @@ def test_a_large_sheet_stays_a_file() -> None:
 
 def test_a_handle_that_no_script_names_goes_along() -> None:
     link = "<link id=theme rel=stylesheet href=a.css>"
-    assert '<style id="theme">' in rewritten(link, "inline-styles", CROWD)
+    assert "<style id=theme>" in rewritten(link, "inline-styles", CROWD)
     assert "<style" not in rewritten(link + "<script>document.getElementById('theme')</script>", "inline-styles", CROWD)
     unseen = "<script src=https://elsewhere.example/x.js></script>"
-    assert "<style" not in rewritten(link + unseen, "inline-styles", CROWD)
+    assert "<style id=theme>" in rewritten(link + unseen, "inline-styles", CROWD)
 
 
 def test_of_a_sheet_that_is_linked_twice_the_last_wins() -> None:
@@ -151,3 +151,133 @@ def test_a_drawing_weighs_what_it_takes_on_the_way() -> None:
     assert "data:image/svg" in rewritten("<p>x<img src=a.svg>", "inline-images", small, a_svg=drawing)
     visitors = {**small, "readers": "visitors"}
     assert "data:" not in rewritten("<p>x<img src=a.svg>", "inline-images", visitors, a_svg=drawing)
+
+
+# ---- what an element is known by
+
+
+@pytest.mark.parametrize("attribute", ["id=jquery-core-js", "class=x", "data-cfasync=false", "nonce=n", "title=x"])
+def test_names_that_no_script_looks_up_go_along(attribute: str) -> None:
+    script = rewritten(f"<script {attribute} src=a.js></script>", "inline-scripts", CROWD)
+    assert f"<script {attribute}>function shown(" in script
+    sheet = rewritten(f"<link rel=stylesheet {attribute} href=a.css>", "inline-styles", CROWD)
+    assert f"<style {attribute}>" in sheet
+
+
+@pytest.mark.parametrize(
+    ("attribute", "code"),
+    [
+        ("id=main-js", "document.getElementById('main-js').src"),
+        ("id=main-js", "$('#main-js').remove()"),
+        ("class=late", "document.querySelector('script.late').src"),
+        ("data-main=app", "e.getAttribute('data-main')"),
+        ("data-main-file=app", "e.dataset.mainFile"),
+    ],
+)
+def test_an_element_that_a_script_looks_up_stays(attribute: str, code: str) -> None:
+    result = rewritten(f"<script>{code}</script><script {attribute} src=a.js></script>", "inline-scripts", CROWD)
+    assert f"<script {attribute} src=a.js>" in result
+
+
+@pytest.mark.parametrize(
+    "attribute", ["fetchpriority=high", "crossorigin", "referrerpolicy=no-referrer", "type=text/css"]
+)
+def test_what_says_how_to_fetch_a_sheet_goes(attribute: str) -> None:
+    assert "<style>b{" in rewritten(f"<link rel=stylesheet {attribute} href=a.css>", "inline-styles", CROWD)
+
+
+def test_a_sheet_that_is_its_own_preload_moves_in() -> None:
+    assert "<style>b{" in rewritten("<link rel='preload stylesheet' as=style href=a.css>", "inline-styles", CROWD)
+
+
+def test_used_rules_keep_the_names_of_their_sheets() -> None:
+    links = "<link rel=stylesheet id=one-css href=a.css><link rel=stylesheet data-x=1 href=b.css>"
+    result = rewritten(f"{links}<script>f()</script><b>x</b>", "used-styles", {"loads": "everything", "scripts": "own"})
+    assert "<style id=one-css>b{margin" in result
+    assert "<style data-x=1>b{top:0" in result
+
+
+# ---- scripts that run late
+
+
+def test_an_asynchronous_script_runs_when_the_page_is_parsed() -> None:
+    result = rewritten("<script async src=a.js></script>", "inline-scripts", CROWD)
+    assert '<script defer src="data:text/javascript' in result
+
+
+def test_a_script_with_a_load_event_has_an_address() -> None:
+    result = rewritten("<script src=a.js onload='start()'></script>", "inline-scripts", CROWD)
+    assert '<script onload=start() src="data:text/javascript' in result
+    own = "<script src=a.js onload='start(this)'></script>"
+    assert own in rewritten(own, "inline-scripts", CROWD)
+
+
+def test_a_module_without_imports_moves_in() -> None:
+    module = "<script type=module src=a.js></script>"
+    assert "<script type=module>function shown(" in rewritten(module, "inline-scripts", CROWD)
+    assert module in rewritten(module, "inline-scripts", {})
+
+
+@pytest.mark.parametrize("code", ["import './b.js'", "export let a = 1", "import('./b.js')", "f(import.meta.url)"])
+def test_a_module_that_knows_others_stays(code: str) -> None:
+    module = "<script type=module src=a.js></script>"
+    assert module in rewritten(module, "inline-scripts", CROWD, a_js=code)
+
+
+def test_a_module_that_another_imports_stays() -> None:
+    modules = "<script type=module src=a.js></script><script type=module>import './a.js'</script>"
+    assert "src=a.js" in rewritten(modules, "inline-scripts", CROWD)
+
+
+# ---- sheets that load others
+
+
+def test_a_sheet_that_imports_from_elsewhere_moves_in() -> None:
+    sheet = '@charset "utf-8";@import "https://cdn.example/x.css";b{margin:0}'
+    result = rewritten("<link rel=stylesheet href=a.css>", "inline-styles", CROWD, a_css=sheet)
+    assert '<style>@import"https://cdn.example/x.css";b{margin:0}</style>' in result
+
+
+def test_what_leads_nowhere_in_a_sheet_may_do_so_in_the_page() -> None:
+    sheet = "@font-face{font-family:F;src:url(../fonts/f.eot?#iefix)}b{background:url(none.png)}"
+    site = SmallSite(
+        {"p/index.html": HEAD + "<link rel=stylesheet href=../css/a.css><b>x</b>", "css/a.css": sheet},
+        settings=Settings(crowd_limit=5000),
+    )
+    for name in ("inline-styles", "used-styles"):
+        options = {key: option.default for key, option in BY_NAME[name].options.items()}
+        step = Step(BY_NAME[name], {**options, "readers": "crowd", "loads": "everything"})
+        done = site.rewrite("p/index.html", steps=(step,), promise="words")
+        assert done.demoted == []
+        assert done.content is not None
+        assert b"url(../css/none.png)" in done.content
+
+
+def test_a_file_above_the_docroot_is_the_same_from_the_page() -> None:
+    files = {"index.html": HEAD + "<link rel=stylesheet href=css/a.css>", "css/a.css": "b{background:url(../../x.png)}"}
+    site = SmallSite(files, base_url="https://x.example/pre/")
+    assert "url(/x.png)" in site.page("index.html", "inline-styles")
+
+
+# ---- scripts that look for sheets
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "document.querySelectorAll('link[rel=\"modulepreload\"]')",
+        "document.querySelector('link[rel=canonical]').href",
+        'e=document.getElementsByTagName("link");n.rel=r?"stylesheet":"modulepreload"',
+    ],
+)
+def test_links_of_other_kinds_are_no_sheets(code: str) -> None:
+    page = f"<link rel=stylesheet href=a.css><script>{code}</script>"
+    assert "<style>b{" in rewritten(page, "inline-styles", CROWD)
+
+
+@pytest.mark.parametrize(
+    "code", ["document.querySelector('link[rel=stylesheet]')", "load('css/a.css')", "document.styleSheets[0]"]
+)
+def test_a_script_that_may_know_the_sheet_keeps_it(code: str) -> None:
+    page = f"<link rel=stylesheet href=a.css><script>{code}</script>"
+    assert "<style" not in rewritten(page, "inline-styles", CROWD)

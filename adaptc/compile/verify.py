@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.inlining import compressed_size, transfer_size
+from adaptc.compile.page.sheets import paths_in_sheets
 from adaptc.compile.view import DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
@@ -161,7 +162,10 @@ def embedded_files(tree: Document, base: str, view: DerivingView) -> tuple[str, 
 
 
 def new_dead_references(before: Document, after: Document, page: PageContext, view: DerivingView) -> list[str]:
-    """Describe the references of ``after`` that lead to no file of the site, if ``before`` has none to that place."""
+    """Describe the references of ``after`` that lead to no file of the site, if ``before`` has none to that place.
+
+    Those of the sheets that ``before`` links count: what leads nowhere in a sheet may do so in the page, too.
+    """
     known_urls = set(_urls(before))
     is_same_base = base_href(before) == base_href(after)
     base = page.base if is_same_base else document_base(view.url_of(page.path), base_href(after))
@@ -171,6 +175,9 @@ def new_dead_references(before: Document, after: Document, page: PageContext, vi
         return []
     known_paths = {view.follow(page.base, url).target.path for url in known_urls}
     new = [url for url, target in dead.items() if target.path not in known_paths]
+    if new:
+        known_paths = paths_in_sheets(before, page.base, view)
+        new = [url for url in new if dead[url].path not in known_paths]
     listed = ", ".join(new[:_LISTED]) + (", ..." if len(new) > _LISTED else "")
     return [f"references lead nowhere: {listed}"] if new else []
 

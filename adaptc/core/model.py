@@ -38,10 +38,11 @@ class Role(Enum):
     __hash__ = object.__hash__  # Enum's own is in Python, and took a tenth of the time to read a page's links
 
 
-# Roles of what a browser loads by itself from the markup: the "embedded objects" of the papers
-EMBEDDED = frozenset(
-    {Role.STYLESHEET, Role.SCRIPT, Role.MODULE, Role.IMAGE, Role.MEDIA, Role.FRAME, Role.OBJECT, Role.ICON, Role.IMPORT}
-)
+# Roles of what a browser loads by itself from the markup: the "embedded objects" of the papers, and what hints name
+EMBEDDED = frozenset({
+    Role.STYLESHEET, Role.SCRIPT, Role.MODULE, Role.IMAGE, Role.MEDIA, Role.FRAME, Role.OBJECT, Role.ICON,
+    Role.PRELOAD, Role.IMPORT,
+})  # fmt: skip
 
 
 class Reference(NamedTuple):

@@ -103,6 +103,12 @@ def join(base: str, reference: str) -> str | None:
     return href
 
 
+def path_in_host(base: str, reference: str) -> str:
+    """Return the URL of ``reference`` against the absolute URL ``base`` without scheme and host: ``/x.png?v=1``."""
+    url = URL(reference.strip(_STRIPPED), _parsed(base))
+    return str(url.pathname + url.search + url.hash)
+
+
 def document_base(url: str, base_href: str | None) -> str:
     """Return the document base URL (HTML, section 2.4.3) of the page at ``url`` with the first base's ``href``."""
     joined = join(url, base_href) if base_href is not None else None

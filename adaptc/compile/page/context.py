@@ -25,6 +25,7 @@ from adaptc.formats.script import (
 )
 from adaptc.formats.script.addresses import changes_images, lazy_loads_images
 from adaptc.formats.script.introspection import looks_for_style_sheets
+from adaptc.formats.script.lookups import lookup_names
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -84,9 +85,17 @@ class PageContext:
         """Whether a script of the page may look for others by their addresses."""
         return any(selects_other_scripts(_script_text(script)) for script in self.scripts)
 
-    def knows(self, name: str) -> bool:
-        """Whether a script of the page may use the id or name ``name``: its text contains it, or is unknown."""
-        return bool(self.unseen_scripts) or any(name in _script_text(script) for script in self.scripts)
+    def looks_up(self, name: str) -> bool:
+        """Whether a script of the page writes out the id, class or ``data-`` attribute ``name``.
+
+        Scripts of other sites do not count: they are written for any page, and know no names of this one.
+        """
+        return any(name in _lookup_names(script) for script in self.scripts)
+
+    def names_file(self, path: str, content: bytes | None = None) -> bool:
+        """Whether a script of the page writes out the name of a file; ``content`` is that of the file, if it is one."""
+        name = path.rpartition("/")[2]
+        return any(name in _script_text(script) for script in self.scripts if script != content)
 
     def script_texts(self) -> Iterator[str]:
         """Yield the texts of the scripts that are known."""
@@ -138,6 +147,11 @@ def _introspects(script: str | bytes) -> str | None:
 @lru_cache(maxsize=512)
 def _looks_for_sheets(script: str | bytes) -> bool:
     return looks_for_style_sheets(_script_text(script))
+
+
+@lru_cache(maxsize=512)
+def _lookup_names(script: str | bytes) -> frozenset[str]:
+    return lookup_names(_script_text(script))
 
 
 @lru_cache(maxsize=512)

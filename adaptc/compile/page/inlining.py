@@ -15,10 +15,10 @@ from urllib.parse import quote
 import deflate
 
 from adaptc.compile.page.context import PageContext
-from adaptc.compile.page.sheets import rebase
+from adaptc.compile.page.sheets import rebase, sheet_references
 from adaptc.compile.view import Options, View
 from adaptc.core import media
-from adaptc.formats.css.references import css_references, rewrite_urls
+from adaptc.formats.css.references import rewrite_urls
 from adaptc.formats.html.document import parse
 
 if TYPE_CHECKING:
@@ -105,9 +105,6 @@ def data_uri(content: bytes, media_type: str) -> str:
 
 
 _URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."
-
-
-sheet_references = lru_cache(maxsize=64)(css_references)
 
 
 def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:

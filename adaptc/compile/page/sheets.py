@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.model import Role
-from adaptc.core.urls import Reach, relative_url
+from adaptc.core.urls import Reach, path_in_host, relative_url
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
@@ -34,29 +34,40 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
     Sheets of every medium count, alternate and disabled ones too, and those in templates and ``<noscript>``.
     """
     sheets = _Sheets(view)
-    texts = tuple(sheets.of(tree, base))
+    texts = tuple(text for text, _ in sheets.of(tree, base))
     return PageSheets(texts, sheets.complete)
 
 
+def paths_in_sheets(tree: Document, base: str, view: View) -> set[str]:
+    """Return the paths of the site, of existing files or not, that the sheets of such a page refer to."""
+    return {
+        view.follow(sheet_base, reference.url).target.path
+        for text, sheet_base in _Sheets(view).of(tree, base)
+        for reference in sheet_references(text)
+    }
+
+
 class _Sheets:
+    """Walks the sheets of a page; each comes with the URL that its references are relative to."""
+
     def __init__(self, view: View) -> None:
         self.view = view
         self.seen: set[str] = set()
         self.complete = True
 
-    def of(self, tree: Document, base: str) -> Iterator[str]:
+    def of(self, tree: Document, base: str) -> Iterator[tuple[str, str]]:
         for element in tree.iter_elements(("link", "style")):
             if element.tag == "style":
                 yield from self._with_imports(element.text, base)
             elif "stylesheet" in (element.attr("rel") or "").lower().split():
                 yield from self._linked(base, element.attr("href") or "")
 
-    def _with_imports(self, text: str, base: str) -> Iterator[str]:
-        yield text
+    def _with_imports(self, text: str, base: str) -> Iterator[tuple[str, str]]:
+        yield text, base
         for url in _imports(text):
             yield from self._linked(base, url)
 
-    def _linked(self, base: str, url: str) -> Iterator[str]:
+    def _linked(self, base: str, url: str) -> Iterator[tuple[str, str]]:
         destination = self.view.follow(base, url)
         is_local = destination.target.reach is Reach.LOCAL
         if destination.path is None or self.view.media_type(destination.path) != media.CSS:
@@ -73,6 +84,9 @@ class _Sheets:
 def sheet_text(content: bytes) -> str:
     """Return the text of a sheet of the site; it is UTF-8 or declares another encoding."""
     return decode_sheet(content, "utf-8").text
+
+
+sheet_references = lru_cache(maxsize=64)(css_references)
 
 
 @lru_cache(maxsize=256)
@@ -177,10 +191,12 @@ class Rebase:
 
 
 def rebase(view: View, url: str, base: str, to_path: str) -> str:
-    """Return ``url``, written relative to ``base``, as a relative URL of the page or sheet at ``to_path``."""
+    """Return ``url``, written relative to ``base``, as a URL of the page or sheet at ``to_path``."""
     if url.startswith("/"):  # absolute in its host: the same everywhere
         return url
     target = view.follow(base, url).target
+    if target.reach is Reach.OUTSIDE and ":" not in url.partition("/")[0]:  # without a scheme of its own
+        return path_in_host(base, url)
     return relative_url(to_path, target.path) + target.suffix if target.reach is Reach.LOCAL else url
 
 

@@ -160,7 +160,7 @@ def _css(element: Element) -> str:
     return element.text if element.tag == "style" else element.attr("style") or ""
 
 
-_LOADED = EMBEDDED | {Role.CSS_URL, Role.FONT}
+_LOADED = EMBEDDED - {Role.PRELOAD} | {Role.CSS_URL, Role.FONT}  # what a hint names is loaded by another reference
 
 
 def page_files(tree: Document, base: str, view: View) -> tuple[str, ...]:

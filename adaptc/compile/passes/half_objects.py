@@ -26,6 +26,10 @@ NAME = "half-objects"
 _REMOVABLE = ("img", "iframe")
 
 
+# What a hint names is loaded by another reference, if at all
+_APART = frozenset({Role.ICON, Role.PRELOAD})
+
+
 def halve_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Empty images and frames from the bottom up until half of the embedded objects are removed."""
     report = Report()
@@ -33,7 +37,7 @@ def halve_objects(editor: Editor, page: PageContext, view: View, options: Option
         report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))
         return report
     objects = dict.fromkeys(
-        _object(each.url, page, view) for each in embedded_references(editor.tree) if each.role is not Role.ICON
+        _object(each.url, page, view) for each in embedded_references(editor.tree) if each.role not in _APART
     )
     excess = len(objects) // 2
     placeholders = Placeholders(editor, page, view)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.element_attributes import carried_markup, first_unusual
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
@@ -26,14 +27,23 @@ from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
-from adaptc.formats.script import escape_for_script_element, introspection_reason, is_javascript_type, writes_document
+from adaptc.formats.script import (
+    escape_for_script_element,
+    introspection_reason,
+    is_javascript_type,
+    is_module_type,
+    writes_document,
+)
+from adaptc.formats.script.modules import is_self_contained
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
-# async, type=module and nomodule change when a script runs; event attributes and ids refer to the element. A deferred
-# script as a data URI costs a few bytes more than its text: only for a crowd.
+# async, type=module and nomodule change when a script runs; event attributes and ids refer to the element.
 _ALLOWED = frozenset({"src", "type", "language", "charset", "integrity", "crossorigin", "referrerpolicy"})
+# For a crowd: a script as a data URI costs a few bytes more than its text, but has its time and its load event. The
+# file exists, so that there is no error event. An async script may run at any time, and does when the page is parsed.
+_MEANT = frozenset({"src", "language", "defer", "async", "onload", "onerror", "blocking"})
 
 
 def inline_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -59,22 +69,37 @@ def _consider(
         reason = reason or "its text cannot be written in the page"
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
         return
-    if "defer" in element.attrs:
-        markup = f"<script defer {attribute_markup('src', script_uri(text))}></script>"
-    else:
-        markup = f"<script>{text}</script>"
-    editor.replace_element(element, markup)
+    editor.replace_element(element, _markup(element, text))
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
+
+
+def _markup(element: Element, text: str) -> str:
+    names, handler = carried_markup(element), element.attr("onload")
+    if is_module_type(element.attr("type")):  # deferred, with its text or without
+        return f"<script type=module{' async' if 'async' in element.attrs else ''}{names}>{text}</script>"
+    is_late = not _LATE.isdisjoint(element.attrs)
+    if not is_late and handler is None:
+        return f"<script{names}>{text}</script>"
+    event = "" if handler is None else " " + attribute_markup("onload", handler)
+    return f"<script{' defer' if is_late else ''}{names}{event} {attribute_markup('src', script_uri(text))}></script>"
+
+
+_LATE = frozenset({"defer", "async"})
+_REFERS_TO_ITSELF = re.compile(r"\b(?:this|event)\b")
 
 
 def _reasons_against(
     element: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
-    unusual = set(element.attrs) - _ALLOWED - ({"defer"} if options["readers"] == CROWD else set())
-    if unusual:
-        yield f"the script element has the attribute {min(unusual)}"
-    if not is_javascript_type(element.attr("type"), element.attr("language")) or view.media_type(path) != media.JS:
-        yield "it is not a classic script"
+    unusual = _first_unusual(element, page, options)
+    if unusual is not None:
+        yield f"the script element has the attribute {unusual}"
+    if _REFERS_TO_ITSELF.search(element.attr("onload") or ""):
+        yield "its load event refers to it"
+    if view.media_type(path) != media.JS:
+        yield "it is not served as a script"
+    if problem := _kind_problem(element, path, page, view, options):
+        yield problem
     if (element.attr("charset") or "utf-8").strip().lower() != "utf-8":
         yield "the script element names an encoding"
     if page.has_policy:
@@ -87,6 +112,26 @@ def _reasons_against(
     if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
     yield from _reasons_of_scripts(view.artifact(path).decode("utf-8", "replace"), page, options)
+
+
+def _kind_problem(element: Element, path: str, page: PageContext, view: View, options: Options) -> str | None:
+    """Return why a script of this type stays. A module without imports and exports runs at the same time in place."""
+    kind = element.attr("type")
+    if is_javascript_type(kind, element.attr("language")):
+        return None
+    if options["readers"] != CROWD or not is_module_type(kind):
+        return "it is not a classic script"
+    content = view.artifact(path)
+    if "onload" in element.attrs or not is_self_contained(content.decode("utf-8", "replace")):
+        return "it is a module that imports or exports"
+    return "another script may import it" if page.names_file(path, content) else None
+
+
+def _first_unusual(element: Element, page: PageContext, options: Options) -> str | None:
+    """Return an attribute for which the script stays; for a crowd, names that no script looks up go along."""
+    if options["readers"] == CROWD:
+        return first_unusual(element, _MEANT, page)
+    return min(set(element.attrs) - _ALLOWED, default=None)
 
 
 def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Iterator[str]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.element_attributes import carried_markup, first_unusual
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
@@ -18,10 +19,15 @@ from adaptc.compile.page.inlining import (
     framed_files,
     meets_integrity,
     rebase_sheet,
-    sheet_references,
     should_inline,
 )
-from adaptc.compile.page.sheets import declares_encoding, has_relative_property_urls, page_sheets, sheet_text
+from adaptc.compile.page.sheets import (
+    declares_encoding,
+    has_relative_property_urls,
+    page_sheets,
+    sheet_references,
+    sheet_text,
+)
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
@@ -31,7 +37,7 @@ from adaptc.formats.html.edit import Editor
 if TYPE_CHECKING:
     from turbohtml import Element
 
-# Any other attribute gives the element a meaning: a title makes a style set, an id is a handle.
+# Any other attribute gives the element a meaning, or is a name by which scripts know it.
 _ALLOWED = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
 
 
@@ -72,7 +78,8 @@ def _find_repeated(links: list[Element], text: str, page: PageContext, view: Vie
 
 
 def _is_plain_sheet(link: Element) -> bool:
-    return (link.attr("rel") or "").lower().split() == ["stylesheet"] and bool(link.attr("href"))
+    rel = set((link.attr("rel") or "").lower().split())
+    return "stylesheet" in rel and rel <= {"stylesheet", "preload"} and bool(link.attr("href"))
 
 
 def _consider(link: Element, editor: Editor, page: PageContext, view: View, options: Options, report: Report) -> None:
@@ -80,14 +87,13 @@ def _consider(link: Element, editor: Editor, page: PageContext, view: View, opti
     if path is None:
         return
     reason = next(_reasons_against(link, path, editor.text, page, view, options), None)
-    sheet = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view)
+    sheet = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view, options)
     if isinstance(sheet, str):
         report.actions.append(Action("inline-styles", KEPT, path, sheet))
         return
     medium = link.attr("media")
     condition = f' media="{_attribute(medium)}"' if medium is not None else ""
-    handle = f' id="{_attribute(str(link.attr("id")))}"' if "id" in link.attrs else ""
-    editor.replace_element(link, f"<style{handle}{condition}>{sheet.text}</style>")
+    editor.replace_element(link, f"<style{carried_markup(link)}{condition}>{sheet.text}</style>")
     report.actions.append(Action("inline-styles", "inlined", path, INLINED))
 
 
@@ -102,31 +108,38 @@ def _reasons_against(
     link: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
     """Yield the reasons in page and link why this link stays."""
-    unusual = _unusual(link, page, options)
-    if unusual:
-        yield f"the link has the attribute {min(unusual)}"
+    unusual = _first_unusual(link, page, options)
+    if unusual is not None:
+        yield f"the link has the attribute {unusual}"
     if (link.attr("type") or "text/css").strip().lower() != "text/css" or view.media_type(path) != media.CSS:
         yield "it is not served as CSS"
     if (link.attr("charset") or "utf-8").strip().lower() != "utf-8":
         yield "the link names an encoding"
-    if page.has_policy:
-        yield "the page has a Content-Security-Policy"
-    if page.base_path is None:
-        yield "the page's base URL is on another site"
     if is_isolated(link, text):
         yield "the link is in a noscript, template or foreign element"
     if not should_inline(path, view, options):
         yield SHARED
-    if page.looks_for_sheets():
-        yield "a script of the page looks for style sheets"
+    yield from _reasons_of_page(path, page, options)
     if problem := _integrity_problem(link, path, view):
         yield problem
 
 
-def _unusual(link: Element, page: PageContext, options: Options) -> set[str]:
-    """Return attributes with a meaning of their own; for a crowd an id stays that no script names."""
-    is_handle = options["readers"] != CROWD or page.knows(link.attr("id") or "")
-    return set(link.attrs) - _ALLOWED - (set() if is_handle else {"id"})
+def _reasons_of_page(path: str, page: PageContext, options: Options) -> Iterator[str]:
+    if page.has_policy:
+        yield "the page has a Content-Security-Policy"
+    if page.base_path is None:
+        yield "the page's base URL is on another site"
+    if page.looks_for_sheets():
+        yield "a script of the page looks for style sheets"
+    if options["readers"] == CROWD and page.names_file(path):
+        yield "a script of the page names it"
+
+
+def _first_unusual(link: Element, page: PageContext, options: Options) -> str | None:
+    """Return an attribute for which the link stays; for a crowd, names that no script looks up go along."""
+    if options["readers"] == CROWD:
+        return first_unusual(link, _ALLOWED, page)
+    return min(set(link.attrs) - _ALLOWED, default=None)
 
 
 def _integrity_problem(link: Element, path: str, view: View) -> str | None:
@@ -152,12 +165,13 @@ def _page_has_relative_property_urls(editor: Editor, page: PageContext, view: Vi
     return has_relative_property_urls(page.page.text) or any(map(has_relative_property_urls, sheets.texts))
 
 
-def _text(path: str, page: PageContext, view: View) -> _SheetText | str:
+def _text(path: str, page: PageContext, view: View, options: Options) -> _SheetText | str:
     content = view.artifact(path)
-    sheet = sheet_text(content)
-    if not sheet.isascii() and not (declares_encoding(content) or page.page.encoding.lower() == "utf-8"):
+    sheet, is_utf8 = sheet_text(content), page.page.encoding.lower() == "utf-8"
+    if not sheet.isascii() and not (declares_encoding(content) or is_utf8):
         return "without a declaration its encoding is that of the page"
-    reason = _unfit(sheet)
+    # the encoding of the importing sheet is that of an imported one without a declaration (CSS Syntax 3, 3.2)
+    reason = _unfit(sheet, may_import=options["readers"] == CROWD and is_utf8)
     if reason is not None:
         return reason
     moved = rebase_sheet(path, _CHARSET.sub("", sheet), page, view)
@@ -177,8 +191,8 @@ _for_style_element = lru_cache(maxsize=64)(escape_for_style_element)
 
 
 @lru_cache(maxsize=64)
-def _unfit(sheet: str) -> str | None:
-    if any(reference.role is Role.IMPORT for reference in sheet_references(sheet)):
+def _unfit(sheet: str, *, may_import: bool) -> str | None:
+    if not may_import and any(reference.role is Role.IMPORT for reference in sheet_references(sheet)):
         return "it imports another sheet"
     return None if is_balanced(sheet) else "it ends inside an open block"
 

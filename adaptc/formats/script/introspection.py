@@ -22,6 +22,11 @@ _STACK = "it reads its address from an error's stack"
 _MEMBER = r'(?:\.|\[")'
 _TAG_NAME = r'getElementsByTagName(?:NS)?(?:"\])?\((?:"[^"]*",)?'
 _SELECTS = r'(?:querySelector(?:All)?(?:"\])?|\$|jQuery|\.find|\.closest|\.matches)\('
+# Links of these kinds are no style sheets
+_NO_OTHER_REL = (
+    r"(?!\[rel[~*^|$]?=\W*(?:apple-|canonical|dns-prefetch|icon|manifest|mask-icon|modulepreload|next|preconnect"
+    r"|prefetch|preload|prev|shortcut))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ MARKS: tuple[Mark, ...] = (
     Mark(_SCRIPTS, rf"(?:\bdocument|[^\w$][a-z]){_MEMBER}scripts\b(?!\()"),
     Mark(_SHEETS, r"\bstyleSheets\b"),
     Mark(_SHEETS, rf'{_TAG_NAME}"(?:link|style)"\)'),
-    Mark(_SHEETS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-])'),
+    Mark(_SHEETS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-]){_NO_OTHER_REL}'),
     Mark(_SHEETS, r"\[rel[~*^|$]?=\W*(?:alternate )?stylesheet"),
     Mark(_PATH, r"\b__webpack_public_path__\b|\bpublicPath\b|\b__webpack_require__\.p\b"),
     Mark(_PATH, r"[\w$]\.p=", r"webpack(?:Jsonp|Chunk)"),
@@ -91,8 +96,17 @@ def introspection_reason(text: str) -> str | None:
 
 
 def looks_for_style_sheets(text: str) -> bool:
-    """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``."""
-    return _SHEETS in _reasons(code_text(text), frozenset({_SHEETS}))
+    """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``.
+
+    Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names.
+    """
+    code = code_text(text)
+    if '"modulepreload"' in code:
+        code = _CHUNK_LOADER.sub(" ", code)
+    return _SHEETS in _reasons(code, frozenset({_SHEETS}))
+
+
+_CHUNK_LOADER = re.compile(r'document\.(?:getElementsByTagName\("link"\)|querySelector\(`?"?link\[href="\$\{)')
 
 
 def _reasons(code: str, wanted: frozenset[str] = _ALL_REASONS) -> Iterator[str]:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.inlining import rebase_sheet
-from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, page_styles
+from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.fonts import has_private_use
@@ -86,7 +86,7 @@ class _UsedStyles:
         styles = page_styles(self.editor, self.page, self.view, keep_fonts=self.keep_fonts)
         texts = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
         styles = [style if texts[id(style)] is not None else _keep(style) for style in styles]
-        for run in group_styles(styles):
+        for run in group_styles(styles, self.page):
             self._write(run, [texts[id(style)] or "" for style in run], report)
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
@@ -121,15 +121,12 @@ class _UsedStyles:
             for style, text in zip(run, texts, strict=True)
         ]
         text = "\n".join(filter(None, pieces))
-        handle = run[0].element.attr("id")
-        attributes = "" if handle is None else " " + attribute_markup("id", handle)
+        handles = attributes = handles_markup(run[0].element, self.page)
         if not is_wrapped and run[0].media:
             attributes += " " + attribute_markup("media", run[0].media)
         for style in run[1:]:
             self.editor.remove_element(style.element)
-        self.editor.replace_element(
-            run[0].element, f"<style{attributes}>{text}</style>" if text or handle is not None else ""
-        )
+        self.editor.replace_element(run[0].element, f"<style{attributes}>{text}</style>" if text or handles else "")
         for style, piece in zip(run, texts, strict=True):
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are used"))
 

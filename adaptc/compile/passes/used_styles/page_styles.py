@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, is_isolated
+from adaptc.compile.page.element_attributes import carried_markup, first_unusual
 from adaptc.compile.page.inlining import FRAMED, framed_files, meets_integrity
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_text
 from adaptc.compile.view import Asset, View
@@ -22,11 +23,12 @@ from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.fonts import drop_font_imports, is_font_service
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.syntax import attribute_markup
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["PageStyle", "group_styles", "page_styles"]
+__all__ = ["PageStyle", "group_styles", "handles_markup", "page_styles"]
 
 _CHARSET = re.compile(r'\A\ufeff?@charset "[^"]*";')
 _HEAD_STATEMENTS = frozenset({"import", "namespace"})
@@ -79,14 +81,11 @@ def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bo
     return styles
 
 
-# A script may know an element with any other attribute
-_PLAIN = frozenset({"rel", "href", "type", "media", "charset", "integrity", "crossorigin", "referrerpolicy"})
+_MEANT = frozenset({"rel", "href", "media"})
 
 
 def _is_known(element: Element, page: PageContext) -> bool:
-    unusual = set(element.attrs) - _PLAIN
-    handle = element.attr("id") or ""
-    return bool(unusual - {"id"}) or ("id" in unusual and any(handle in text for text in page.script_texts()))
+    return first_unusual(element, _MEANT, page) is not None
 
 
 def _rel(element: Element) -> list[str]:
@@ -151,15 +150,23 @@ def _is_whole(text: str) -> bool:
     return is_balanced(text) and ends_between_rules(text)
 
 
-def group_styles(styles: list[PageStyle]) -> Iterator[list[PageStyle]]:
+def handles_markup(element: Element, page: PageContext) -> str:
+    """Return the markup of the attributes by which something may know a sheet: its id, for scripts others as well."""
+    if page.has_scripts:
+        return carried_markup(element)
+    handle = element.attr("id")
+    return "" if handle is None else " " + attribute_markup("id", handle)
+
+
+def group_styles(styles: list[PageStyle], page: PageContext) -> Iterator[list[PageStyle]]:
     """Group sheets that can follow each other in one ``<style>`` element; those that stay separate the groups.
 
-    An element with an id, to which something may point, is a group of its own.
+    An element by whose attributes something may know it, such as an id, is a group of its own.
     """
     run: list[PageStyle] = []
     for style in styles:
         is_start = style.text is None or style.starts or any(each.starts and each.media for each in run)
-        is_start = is_start or any("id" in each.element.attrs for each in (style, *run))
+        is_start = is_start or any(handles_markup(each.element, page) for each in (style, *run))
         if is_start and run:
             yield run
             run = []

@@ -1,0 +1,108 @@
+"""hints: remove the hints to fetch early what the page does not load any more.
+
+A preload of a sheet that is now in the page fetches it for nothing, and so does one of an image that a copy replaced.
+A hint for a file that the page never loaded by itself stays: a script may load it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.inlining import CROWD
+from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
+from adaptc.compile.view import Options, View
+from adaptc.core.model import Action, Role
+from adaptc.core.urls import join
+from adaptc.formats.html.document import parse_bare
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.references import references
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+__all__ = ["remove_hints"]
+
+NAME = "hints"
+# Hosts that only serve fonts, and by which addresses in a page they come to be asked
+_GOOGLE = ("fonts.googleapis.com", "fonts.gstatic.com")
+_FONT_HOSTS = dict.fromkeys(_GOOGLE, _GOOGLE)
+_EARLY = frozenset({"preload", "modulepreload"})
+_NEXT_PAGE = frozenset({"prefetch", "prerender"})
+_CONNECTIONS = frozenset({"preconnect", "dns-prefetch"})
+# References that load nothing, or load early
+_NO_LOADS = frozenset({Role.LINK, Role.META, Role.PRELOAD})
+
+
+def remove_hints(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Remove the hints for what the page loaded and does not load now.
+
+    For a crowd, of which each reads one page, hints for the next page go, and connections to hosts from which nothing
+    is loaded.
+    """
+    report = Report()
+    links = [link for link in editor.tree.iter_elements("link") if _rel(link) & (_EARLY | _NEXT_PAGE | _CONNECTIONS)]
+    hints = _Hints(editor.tree, page, view, is_crowd=options["readers"] == CROWD)
+    for link in links:
+        reason = None if is_isolated(link, editor.text) else hints.reason_to_remove(link)
+        if reason is not None:
+            editor.remove_element(link)
+            report.actions.append(Action(NAME, "removed", link.attr("href") or "", reason))
+    return report
+
+
+def _rel(link: Element) -> set[str]:
+    return set((link.attr("rel") or "").lower().split())
+
+
+@dataclass(frozen=True)
+class _Hints:
+    """What a page loads, before and after the passes."""
+
+    tree: Document
+    page: PageContext
+    view: View
+    is_crowd: bool
+
+    def reason_to_remove(self, link: Element) -> str | None:
+        """Return why a hint is needless, ``None`` if it stays; a link that does something else as well stays."""
+        rel, url = _rel(link), link.attr("href") or ""
+        if self.is_crowd and rel and rel <= _NEXT_PAGE:
+            return "it is for the next page"
+        if rel and rel <= _EARLY | _NEXT_PAGE and "onload" not in link.attrs:
+            path = self.view.follow(self.page.base, url).target.path
+            is_needless = path in self._before and path not in self._after
+            return "the page does not load it any more" if is_needless else None
+        if self.is_crowd and rel and rel <= _CONNECTIONS and not self._may_connect(url):
+            return "nothing is loaded from there"
+        return None
+
+    @cached_property
+    def _before(self) -> set[str]:
+        return self._loads(parse_bare(self.page.page.text))
+
+    @cached_property
+    def _after(self) -> set[str]:
+        return self._loads(self.tree)
+
+    def _loads(self, tree: Document) -> set[str]:
+        base, follow = self.page.base, self.view.follow
+        urls = {reference.url for reference in references(tree) if reference.role not in _NO_LOADS}
+        paths = {follow(base, url).target.path for url in urls} | paths_in_sheets(tree, base, self.view)
+        return paths - {""}
+
+    def _may_connect(self, url: str) -> bool:
+        """Whether the page may load something from the host of ``url``; scripts of other hosts load what they like."""
+        host = urlsplit(join(self.page.base, url) or "").hostname
+        if host is None or (self.page.unseen_scripts and host not in _FONT_HOSTS):
+            return True
+        return any(name in text for name in _FONT_HOSTS.get(host, (host,)) for text in self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        """What may name a host: addresses of the page, its sheets and its scripts."""
+        urls = "\n".join({each.url for each in references(self.tree) if each.role not in _NO_LOADS | {Role.PRELOAD}})
+        return (urls, *page_sheets(self.tree, self.page.base, self.view).texts, *self.page.script_texts())
