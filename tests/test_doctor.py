@@ -15,9 +15,9 @@ from drawn import drawing, encoded
 
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
+from adaptc.formats.directives import apache_directives
 from adaptc.serve.doctor import checks
 from adaptc.serve.doctor.accounts import Account, Refusal, account_of, refusals
-from adaptc.serve.doctor.apache_directives import apache_directives
 from adaptc.serve.doctor.checks import ServerHealth, examine, installation_of
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named

@@ -135,7 +135,7 @@ def test_a_file_that_was_only_touched_is_built_again_from_the_cache(warm: Warm) 
 def test_links_come_with_the_file_that_they_lead_to(warm: Warm) -> None:
     (warm.site.docroot / "link.html").symlink_to("a.html")
     warm.invalidate("link.html")
-    with pytest.raises(NeedsFullBuild, match=r"link.html is not a regular file"):
+    with pytest.raises(NeedsFullBuild, match=r"link.html is not a file that is sent as it is"):
         warm.update()
     warm.session = Session(warm.builder, warm.state, warm.builder.run(warm.state))
     warm.site.write({"a.html": PAGE.format("behind a link", "")})

@@ -15,6 +15,14 @@ from typing import Any
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import Diagnostic, Severity
 
+# The directives of Apache that keep files from being built
+SERVER_DIRECTIVES = (
+    "AddHandler", "AddOutputFilter", "AddOutputFilterByType", "AddType", "Alias", "AuthName", "AuthType", "Deny",
+    "ForceType", "Header", "Redirect", "RedirectMatch", "RedirectPermanent", "RedirectTemp", "Require", "RewriteRule",
+    "ScriptAlias", "SetHandler", "SetOutputFilter", "XBitHack",
+)  # fmt: skip
+ALL_DIRECTIVES = "all"
+
 
 @dataclass(frozen=True, slots=True)
 class SiteConfig:
@@ -23,7 +31,8 @@ class SiteConfig:
     ``base_url`` is the URL of the docroot (absolute references to it count as the site's own). ``exclude``
     holds globs: without ``/`` they match a file or directory name at any depth, else a path from the
     docroot. ``max_pixels`` bounds the decoded size of an image. ``csp`` is the Content-Security-Policy
-    header that the server sends.
+    header that the server sends. ``server_config`` is the main file of Apache's configuration; files that the
+    directives ``ignore_directives`` apply to are built all the same ("all": any directive).
     """
 
     base_url: str | None = None
@@ -33,6 +42,8 @@ class SiteConfig:
     max_file_bytes: int = 256 * 2**20
     max_pixels: int = 100_000_000
     csp: str | None = None
+    server_config: Path | None = None
+    ignore_directives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

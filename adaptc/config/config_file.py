@@ -15,12 +15,14 @@ from typing import Any
 
 from adaptc.config import schema
 from adaptc.config.config import (
+    ALL_DIRECTIVES,
     CLASS_MAPS,
     EMIT_TARGETS,
     FRESHNESS,
     MIRRORS,
     NGINX_CLASSES,
     SECTIONS,
+    SERVER_DIRECTIVES,
     CodingsConfig,
     Config,
 )
@@ -59,6 +61,14 @@ def _base_url(value: Any, _base: Path) -> str:
     return value if value.count("/") > 2 else f"{value}/"
 
 
+def _directives(value: Any, base: Path) -> tuple[str, ...]:
+    names = schema.texts(value, base)
+    unknown = [name for name in names if name.lower() not in (ALL_DIRECTIVES, *map(str.lower, SERVER_DIRECTIVES))]
+    if unknown:
+        raise InvalidValue(f'names among {", ".join(SERVER_DIRECTIVES)}, or "{ALL_DIRECTIVES}"')
+    return names
+
+
 def _url_paths(value: Any, base: Path) -> tuple[str, ...]:
     return tuple(schema.url_path(item, base) for item in schema.texts(value, base))
 
@@ -92,6 +102,8 @@ FIELDS: dict[str, Check] = {
     "site.max_file_bytes": schema.size(),
     "site.max_pixels": schema.whole(1),
     "site.csp": schema.string,
+    "site.server_config": schema.path,
+    "site.ignore_directives": _directives,
     "build.levels": _levels,
     "build.effort": one_of(*EFFORTS),
     "build.jobs": schema.whole(0),

@@ -79,6 +79,12 @@ KINDS: dict[str, Kind] = {
     "symlink-broken": Kind(W, "is a symbolic link to {target}, which does not exist; it is left out"),
     "symlink-outside": Kind(W, "is a symbolic link that leaves the docroot ({target}); it is refused"),
     "symlink-loop": Kind(W, "is a symbolic link that leads back to itself or above itself; it is left out"),
+    "server-rule": Kind(
+        W,
+        "{rule} applies to {count} files, but would not apply to copies of them; they are not built "
+        "(site.ignore_directives builds them)",
+    ),
+    "server-program": Kind(N, "is run by the server ({kind}); it is left out"),
     "case-collision": Kind(W, "differs from {other} in letter case only; a case-insensitive disk holds one of them"),
     "changed-while-read": Kind(W, "changed while it was read; it is left out until the next build"),
     "file-too-large": Kind(W, "is larger than the limit ({size} bytes, limit {limit}); it is not rewritten"),
@@ -163,9 +169,9 @@ KINDS: dict[str, Kind] = {
     "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {fix}"),
     "setup-override": Kind(E, "is ignored or refused: the server must have {fix} for {docroot}"),
     "setup-access": Kind(
-        W,
-        "{rule} does not apply to the copies in the trees: write it as <Location {below}>, or name {below} in "
-        "serve.exclude",
+        E,
+        "{rule} does not apply to the copies in the trees: build again, with site.server_config if the rule is in the "
+        "server's configuration; or write it as <Location {below}>",
     ),
     "setup-timestamps": Kind(
         E,

@@ -33,6 +33,7 @@ class Entry(NamedTuple):
     mtime_ns: int = 0
     inode: int = 0
     link: str = ""
+    is_executable: bool = False
 
 
 class Tree(Protocol):
@@ -151,7 +152,8 @@ def _refuse_change(path: str, before: os.stat_result, after: os.stat_result, siz
 
 
 def _entry(path: str, status: os.stat_result, link: str = "") -> Entry:
-    return Entry(path, _kind(status.st_mode), status.st_size, status.st_mtime_ns, status.st_ino, link)
+    is_executable = bool(status.st_mode & stat.S_IXUSR)
+    return Entry(path, _kind(status.st_mode), status.st_size, status.st_mtime_ns, status.st_ino, link, is_executable)
 
 
 class MemoryTree:

@@ -50,6 +50,7 @@ class DocumentWriter:
         """Write the documents that would differ; return the figures, without pages, and all diagnostics."""
         figures, stored = self._last_figures() or self._write()
         self.state.set_meta("docroot", os.path.abspath(self.spec.docroot))
+        self.state.set_meta("unbuilt", self.report.unbuilt)
         diagnostics = self._diagnostics(stored)
         return _without_pages(figures, diagnostics), diagnostics
 

@@ -31,6 +31,9 @@ OFF = "off"  # no level: the original
 NO_ACTION = "none"  # a client that asked for something unknown
 STATE_DIRECTORY = "run"
 CONF_DIRECTORY = "serve"
+# Copies of these do not exist; the rules name the paths only in case that some appear, so not all need be there.
+MOST_UNBUILT = 100
+_ORDINARY = re.compile(r"[\w.~@+=,/-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class Policy:
     ``name`` is an identifier, unique to a site; ``prefix`` the URL path of the docroot without its final slash.
     ``levels`` are the trees, highest quality first; ``degraded`` those that shared caches must not store. ``level`` is
     the default. ``class_levels`` maps a class, and each word that a client may ask for, to the highest-quality level it
-    gets. ``formats`` are the image formats that the trees have in addition to the images' own.
+    gets. ``formats`` are the image formats that the trees have in addition to the images' own. ``unbuilt`` are URL
+    paths below the prefix that were left out, since rules of the server apply to them.
     """
 
     name: str
@@ -58,6 +62,12 @@ class Policy:
     class_levels: Mapping[str, str]
     serve: ServeConfig
     formats: tuple[str, ...] = ()
+    unbuilt: tuple[str, ...] = ()
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """URL paths below the prefix at which only originals are served."""
+        return tuple(dict.fromkeys((*self.serve.exclude, *self.unbuilt)))
 
     @property
     def flag(self) -> str:
@@ -134,7 +144,8 @@ class Built:
     """What the last build left in the trees: levels, codings and image formats, each in the order of preference.
 
     ``follow`` names for each coding those that a file without it may have, apart from ``IDENTITY``: a server must try
-    them next. ``docroot`` is the absolute path of the source.
+    them next. ``docroot`` is the absolute path of the source, ``unbuilt`` the URL paths in it that rules of the server
+    apply to.
     """
 
     levels: frozenset[str]
@@ -142,6 +153,7 @@ class Built:
     follow: Mapping[str, tuple[str, ...]]
     docroot: str
     formats: tuple[str, ...] = ()
+    unbuilt: tuple[str, ...] = ()
 
 
 def read_built(state: State) -> Built:
@@ -154,7 +166,8 @@ def read_built(state: State) -> Built:
     codings = tuple(coding for coding in CODINGS if coding in present)
     follow = {coding: _follow(coding, codings, combinations) for coding in codings}
     formats = tuple(name for name in FORMATS if name in present)
-    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats)
+    unbuilt = tuple(f"/{path}" for path in state.meta("unbuilt") or () if _ORDINARY.fullmatch(path))[:MOST_UNBUILT]
+    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats, unbuilt)
 
 
 def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:
@@ -200,6 +213,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         _class_levels(serve, names, level, built.codings),
         serve,
         built.formats,
+        built.unbuilt,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adaptc.formats.directives import Directive
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Examination:
     slow_file_cache: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     dropped_headers: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     refused_override: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
-    bypassed_access_rules: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+    bypassed_rules: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,26 +152,6 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A section (Apache) or block (nginx). ``line`` distinguishes sections of one name."""
-
-    name: str
-    args: tuple[str, ...]
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Directive:
-    """A directive of ``file``. Apache's names are in lower case; ``within`` has the outermost section first."""
-
-    name: str
-    args: tuple[str, ...]
-    file: str
-    line: int
-    within: tuple[Section, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Setup:
     """What a server on this machine reports about itself.
 
@@ -190,7 +171,8 @@ class Installation:
     """A server with its setup.
 
     ``rendered`` has the servers whose files it reads, each with the texts that ``adaptc emit`` would write now by file
-    name; the first are its own, and those to be pasted into the site come last.
+    name; the first are its own, and those to be pasted into the site come last. ``ignored_directives`` do not keep
+    files from being built (``site.ignore_directives``).
     """
 
     server: Server
@@ -199,6 +181,7 @@ class Installation:
     policy: Policy
     manifest: Manifest
     rendered: tuple[tuple[Server, Mapping[str, str]], ...]
+    ignored_directives: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:

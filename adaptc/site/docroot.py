@@ -15,6 +15,9 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree, Entry, Tree
 from adaptc.core.model import Resource
 from adaptc.core.urls import SiteAddress
 from adaptc.site.mirror import types_of
+from adaptc.site.programs import program_kind
+from adaptc.site.server_config import server_rules_of
+from adaptc.site.server_rules import ServerRule, ServerRules
 from adaptc.site.site import Site, Source
 
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
@@ -53,35 +56,70 @@ def _translated(pattern: str) -> str:
 
 @dataclass(slots=True)
 class Docroot:
-    """A loaded docroot: resources by path, in order of their paths, and the diagnostics of loading."""
+    """A loaded docroot: resources by path, in order of their paths, and the diagnostics of loading.
+
+    ``bypassing`` are the files that are left out since copies of them would bypass rules of the server.
+    """
 
     resources: dict[str, Resource] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    bypassing: list[str] = field(default_factory=list)
+
+    def unbuilt(self) -> tuple[str, ...]:
+        """Return the ``bypassing`` files, each as the topmost directory in which nothing is built."""
+        built = {directory for path in self.resources for directory in _with_ancestors(path)}
+        return tuple(dict.fromkeys(_topmost_outside(path, built) for path in self.bypassing))
 
 
-def load_directory(tree: Tree, selection: Selection | None = None, types: Mapping[str, str] | None = None) -> Docroot:
+def _topmost_outside(path: str, built: set[str]) -> str:
+    return [place for place in _with_ancestors(path) if place not in built][-1]
+
+
+def load_directory(
+    tree: Tree,
+    selection: Selection | None = None,
+    types: Mapping[str, str] | None = None,
+    rules: ServerRules | None = None,
+) -> Docroot:
     """Walk ``tree`` and return what is published. ``types`` are media types by path that beat those of names.
 
     Symbolic links that stay inside are followed once: their targets become aliases. Links that leave, are
-    broken or loop, special files and what cannot be read are left out with a diagnostic.
+    broken or loop, special files, programs, files that ``rules`` cover and what cannot be read are left out with a
+    diagnostic.
     """
     walk = _Walk(tree, (selection or Selection()).matcher(), types or {})
     walk.run()
     docroot = walk.docroot
+    _leave_out(docroot, rules or ServerRules(tree))
     docroot.resources = {path: docroot.resources[path] for path in sorted(docroot.resources)}
     docroot.diagnostics.extend(_case_collisions(docroot.resources))
     return docroot
 
 
-def load_file(tree: Tree, path: str, types: Mapping[str, str]) -> Resource | None:
-    """Return the resource of a plain file; ``None`` for links and special files, which only a walk can judge.
+def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
+    """Remove the files that rules of the server apply to, and report each rule with the number of its files."""
+    counts: dict[ServerRule, int] = {}
+    for path, resource in sorted(docroot.resources.items()):
+        rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
+        if rule is not None:
+            counts[rule] = counts.get(rule, 0) + 1
+            docroot.bypassing.append(path)
+    for path in docroot.bypassing:
+        del docroot.resources[path]
+    for rule, count in counts.items():
+        docroot.diagnostics.append(diagnose("server-rule", rule.location, rule=rule.text, count=count))
 
-    Raises ``OSError`` and ``ChangedWhileRead``.
+
+def load_file(tree: Tree, path: str, types: Mapping[str, str], rules: ServerRules) -> Resource | None:
+    """Return the resource of a plain file; ``None`` for what only a walk can judge.
+
+    These are links, special files, programs, and files that ``rules`` cover. Raises ``OSError`` and
+    ``ChangedWhileRead``.
     """
-    if tree.real_path(path) != path:
+    if tree.real_path(path) != path or rules.rule_for(path) is not None:
         return None
     entry = tree.status(path)
-    if entry.kind != "file":
+    if entry.kind != "file" or (path not in types and program_kind(tree, entry) is not None):
         return None
     media_type = types.get(path) or media.by_name(path)
     media_type = media_type or media.by_content(tree.read_start(path, media.SNIFF_BYTES)) or media.BINARY
@@ -94,7 +132,8 @@ def load_site(config: Config) -> tuple[Tree, Site]:
         raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
     tree = DiskTree(config.docroot)
     selection = Selection(config.site.exclude, config.site.include_hidden)
-    return tree, site_of(config, load_directory(tree, selection, types_of(config.docroot)).resources)
+    rules = server_rules_of(config, tree, config.docroot)
+    return tree, site_of(config, load_directory(tree, selection, types_of(config.docroot), rules).resources)
 
 
 def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
@@ -154,7 +193,7 @@ class _Walk:
         elif target.kind == "directory":
             self._linked_directory(place, entry.path, real, links)
         elif target.kind == "file":
-            self._file(place, Entry(real, "file", target.size, target.mtime_ns, target.inode))
+            self._file(place, target._replace(path=real))
         else:
             self._report("special-file", place, kind=target.kind)
 
@@ -166,15 +205,19 @@ class _Walk:
 
     def _file(self, place: str, entry: Entry) -> None:
         media_type = self.types.get(place) or media.by_name(place)
-        if media_type is None:
-            try:
+        try:
+            program = program_kind(self.tree, entry) if place not in self.types else None
+            if media_type is None:
                 media_type = media.by_content(self.tree.read_start(entry.path, media.SNIFF_BYTES)) or media.BINARY
-            except ChangedWhileRead:
-                self._report("changed-while-read", place)
-                return
-            except OSError as error:
-                self._report("unreadable-file", place, reason=error.strerror)
-                return
+        except ChangedWhileRead:
+            self._report("changed-while-read", place)
+            return
+        except OSError as error:
+            self._report("unreadable-file", place, reason=error.strerror)
+            return
+        if program is not None:
+            self._report("server-program", place, kind=program)
+            return
         alias_of = entry.path if entry.path != place else None
         self.docroot.resources[place] = Resource(place, entry.size, entry.mtime_ns, entry.inode, media_type, alias_of)
 

@@ -44,6 +44,7 @@ class BuildReport:
 
     ``load_diagnostics`` are those of the docroot, the rules and the logs, ``failures`` those of files that could not be
     read or published. ``traffic`` is ``None`` without access logs; ``restriction`` is what it leaves out.
+    ``unbuilt`` are files and directories that rules of the server apply to.
     """
 
     resources: dict[str, Resource]
@@ -53,6 +54,7 @@ class BuildReport:
     failures: list[Diagnostic] = field(default_factory=list)
     traffic: Traffic | None = None
     restriction: Restriction = UNRESTRICTED
+    unbuilt: tuple[str, ...] = ()
 
     @property
     def has_work(self) -> bool:

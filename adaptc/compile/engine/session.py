@@ -123,18 +123,19 @@ class Session:
         """Return the files that exist, with the links to them, and known files that no longer exist."""
         now: dict[str, Resource] = {}
         gone = []
+        rules = self.builder.spec.server_rules(self.tree)
         for path in sorted(set(paths)):
             if path in self.known and self.known[path][0].alias_of is not None:
                 continue  # it is handled with the file that it leads to
             try:
-                resource = load_file(self.tree, path, self.types)
+                resource = load_file(self.tree, path, self.types, rules)
             except FileNotFoundError:
                 gone.append(path)
                 continue
             except (OSError, ChangedWhileRead) as error:
                 raise NeedsFullBuild(f"{path} cannot be read ({error})") from None
             if resource is None:
-                raise NeedsFullBuild(f"{path} is not a regular file")
+                raise NeedsFullBuild(f"{path} is not a file that is sent as it is")
             now[path] = resource
             now.update((alias, self._alias_of(alias, resource)) for alias in self.aliases.get(path, ()))
         if any(path in self.aliases for path in gone):

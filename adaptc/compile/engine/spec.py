@@ -29,6 +29,7 @@ from adaptc.core.model import CODINGS, Effort
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
+from adaptc.site.server_config import server_rules_of
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.reporting import BuildReport
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
+    from adaptc.core.fs import Tree
+    from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
 
 
@@ -83,7 +86,12 @@ class BuildSpec:
 
     def load(self) -> Docroot:
         """Load the docroot."""
-        return load_directory(DiskTree(self.docroot), self.selection, types_of(self.docroot))
+        tree = DiskTree(self.docroot)
+        return load_directory(tree, self.selection, types_of(self.docroot), self.server_rules(tree))
+
+    def server_rules(self, tree: Tree) -> ServerRules:
+        """Return the rules of the site's server, which are read again."""
+        return server_rules_of(self.config, tree, self.docroot)
 
     def begin_report(self, state: State, progress: Progress, *, remember: bool) -> BuildReport:
         """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
@@ -95,7 +103,13 @@ class BuildSpec:
         left_out = restrict_to_popular(traffic, docroot.resources, self.levels)
         rules = self.decorations.diagnostics if self.decorations else ()
         diagnostics = [*docroot.diagnostics, *rules, *problems]
-        return BuildReport(docroot.resources, load_diagnostics=diagnostics, traffic=traffic, restriction=left_out)
+        return BuildReport(
+            docroot.resources,
+            load_diagnostics=diagnostics,
+            traffic=traffic,
+            restriction=left_out,
+            unbuilt=docroot.unbuilt(),
+        )
 
     # ---- recipes
 

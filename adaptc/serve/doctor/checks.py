@@ -18,11 +18,12 @@ from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import FORMATS
+from adaptc.formats.directives import Directive
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.configuration import render
 from adaptc.serve.doctor.accounts import refusals
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
-from adaptc.serve.server import Directive, Examination, Installation, Server, Setup
+from adaptc.serve.server import Examination, Installation, Server, Setup
 from adaptc.serve.servers import all_servers, examinable
 
 Check = Callable[[Installation], Iterator[Diagnostic]]
@@ -65,7 +66,8 @@ def installation_of(
     examination = _examination(server)
     setup: Setup = examination.inspect(file, user)
     rendered = tuple((emitted, render(emitted, policy)) for emitted in _emitted(policy, server))
-    return Installation(server, examination, setup, policy, last_manifest(config.output), rendered)
+    manifest, ignored = last_manifest(config.output), config.site.ignore_directives
+    return Installation(server, examination, setup, policy, manifest, rendered, ignored)
 
 
 def _examination(server: Server) -> Examination:
@@ -212,9 +214,9 @@ def refused_override(installation: Installation) -> Iterator[Diagnostic]:
     return installation.examination.refused_override(installation)
 
 
-def bypassed_access_rules(installation: Installation) -> Iterator[Diagnostic]:
-    """No access rule by directory protects files whose copies in the trees it does not protect."""
-    return installation.examination.bypassed_access_rules(installation)
+def bypassed_rules(installation: Installation) -> Iterator[Diagnostic]:
+    """No rule of the server applies to originals, but not to their copies in the trees."""
+    return installation.examination.bypassed_rules(installation)
 
 
 def coarse_times(installation: Installation) -> Iterator[Diagnostic]:
@@ -241,6 +243,6 @@ CHECKS: tuple[Check, ...] = (
     dropped_headers,
     missing_types,
     refused_override,
-    bypassed_access_rules,
+    bypassed_rules,
     coarse_times,
 )

@@ -18,13 +18,13 @@ from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.media import BY_EXTENSION
+from adaptc.formats.directives import Directive, directives_in
+from adaptc.serve.doctor.access import bypassed_rules
 from adaptc.serve.doctor.accounts import account_of
-from adaptc.serve.doctor.apache_directives import bypassed_access_rules, directives_in
 from adaptc.serve.launch import SEARCH, program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, literal
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import (
-    Directive,
     EmittedFile,
     Examination,
     Filter,
@@ -47,7 +47,7 @@ def variables(policy: Policy) -> dict[str, Any]:
     if "?" in policy.output:
         raise ValueError("a question mark, which begins a query in substitutions of mod_rewrite")
     fixed = not (policy.serve.buckets or policy.serve.classes)
-    excluded = "|".join(["_adaptc/", *(f"{literal(path[1:])}(?:/|$)" for path in policy.serve.exclude if path)])
+    excluded = "|".join(["_adaptc/", *(f"{literal(path[1:])}(?:/|$)" for path in policy.excluded if path)])
     trees = f"{policy.prefix}{policy.serve.htaccess_trees}"
     return {
         "trees": trees,
@@ -366,6 +366,6 @@ SERVER = Server(
         type_directive=_type_directive,
         sets_formats=True,
         refused_override=_refused_override,
-        bypassed_access_rules=bypassed_access_rules,
+        bypassed_rules=bypassed_rules,
     ),
 )

@@ -17,7 +17,7 @@ PATH = "{path}"  # the path of the request, the only placeholder that Caddy shal
 def _variables(policy: Policy) -> dict[str, Any]:
     if policy.prefix:
         raise UsageError("serve.prefix: the configuration for Caddy works only at the root of a host")
-    excluded = [pattern for path in policy.serve.exclude for pattern in (path, f"{path}/*")]
+    excluded = [pattern for path in policy.excluded for pattern in (path, f"{path}/*")]
     return {
         "codings": [*policy.codings, IDENTITY],
         "takes": {coding: takes(coding) for coding in policy.codings},

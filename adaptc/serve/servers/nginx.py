@@ -16,19 +16,18 @@ from typing import Any
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.media import BY_EXTENSION
 from adaptc.core.model import IDENTITY
+from adaptc.formats.directives import Directive, Section
 from adaptc.serve.doctor.accounts import account_of
 from adaptc.serve.launch import program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, literal
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 from adaptc.serve.server import (
-    Directive,
     EmittedFile,
     Examination,
     Filter,
     Installation,
     Instance,
     Launcher,
-    Section,
     Server,
     Setup,
     always,
@@ -52,7 +51,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
     return {
         "buckets": list(BUCKETS),
         "asked": asks(policy.trees_asked, policy.codings, f"{policy.name}_word"),
-        "excluded": "|".join(f"^{prefix}{literal(path)}(?:/|$)" for path in policy.serve.exclude),
+        "excluded": "|".join(f"^{prefix}{literal(path)}(?:/|$)" for path in policy.excluded),
         "steps": steps,
         "next_codings": sorted({name for _, rows in steps for _, name in rows}),
         "chain": chain,

@@ -127,7 +127,7 @@ class Scenario:
         if launcher is not None and launcher.omits(target.resource.path):
             return True
         path = f"/{target.resource.path}"
-        return any(path == prefix or path.startswith(f"{prefix}/") for prefix in self.policy.serve.exclude)
+        return any(path == prefix or path.startswith(f"{prefix}/") for prefix in self.policy.excluded)
 
     def is_refused(self, target: Target) -> bool:
         """Whether the server refuses the file without adaptation."""

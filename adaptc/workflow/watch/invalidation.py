@@ -14,6 +14,7 @@ from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.docroot import Selection
+from adaptc.site.server_rules import ACCESS_FILE
 
 # Files up to this size are read, to recognise one that was only touched; that takes a millisecond
 _READ = 1 << 20
@@ -51,6 +52,8 @@ class Invalidator:
     def check_file(self, full: str) -> None:
         """Invalidate a file that an event named, if it changed."""
         path = self._path(full)
+        if os.path.basename(full) == ACCESS_FILE:
+            self._invalidate_below(os.path.dirname(full))
         if path is None or self.gate.is_invalid(path):
             return
         if path in self._linked:  # perhaps a link to a directory
@@ -65,6 +68,11 @@ class Invalidator:
             return
         below = {file: None for file in self._known if path is None or file == path or file.startswith(path + "/")}
         self._invalidate({file: None for file in below if self._is_changed(file)}, whole=True)
+
+    def _invalidate_below(self, full: str) -> None:
+        """Invalidate the files below a directory whose rules changed: those of the server may hold no longer."""
+        below = "" if full == self.docroot else f"{full[len(self.docroot) + 1 :]}/"
+        self._invalidate({file: None for file in self._known if file.startswith(below)}, whole=True)
 
     def invalidate_all(self) -> None:
         """Invalidate every known file: the docroot is gone."""
