@@ -239,8 +239,9 @@ def test_access_rules_that_the_trees_bypass(site: BuiltSite) -> None:
     (site.docroot / "news" / ".htaccess").write_text("AuthType Basic\nRequire valid-user\n")
     (line,) = emit_and_examine(site, apache_file(site), "apache")
     assert line == (
-        f"{site.docroot}/news/.htaccess:1: warning: Authtype Basic does not apply to the copies in the trees: "
-        "write it as <Location /news>, or name /news in serve.exclude [setup-access]"
+        f"{site.docroot}/news/.htaccess:1: error: AuthType Basic does not apply to the copies in the trees: build "
+        "again, with site.server_config if the rule is in the server's configuration; or write it as <Location /news> "
+        "[setup-access]"
     )
     assert emit_and_examine(site, apache_file(site), "apache", serve__exclude=["/news"]) == []
     location = "<Location /news>\nRequire all denied\n</Location>"
