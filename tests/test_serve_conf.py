@@ -129,7 +129,7 @@ def check_apache(emitted_policy: Policy, scratch: Path) -> None:
     (Path(emitted_policy.output) / "serve").mkdir(exist_ok=True)
     for name in set(texts) - {"apache.conf"}:
         (Path(emitted_policy.output) / "serve" / name).write_text(texts[name], "utf-8")
-    if set("\n\r") & set(emitted_policy.index):
+    if set("\n\r") & set(emitted_policy.index) or emitted_policy.index.endswith("\\"):
         with pytest.raises(UsageError, match="htaccess cannot be written"):
             render(HTACCESS, emitted_policy)
         local = ""

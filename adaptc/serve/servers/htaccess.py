@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Paste, Server, always
@@ -17,11 +18,17 @@ def _marker(policy: Policy) -> str:
     return f"E={policy.name}_level:"
 
 
+def _variables(policy: Policy) -> dict[str, Any]:
+    if policy.index.endswith("\\"):
+        raise ValueError("an index name that ends in a backslash, which would join it with the next argument")
+    return apache.variables(policy)
+
+
 SERVER = Server(
     name="htaccess",
     title="Apache httpd by .htaccess",
     files=(EmittedFile("htaccess", is_included=always, finish=apache.count_skips),),
-    variables=apache.variables,
+    variables=_variables,
     filters=apache.filters,
     host="apache",
     paste=Paste(_file, _marker),
