@@ -61,6 +61,12 @@ def test_handlers_and_script_urls_go_and_links_stay():
     assert '<a href="b.html">b</a><a>c</a>' in text
 
 
+def test_passes_that_follow_edit_the_page_without_scripts():
+    steps = (*STEPS, Step(BY_NAME["page-icons"], {"largest": 0}), Step(BY_NAME["unembed"], {}))
+    site = SmallSite({"index.html": f"{HEAD}<link rel=icon href=a.ico></head><body><p>text{RUN}", "a.ico": "x"})
+    assert "<script" not in (site.rewrite(steps=steps, promise="article").content or b"").decode()
+
+
 def test_structured_data_stays():
     assert '{"@type":"Thing"}' in made('<p>t<script type="application/ld+json">{"@type":"Thing"}</script>')
 

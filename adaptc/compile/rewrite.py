@@ -121,7 +121,7 @@ class _Rewriter:
         editor: Editor | None = first_editor
         for steps_of_round in _rounds(steps):
             self._run_round(steps_of_round, draft, editor)
-            editor = editor if editor is not None and editor.is_unused else None
+            editor = editor if editor is not None and editor.is_unused and editor.text == draft.text else None
         return draft
 
     def _run_round(self, steps: list[Step[Pass]], draft: Draft, editor: Editor | None) -> None:
