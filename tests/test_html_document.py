@@ -164,6 +164,36 @@ def test_an_undeclared_page_may_not_gain_a_declaration() -> None:
     assert encode_page(page, '<meta charset="utf-8"><p>x') is None
 
 
+PAD = "<!--" + "x" * 1100 + "-->"
+
+
+@pytest.mark.parametrize(
+    ("before", "is_declared"),
+    [
+        (f"<style>{PAD}</style>", True),
+        (f"<html><head><title>a <b></title><script>'<p>'</script>{PAD}<noscript><link></noscript>", True),
+        (f"<p>words{PAD}", False),
+        (f"<template></template>{PAD}", False),
+        (f"<noscript><img></noscript>{PAD}", False),
+        (f"<x-y></x-y>{PAD}", False),
+    ],
+)
+def test_a_late_declaration_counts_where_browsers_look_for_it(before: str, is_declared: bool) -> None:
+    """As Chromium 156 shows the pages over HTTP."""
+    for meta_tag in ("<meta charset=utf-8>", '<meta http-equiv=Content-Type content="text/html; charset=utf-8">'):
+        page = read_page(f"<!doctype html>{before}{meta_tag}<p>café".encode())
+        assert (page.encoding, page.declared) == ("utf-8", is_declared)
+
+
+def test_an_undeclared_page_gains_no_characters_beyond_ascii() -> None:
+    source = f"<!doctype html><p>{PAD}<meta charset=utf-8><p>caf&eacute;"
+    page = read_page(source.encode())
+    assert encode_page(page, source.replace("&eacute;", "é")) == source.replace("&eacute;", "&#233;").encode()
+    mixed = read_page((source + "é").encode())
+    assert encode_page(mixed, mixed.text.replace("&eacute;", "é")) is None
+    assert encode_page(mixed, mixed.text + "ü") == mixed.text.encode() + b"&#252;"
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_utf8_round_trip(text: str) -> None:
     content = b"\xef\xbb\xbf" + text.encode()

@@ -248,3 +248,16 @@ def test_minified_tag_soup_is_the_same_tree(tokens: list[str]) -> None:
     text = "".join(tokens)
     minified = minify_markup(text, keep_comments=True)
     assert minified is None or (len(minified.text) < len(text) and has_same_dom(text, minified.text))
+
+
+@pytest.mark.parametrize(
+    "meta", ["<meta charset=utf-8>", "<meta http-equiv=content-type content='text/html;charset=utf-8'>"]
+)
+def test_the_encoding_stays_declared_in_the_first_bytes(meta: str) -> None:
+    style = f"<style>{'x' * 1100}</style>"
+    result = edit(f"<head><title>a</title><link>\n{meta}<p>b", lambda e, q: e.replace_element(q("link"), style))
+    assert result == EditResult(f"<head>{meta}<title>a</title>{style}\n<p>b", "spliced")
+    first = edit(f"<link>{meta}<p>b", lambda e, q: e.replace_element(q("link"), style))
+    assert first.text == f"{meta}{style}<p>b"
+    short = edit(f"<link>{meta}<p>b", lambda e, q: e.replace_element(q("link"), "<style>a</style>"))
+    assert short.text == f"<style>a</style>{meta}<p>b"

@@ -128,3 +128,13 @@ def test_xhtml_in_html_keeps_its_mode():
     )
     head = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title></head>'
     assert doctype in whole(f"{doctype}{head}<body><br /><p>x</p></body></html>")
+
+
+def test_references_stay_where_browsers_may_not_find_the_encoding():
+    """Chromium ignores a ``<meta>`` in the body after byte 1,024."""
+    page = "<!doctype html><title>T</title><p class='a'>PAD<meta charset=utf-8><p class='b'>caf&eacute;"
+    text = whole(page.replace("PAD", "x" * 1100))
+    assert text.endswith("<meta charset=utf-8><p class=b>caf&#233;")
+    comment_goes = whole(page.replace("PAD", f"x<!--{'x' * 1100}-->"))
+    assert comment_goes.endswith("<p class=a>x<meta charset=utf-8><p class=b>caf&#233;")
+    assert whole(page.replace("PAD", "")).endswith("<p class=b>café")

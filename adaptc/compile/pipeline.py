@@ -225,17 +225,17 @@ PASSES: tuple[Pass, ...] = (
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 4, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 4, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-styles", 5, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 5, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
-    WholePagePass("bundle", 1, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
+    WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 1, _HTML, "reading:write_reading_page"),
-    TextPass("markup", 1, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}

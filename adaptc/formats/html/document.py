@@ -6,6 +6,8 @@ turbohtml is the only parser of HTML in adaptc, and only this package calls it: 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import turbohtml
@@ -24,6 +26,7 @@ from adaptc.formats.html.encoding import (
 )
 
 _NOSCRIPT = re.compile("<noscript", re.IGNORECASE | re.ASCII)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class Irreversible(Exception):
@@ -39,8 +42,9 @@ class Page:
     r"""A decoded page.
 
     ``text`` has ``\n`` for every newline and no byte order mark. ``encoding`` is a WHATWG name in lower case.
-    ``declared`` is false where the encoding is only the windows-1252 fallback: browsers may guess another one
-    there, so additions must be ASCII. ``bom`` is the byte order mark of the source, or ``b""``.
+    ``declared`` is false where the encoding is only the windows-1252 fallback, or declared where not all browsers look:
+    they may guess another one there, so additions must be ASCII. ``bom`` is the byte order mark of the source, or
+    ``b""``.
     """
 
     text: str
@@ -68,11 +72,15 @@ def encode_page(page: Page, text: str) -> bytes | None:
 
     A character outside the encoding becomes a numeric character reference if that gives the same tree (not so
     in scripts, styles and comments). ``None`` when it does not, and when browsers would read the result in another
-    encoding, for example because its ``<meta>`` moved beyond the first 1,024 bytes.
+    encoding, for example because its ``<meta>`` moved beyond the first 1,024 bytes. A page without a declaration gets
+    no characters beyond ASCII that its source does not have.
     """
-    encoded = encode(text, page.encoding)
+    known = text if page.declared or text.isascii() else _without_additions(page.text, text)
+    if known is None:
+        return None
+    encoded = encode(known, page.encoding)
     if encoded is None:
-        referenced = _with_references(text, page.encoding)
+        referenced = _with_references(known, unencodable(known, page.encoding))
         encoded = None if referenced is None else encode(referenced, page.encoding)
     if encoded is None or not (page.bom or _has_same_encoding(page, encoded)):
         return None
@@ -95,8 +103,21 @@ def normalise_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _with_references(text: str, encoding: str) -> str | None:
-    referenced = text.translate({ord(c): f"&#{ord(c)};" for c in unencodable(text, encoding)})
+def _without_additions(source: str, text: str) -> str | None:
+    """Return ``text`` with references for the characters beyond ASCII that ``source`` lacks.
+
+    ``None`` if it has more of one than ``source``: that may be a reference there, and one that is read as another here.
+    """
+    added = _beyond_ascii(text) - _beyond_ascii(source)
+    return text if not added else None if set(added) & set(source) else _with_references(text, added)
+
+
+def _beyond_ascii(text: str) -> Counter[str]:
+    return Counter(_NOT_ASCII.findall(text))
+
+
+def _with_references(text: str, characters: Iterable[str]) -> str | None:
+    referenced = text.translate({ord(c): f"&#{ord(c)};" for c in characters})
     return referenced if has_same_dom(text, referenced) else None
 
 
@@ -104,9 +125,12 @@ def _has_same_encoding(page: Page, encoded: bytes) -> bool:
     head = encode(page.text[:PRESCANNED], page.encoding)
     before = None if head is None else early_encoding(head)
     after = early_encoding(encoded)
-    if before is not None or after is not None:
+    if before is not None:
         return before == after
-    return not page.declared or sniff_encoding(encoded).name == page.encoding
+    if not page.declared:  # a declaration that comes into view must not change a character
+        return after is None or (after == page.encoding and encoded.isascii())
+    sniffed = sniff_encoding(encoded)
+    return sniffed.is_declared and sniffed.name == page.encoding
 
 
 def parse(text: str, *, scripting: bool = False, spans: bool = True) -> turbohtml.Document:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from turbohtml import Document, Element, Namespace, Text
 
+from adaptc.formats.html.declaration import is_pushed_back, move_to_front
 from adaptc.formats.html.document import normalise_newlines, parse, parse_bare, parse_equal, scripting_modes, serialise
 from adaptc.formats.html.mutate import (
     REMOVED,
@@ -112,12 +113,15 @@ class Editor:
         self._container(element).appended += normalise_newlines(html)
 
     def apply(self) -> EditResult:
-        """Return the edited text. Raises ``EditRefused``."""
+        """Return the edited text; a declared encoding stays declared. Raises ``EditRefused``."""
         edits = effective_edits(self._edits)
         if not edits:
             return EditResult(self.text, "unchanged")
-        expected = _ExpectedTrees(self, edits)
         spliced = _try_splice(self.text, edits)
+        if spliced is not None and is_pushed_back(self.text, spliced):
+            edits = move_to_front(self.text, self.tree, edits)
+            spliced = _try_splice(self.text, edits)
+        expected = _ExpectedTrees(self, edits)
         if spliced is not None and (tree := expected.parse_verified(spliced)) is not None:
             return EditResult(spliced, "spliced", tree)
         serialised = expected.serialise()

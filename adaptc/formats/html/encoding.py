@@ -52,7 +52,7 @@ _LAST_WINS = {"big5": "\u2550\u255e\u2561\u256a\u5341\u5345"}
 
 @dataclass(frozen=True, slots=True)
 class SniffedEncoding:
-    """What the bytes alone declare: a WHATWG name in lower case, and whether the page declares it at all."""
+    """What the bytes alone declare: a WHATWG name in lower case, and whether every browser finds the declaration."""
 
     name: str
     is_declared: bool
@@ -60,8 +60,9 @@ class SniffedEncoding:
 
 def sniff_encoding(content: bytes) -> SniffedEncoding:
     """Sniff the encoding of a page's bytes, without a transport-level charset."""
-    declared = early_encoding(content) or _declared_by_meta(content)
-    return SniffedEncoding(declared or FALLBACK, is_declared=declared is not None)
+    early = early_encoding(content)
+    declared = early or _declared_by_meta(content)
+    return SniffedEncoding(declared or FALLBACK, early is not None or (declared is not None and _is_in_head(content)))
 
 
 def early_encoding(content: bytes) -> str | None:
@@ -86,6 +87,45 @@ def canonical_name(label: str) -> str | None:
     except LookupError:
         return None
     return encoding.lower() if encoding else None
+
+
+def declared_label(charset: str | None, http_equiv: str | None, content: str | None) -> str | None:
+    """Return the encoding label that a ``<meta>`` with these attributes declares, or ``None``."""
+    if charset is None and (http_equiv or "").strip().lower() == "content-type":
+        match = _CONTENT_LABEL.search(content or "")
+        charset = match and match[1]
+    return charset if charset and canonical_name(charset) is not None else None
+
+
+_CONTENT_LABEL = re.compile(r"charset\s*=\s*[\"']?([^\s\"';]+)", re.IGNORECASE)
+# Chromium looks for a <meta> after the first 1,024 bytes only until it sees a tag that is not one of these.
+_HEAD_TAGS = frozenset({"script", "noscript", "style", "link", "meta", "object", "title", "base"})
+
+
+def _is_in_head(content: bytes) -> bool:
+    """Whether Chromium finds the declaration of an encoding after the first 1,024 bytes.
+
+    It does not find one in the body, or after a ``<template>``, or after the ``<img>`` in a ``<noscript>``.
+    """
+    for token in _tags(content.decode("latin-1")):
+        is_start, attrs = token.type is turbohtml.TokenType.START_TAG, dict(token.attrs or ())
+        if is_start and token.tag == "meta":
+            if declared_label(attrs.get("charset"), attrs.get("http-equiv"), attrs.get("content")) is not None:
+                return True
+        elif token.tag not in _HEAD_TAGS and not (is_start and token.tag in ("html", "head")):
+            return False
+    return False
+
+
+def _tags(text: str) -> Iterator[turbohtml.Token]:
+    """Yield the tags of a page, those in a ``<noscript>`` too."""
+    is_noscript = False
+    for token in turbohtml.tokenize(text):
+        if token.type in (turbohtml.TokenType.START_TAG, turbohtml.TokenType.END_TAG):
+            is_noscript = token.tag == "noscript" and token.type is turbohtml.TokenType.START_TAG
+            yield token
+        elif is_noscript and token.type is turbohtml.TokenType.TEXT:
+            yield from _tags(token.data or "")
 
 
 def _declared_by_meta(content: bytes) -> str | None:
