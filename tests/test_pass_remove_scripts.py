@@ -208,7 +208,8 @@ def test_a_menu_from_the_side_is_shown_where_a_control_opens_it(rule):
 def test_a_dialogue_that_is_shown_does_not_cover_the_page():
     css = ".modal{display:none;position:fixed;top:0}"
     text = made("<a data-target='#m'>o</a><div class=modal id=m><p>t</div>", css=css)
-    assert "position:static!important" in text
+    assert "position:relative!important" in text
+    assert "contain:content!important" in text  # neither does its backdrop, which is positioned in it
 
 
 def test_a_bar_that_grows_by_its_menu_does_not_cover_the_page():
@@ -223,6 +224,94 @@ def test_dropdowns_open_by_pointing_and_by_focus():
     )
     assert ":focus-within>.dropdown-menu{display:block!important" in text
     assert "tabindex=0" in text
+
+
+DROP_DOWN = "<ul class=sub id=s><li><a href=a.html>a</a><li><a href=b.html>b</a></ul>"
+OPENED = ":is(:hover,:focus-within)"
+
+
+@pytest.mark.parametrize("control", ["<a href=c.html data-target=#s>Team</a>", "<button data-target=#s>Team</button>"])
+def test_a_drop_down_that_lies_over_the_page_is_opened_by_its_control(control):
+    css = ".sub{display:none}@media(min-width:800px){.sub{position:absolute}}"
+    text = made(f"<ul><li>{control}{DROP_DOWN}</ul><p>text", css=css, files=PAGES)
+    assert re.search(r"@media\(max-width:799.98px\)\{\[data-adaptc-shown[^{]*\{display:flow-root", text)
+    assert f"@media(min-width:800px){{{OPENED}>[data-adaptc-shown" in text
+    assert "disabled" not in text
+
+
+def test_a_drop_down_that_nothing_refers_to_is_opened_where_its_links_are_nowhere_else():
+    css = ".sub{position:absolute;visibility:hidden}"
+    text = made(f"<ul><li><b>Team</b>{DROP_DOWN}</ul><p>text", css=css, files=PAGES)
+    assert re.search(f"<style>{re.escape(OPENED)}>[^{{]*{{visibility:visible!important", text)
+    assert "<b tabindex=0>Team" in text
+
+
+def test_a_control_elsewhere_opens_what_it_names():
+    css = ".sub{position:absolute;display:none}header{position:sticky}"
+    text = made(f"<header><b data-target=#s>Team</b><p>Name<i>x</i></p>{DROP_DOWN}</header>", css=css, files=PAGES)
+    control = re.search(r"<b[^>]*data-adaptc-shown=(\d)", text)
+    assert control is not None
+    assert f':root:has([data-adaptc-shown~="{control[1]}"]{OPENED}) [data-adaptc-shown' in text
+    assert re.search("<b[^>]* tabindex=0", text)
+
+
+def test_a_menu_in_a_sticky_bar_does_not_cover_a_telephone():
+    css = "header{position:sticky;top:0;height:60px}.n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(f"<header><b data-target='#n'>m</b>{MENU}</header><p>text", css=css, files=PAGES)
+    assert shows(text, "<header")
+    assert "position:relative!important;inset:auto!important" in text
+    assert "height:auto!important;max-height:none!important;min-height:60px!important" in text
+
+
+def test_a_menu_in_a_row_gets_a_line_of_its_own():
+    css = ".row{display:flex}.n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(f"<div class=row><b data-target='#n'>m</b>{MENU}</div><p>text", css=css, files=PAGES)
+    assert "flex-wrap:wrap!important" in text
+    assert "flex:1 0 100%!important" in text
+
+
+def test_a_bar_does_not_cover_the_menu_that_moves_below_it():
+    css = "header{position:fixed}.n{position:fixed;transform:translateX(20em)}"
+    text = made(f"<header><a href='#n'>Menu</a></header>{MENU}<p>text", css=css, files=PAGES)
+    assert shows(text, "<nav")
+    assert shows(text, "<header")
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        ".o{position:absolute;inset:0;opacity:0;visibility:hidden}.o form{visibility:hidden}",
+        ".o{position:fixed;top:0;opacity:0}",
+        ".o{position:absolute;top:0;width:100%;opacity:0;pointer-events:none}",
+    ],
+)
+def test_a_closed_overlay_stays_closed_with_all_that_is_in_it(css):
+    overlay = "<div class=o><form action=a.html><input name=q><button>Go</button></form></div>"
+    text = made(f"<header><p>Name</p>{overlay}</header><p>text", css=css, files=PAGES)
+    assert "data-adaptc-shown" not in text
+
+
+def test_the_control_next_to_an_overlay_opens_it_by_focus():
+    css = ".o{position:fixed;inset:0;visibility:hidden}"
+    text = made("<b></b><header><p>N</p><button>Search</button><div class=o><input name=q></div></header>", css=css)
+    assert "<style>:focus-within+[data-adaptc-shown" in text
+    assert "disabled" not in text
+
+
+def test_a_caption_that_appears_by_an_effect_is_shown():
+    css = ".cap{position:absolute;bottom:0;opacity:0;transition:1s}"
+    assert shows(made("<section><h2>t</h2><p class=cap>Words</section><p>text" * 2, css=css), "<p")
+
+
+def test_a_panel_in_a_fixed_bar_stays_closed_on_a_desktop_and_one_in_a_side_bar_opens():
+    css = "nav,aside{position:fixed}.p{display:none}"
+    panel = "<div class=p id=s><p>words</p></div>"
+    control = "<a data-toggle=x href=#s>More</a>"
+    text = made(f"<nav><div>{control}{panel}</div></nav><p>text", css=css)
+    assert f"@media(min-width:1200px){{{OPENED}>[data-adaptc-shown" in text
+    text = made(f"<aside><div>{control}{panel}</div></aside><p>text", css=css)
+    assert OPENED not in text
+    assert shows(text, "<div")
 
 
 def test_sheets_that_a_handler_applies_are_applied():

@@ -59,9 +59,10 @@ def _limits(feature: str) -> tuple[float, float] | None:
     return ALL_WIDTHS[0] if _DEFAULT_FEATURE.match(feature) else None
 
 
-VISIBILITY_PROPERTIES = frozenset(
-    {"display", "visibility", "opacity", "max-height", "height", "position", "transform", "left"}
-)
+VISIBILITY_PROPERTIES = frozenset({
+    "display", "visibility", "opacity", "max-height", "height", "position", "transform", "left", "right",
+    "pointer-events",
+})  # fmt: skip
 
 _STRINGS = re.compile(r"\[[^\]]*\]|\"[^\"]*\"|'[^']*'")
 _WHERE_FUNCTION = re.compile(r":where\([^()]*\)")

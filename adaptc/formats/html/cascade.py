@@ -16,15 +16,21 @@ from adaptc.formats.html.document import is_quirks
 
 __all__ = ["HIDING", "Cascade", "PageMatches", "inline_declarations", "is_hiding"]
 
-# Property -> the values that hide an element; the last two move it out of the window
+# Far enough to be out of the window
+_FAR_AWAY = re.compile(r"-(?:(?:[2-9]\d\d|\d{4,5})px|\d{2,4}r?em|1\d\d(?:%|vw))$")
+# Property -> the values that hide an element; the last three move it out of the window
 HIDING = {
     "display": re.compile(r"none$"),
     "visibility": re.compile(r"(?:hidden|collapse)$"),
     "opacity": re.compile(r"0?(?:\.0+)?%?$"),
     "max-height": re.compile(r"0(?:px)?$"),
     "height": re.compile(r"0(?:px)?$"),
-    "transform": re.compile(r"translate(?:x|3d)?\(\s*-?(?:1\d\d%|100(?:vw|%)|[2-9]\d\dpx)"),
-    "left": re.compile(r"-(?:[2-9]\d\d|\d{4,5})px$|-1\d\d%$"),
+    "transform": re.compile(
+        r"translate[xy]?(?:3d)?\(\s*(?:0(?:px)?\s*,\s*)?-?(?:1\d\d%|100v[wh]|[2-9]\d\dpx|[12]\d(?:\.\d+)?r?em)"
+        r"|scale[xy]?\(\s*0(?:\.0+)?\s*[,)]"
+    ),
+    "left": _FAR_AWAY,
+    "right": _FAR_AWAY,
 }
 
 

@@ -55,10 +55,11 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
 def _adapt(editor: Editor, scope: Scope, sheets: Sequence[str]) -> Iterator[Action]:
     for subject, count in lost_functions(editor.tree, scope.is_hydrated):
         yield Action(NAME, "lost", subject, "it needs the removed scripts", count)
+    shown = show_hidden(editor, sheets, scope.is_hydrated)
     for verb, subject, count in (
         ("loaded", "images that a script would load", load_lazy_images(editor) + show_images(editor, scope.roots)),
-        ("shown", "what a script would show", show_hidden(editor, sheets, scope.is_hydrated)),
-        ("settled", "buttons that only scripts listen to", disable_controls(editor, scope.is_hydrated)),
+        ("shown", "what a script would show", shown.count),
+        ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers, scope.is_hydrated)),
     ):
         if count:
             yield Action(NAME, verb, subject, count=count)

@@ -27,11 +27,12 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     report = Report(is_scriptless=True)
     if page.has_scripts:
         sheets = page_sheets(editor.tree, page.base, view).texts
+        shown = show_hidden(editor, sheets)
         counts = (
-            ("shown", "what a script would show", show_hidden(editor, sheets)),
+            ("shown", "what a script would show", shown.count),
             ("loaded", "images that a script would load", load_lazy_images(editor)),
             ("uncovered", "what covers the page until a script removes it", remove_covers(editor)),
-            ("settled", "buttons that only scripts listen to", disable_controls(editor)),
+            ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers)),
         )
         report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]
     if removed := remove_code(editor):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
@@ -20,16 +20,19 @@ _NATIVE = ("popovertarget", "commandfor", "form")
 _UNSEEN_WORDS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden", "assistive-text"})
 
 
-def disable_controls(editor: Editor, is_served: Callable[[Element], bool] = lambda _: True) -> int:
+def disable_controls(
+    editor: Editor, openers: Collection[Element] = (), is_served: Callable[[Element], bool] = lambda _: True
+) -> int:
     """Disable buttons that only scripts listen to: hide those without text, make those that open a panel plain.
 
-    ``is_served`` says whether a script that was removed served a button. Returns their number.
+    ``openers`` stay: the focus in them opens something. ``is_served`` says whether a script that was removed served a
+    button. Returns the number of buttons.
     """
     forms = find_forms(editor.tree)
     opening = {each for each in script_controls(editor.tree) if any(True for _ in pointed_at(each))}
     count = 0
     for button in editor.tree.select("button, input[type=button]"):
-        if _is_native(button) or _sends(button, forms.is_working(button)) or not is_served(button):
+        if button in openers or _is_native(button) or _sends(button, forms.is_working(button)) or not is_served(button):
             continue
         count += 1
         editor.set_attribute(button, "disabled", None)

@@ -3,29 +3,33 @@
 What is hidden for good stays hidden. An element is shown if a control of the page or a library refers to it, if only
 its opacity or visibility hides it, or if it contains links that are nowhere else on the page; and if no ``:hover``,
 ``:checked`` or the like shows it.
+
+Nothing that is shown lies over the page: where an element is positioned over it, its control opens it by ``:hover`` and
+``:focus-within``, or it moves into the flow, or it stays closed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from adaptc.compile.passes.remove_scripts.controls import script_targets
+from adaptc.compile.passes.remove_scripts.libraries import DROP_DOWN_MENUS, library_rules
+from adaptc.compile.passes.remove_scripts.marks import Marks
+from adaptc.compile.passes.remove_scripts.menus import MENU_HIDING, Menus, is_menu
+from adaptc.compile.passes.remove_scripts.openers import Openers
+from adaptc.compile.passes.remove_scripts.places import RELEASED, Places, is_of_page_frame
+from adaptc.compile.passes.remove_scripts.widths import NARROW, WIDTHS, media_rules
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.landmarks import class_words
-from adaptc.formats.html.visible_text import content_length, content_texts, is_followable
+from adaptc.formats.html.visible_text import content_length, content_texts
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
 
-MARK = "data-adaptc-shown"
-# Two ids in specificity, so that no "!important" of the page's wins
-_STRONG = ":not(#_):not(#_)"
-# Widths of windows, CSS pixels: below each usual breakpoint (Bootstrap's, and 600, 800 and 1024), and a desktop
-_WIDTHS = (412, 575, 599, 639, 767, 799, 991, 1023, 1199, 1280)
 _SHOWING = {
     "display": "display:revert",
     "visibility": "visibility:visible",
@@ -34,221 +38,214 @@ _SHOWING = {
     "height": "height:auto",
     "transform": "transform:none",
     "left": "left:auto",
+    "right": "right:auto",
 }
+_EFFECTS = ("opacity", "visibility")
 # Of a menu that opens from the side, mostly in front of the page
-_MENU_HEIGHT = "max-height:40vh;overflow:auto"
+_MENU_HEIGHT = "max-height:40vh;min-height:0;overflow:auto"
 _BOXES = frozenset({"div", "nav", "aside", "section", "header", "footer", "article", "form", "ul", "ol", "dl"})
-_MENU = ("display", "transform", "left", "visibility", "opacity")
-# Dialogues and menus over the page move into its flow.
-_OVER = frozenset({"fixed", "absolute"})
+# Of a box that moves into the flow: it holds what is positioned in it, and nothing sticks out of it.
+_IN_FLOW = (
+    "position:relative;inset:auto;float:none;width:auto;height:auto;min-height:0;margin:0;transform:none;"
+    "contain:content;z-index:auto"
+)
+# Of a drop-down that a script would position
+_DROPPED = "position:absolute;z-index:99"
 # Colours for text that was over a picture, white on dark, and now is in front of it
 _PLAIN = "color:#222!important;background:#fff!important"
-_DROPDOWNS = "[data-toggle=dropdown],[data-bs-toggle=dropdown],[data-mdb-toggle=dropdown]"
-_DROPDOWN_RULE = (
-    ":hover>.dropdown-menu,:focus-within>.dropdown-menu{display:block!important;visibility:visible!important;"
-    "opacity:1!important;transform:none!important;pointer-events:auto!important}"
-)
-# Slides are next to each other, to be scrolled by hand.
-_CAROUSEL_RULE = (
-    ".carousel-inner{display:flex!important;overflow-x:auto!important;scroll-snap-type:x mandatory}"
-    ".carousel-inner>*{display:block!important;flex:0 0 100%;margin-right:0!important;scroll-snap-align:start;"
-    "position:relative!important;left:0!important;transform:none!important;opacity:1!important}"
-)
 _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, button"
+_FORM_CONTROLS = "input:not([type=hidden]), select, textarea"
+_LARGE = 0.3  # share of the page's text in an element that is no overlay but the page
 
 
-def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Element], bool] = lambda _: True) -> int:
-    """Show what only scripts would show, where ``is_served`` says that these were removed.
+class Kind(Enum):
+    """Why an element may be shown."""
 
-    Returns the number of elements.
-    """
-    cascade = Cascade(editor.tree, tuple(sheets))
-    menus = Menus(cascade, _WIDTHS)
-    marks = _Marks(editor)
+    TARGET = auto()  # a control or a library refers to it
+    EFFECT = auto()  # it has content, and only its opacity or visibility hides it
+    MENU = auto()  # its links are nowhere else, and a control opens menus
+    DROP_DOWN = auto()  # its links are nowhere else
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An element, and the properties by which it may be hidden, at the widths at which each does."""
+
+    element: Element
+    kind: Kind
+    hiding: dict[int, tuple[str, ...]]
+
+    def properties(self, widths: Iterable[int]) -> tuple[str, ...]:
+        """Return what hides it at some widths."""
+        return tuple(dict.fromkeys(name for width in widths for name in self.hiding[width]))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How many elements are shown or can be opened, and the controls that open some of them."""
+
+    count: int
+    openers: frozenset[Element]
+
+
+def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Element], bool] = lambda _: True) -> Shown:
+    """Show what only scripts would show, where ``is_served`` says that these were removed."""
+    cascade, marks = Cascade(editor.tree, tuple(sheets)), Marks(editor)
+    menus, openers = Menus(cascade, WIDTHS), Openers(editor.tree, marks)
+    candidates = [each for each in _candidates(cascade, menus) if is_served(each.element)]
+    shows = _Show(cascade, marks, openers, frozenset(each.element for each in candidates))
+    plans = [(each, plan) for each in candidates if (plan := shows.plan(each)) is not None]
+    closed = {each.element for each, plan in plans if plan.is_closed}
     count = 0
-    for element, names in _candidates(cascade, menus):
-        rule = _show_rule(cascade, menus, element, names)
-        if rule is None or not is_served(element):
-            continue
-        count += 1
-        marks.add(element, rule.rule())
-        _move_into_flow(marks, element, rule, list(_covering(cascade, element, rule)))
-    marks.write(_library_rules(editor))
-    return count
+    for candidate, plan in plans:
+        if plan.rules and closed.isdisjoint(candidate.element.ancestors):
+            count += 1
+            for element, rule in plan.rules:
+                marks.add(element, rule)
+    rules, own_openers = library_rules(editor)
+    marks.write(rules)
+    return Shown(count, frozenset((*openers.used, *own_openers)))
 
 
-def _move_into_flow(marks: _Marks, element: Element, rule: _ShowRule, covering: list[Element]) -> None:
-    """Move the ancestors that cover the page into its flow, and make the text of the element readable there."""
-    for ancestor in covering:
-        marks.add(ancestor, replace(rule, declarations="position:static!important").rule())
-    if covering:
-        plain = replace(rule, declarations=_PLAIN)
-        marks.add(element, plain.rule())
-        marks.add(element, plain.rule("& *"))
-
-
-class _Marks:
-    """Rules for single elements, numbered; an attribute of an element lists the numbers of its rules."""
-
-    def __init__(self, editor: Editor) -> None:
-        self.editor = editor
-        self.rules: dict[str, int] = {}
-        self.numbers: dict[Element, list[int]] = {}
-
-    def add(self, element: Element, rule: str) -> None:
-        """Apply a rule to an element, which it calls ``&``."""
-        number = self.rules.setdefault(rule, len(self.rules) + 1)
-        numbers = self.numbers.setdefault(element, [])
-        if number not in numbers:
-            numbers.append(number)
-
-    def write(self, others: str) -> None:
-        """Write the rules, and ``others``, at the end of the head."""
-        for element, numbers in self.numbers.items():
-            self.editor.set_attribute(element, MARK, " ".join(map(str, numbers)))
-        own = (rule.replace("&", f'[{MARK}~="{number}"]{_STRONG}') for rule, number in self.rules.items())
-        text = "".join(own) + others
-        head = self.editor.tree.select_one("head")
-        if text and head is not None:
-            self.editor.append(head, f"<style>{text}</style>")
-
-
-def _library_rules(editor: Editor) -> str:
-    for opener in editor.tree.select(_DROPDOWNS):
-        editor.set_attribute(opener, "tabindex", "0")  # a focus opens the menu: on a telephone nothing hovers
-    return "".join(rule for selector, rule in _LIBRARY_RULES if editor.tree.select_one(selector) is not None)
-
-
-_LIBRARY_RULES = ((_DROPDOWNS, _DROPDOWN_RULE), (".carousel-inner", _CAROUSEL_RULE))
-
-
-def _candidates(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, tuple[str, ...]]]:
-    """Yield elements with the properties by which they may be hidden."""
+def _candidates(cascade: Cascade, menus: Menus) -> Iterator[_Candidate]:
+    """Yield each element that may be shown once."""
     seen: set[Element] = set()
-    for element in script_targets(cascade.tree):
+    for element, kind, names in _by_kind(cascade, menus):
+        if element in seen:
+            continue
         seen.add(element)
-        yield element, tuple(_SHOWING)
-    for element in cascade.hidden_by("opacity", "visibility"):
-        if element not in seen and _has_content(element):
-            seen.add(element)
-            yield element, ("opacity", "visibility")
-    for element in menus.unreachable():
-        if element not in seen:
-            yield element, _MENU
+        needed = (width for width in WIDTHS if menus.is_needed(element, width))
+        hiding = {
+            width: undone
+            for width in needed
+            if (undone := tuple(name for name in cascade.hiding(element, width) if name in names))
+        }
+        is_opened = any(cascade.is_shown_by_state(element, name) for names in hiding.values() for name in names)
+        if hiding and not is_opened:
+            yield _Candidate(element, kind, hiding)
+
+
+def _by_kind(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, Kind, tuple[str, ...]]]:
+    targets = script_targets(cascade.tree)
+    for element in targets:
+        yield element, Kind.TARGET, tuple(_SHOWING)
+    for element in menus.unreachable(targets):
+        yield element, Kind.MENU, (*MENU_HIDING, "opacity")
+    for element in menus.drop_downs():
+        if not element.matches(DROP_DOWN_MENUS):
+            yield element, Kind.DROP_DOWN, (*MENU_HIDING, "opacity")
+    for element in cascade.hidden_by(*_EFFECTS):
+        if _has_content(element):
+            yield element, Kind.EFFECT, _EFFECTS
 
 
 def _has_content(element: Element) -> bool:
     return next(content_texts(element), None) is not None or element.select_one(_PICTURES) is not None
 
 
-def _showing_declarations(element: Element, name: str) -> str:
-    """Return the declarations against one that hides; a box keeps its floats inside."""
-    return "display:flow-root" if name == "display" and element.tag in _BOXES else _SHOWING[name]
-
-
 @dataclass(frozen=True, slots=True)
-class _ShowRule:
-    """Declarations that show an element, up to a width of the window; 0 means any width."""
+class _Plan:
+    """The rules that show an element, each with the element that it is for; ``is_closed``: not at all widths."""
 
-    declarations: str
-    widest: int = 0
-
-    def rule(self, subject: str = "&") -> str:
-        """Return the rule, with ``&`` for the element."""
-        rule = f"{subject}{{{self.declarations}}}"
-        return f"@media(max-width:{self.widest}.98px){{{rule}}}" if self.widest else rule
+    rules: tuple[tuple[Element, str], ...]
+    is_closed: bool = False
 
 
-def _show_rule(cascade: Cascade, menus: Menus, element: Element, names: tuple[str, ...]) -> _ShowRule | None:
-    """Return the rule that shows an element at the widths that hide it, ``None`` if it needs none."""
-    needed = [width for width in _WIDTHS if menus.is_needed(element, width)]
-    hidden = {width: [name for name in cascade.hiding(element, width) if name in names] for width in needed}
-    hiding = tuple(dict.fromkeys(name for names in hidden.values() for name in names))
-    if not hiding or any(cascade.is_shown_by_state(element, name) for name in hiding):
-        return None
-    widest = max(width for width, names in hidden.items() if names)
-    wanted = [*(_showing_declarations(element, name) for name in hiding), *_in_place(cascade, element, hiding)]
-    if names is _MENU and widest < _WIDTHS[-1]:
-        wanted.append(_MENU_HEIGHT)
-    important = ";".join(
-        f"{declaration}!important" for declarations in wanted for declaration in declarations.split(";")
-    )
-    return _ShowRule(important, 0 if widest == _WIDTHS[-1] else widest)
+class _Show:
+    """Decides how the candidates of one page are shown."""
 
+    def __init__(self, cascade: Cascade, marks: Marks, openers: Openers, hidden: frozenset[Element]) -> None:
+        self._cascade, self._marks, self._openers, self._hidden = cascade, marks, openers, hidden
+        self._places = Places(cascade)
+        self._page_length = content_length(cascade.tree)
 
-def _in_place(cascade: Cascade, element: Element, hiding: tuple[str, ...]) -> Iterator[str]:
-    """Yield declarations that move a box into the flow that would cover others."""
-    if _OPENED.isdisjoint(hiding) or not _is_over(cascade, element):
-        return
-    yield "position:static;float:none;width:auto;height:auto"
+    def plan(self, candidate: _Candidate) -> _Plan | None:
+        """Return how an element is shown, ``None`` if it stays as it is."""
+        over = [width for width in candidate.hiding if self._lies_over(candidate, width)]
+        rules = [] if candidate.kind is Kind.DROP_DOWN else self._in_place(candidate, set(candidate.hiding) - set(over))
+        if not over:
+            return _Plan(tuple(rules)) if rules else None
+        opened = self._opened(candidate, over)
+        if opened is None and candidate.kind in (Kind.TARGET, Kind.MENU):
+            moved = self._moved(candidate, over)
+            if moved is not None:
+                return _Plan((*rules, *moved))
+        return _Plan((*rules, *(opened or ())), is_closed=True)
 
+    def _lies_over(self, candidate: _Candidate, width: int) -> bool:
+        """Whether an element would lie over the page if it were shown where it is."""
+        element = candidate.element
+        if not self._places.is_over(element, width):
+            is_grown = candidate.kind is Kind.TARGET and width not in NARROW
+            return is_grown and self._places.is_in_tight_bar(element, width)
+        if candidate.kind is not Kind.EFFECT:
+            return True
+        if element.select_one("main, h1") is not None or content_length(element) > _LARGE * self._page_length:
+            return False
+        is_inert = self._cascade.value(element, "pointer-events", width) == "none"
+        is_overlay = is_inert or "visibility" in candidate.hiding[width] or self._places.is_fixed(element, width)
+        return is_overlay or is_of_page_frame(element) or element.select_one(_FORM_CONTROLS) is not None
 
-_OPENED = frozenset({"display", "transform", "left"})
-
-
-def _is_over(cascade: Cascade, element: Element) -> bool:
-    return cascade.value(element, "position", _WIDTHS[0]) in _OVER
-
-
-def _covering(cascade: Cascade, element: Element, rule: _ShowRule) -> Iterator[Element]:
-    """Yield the ancestors that would cover the page when an element is shown in narrow windows."""
-    from turbohtml import Element
-
-    if rule.widest and "display" in rule.declarations:
-        around = (each for each in element.ancestors if isinstance(each, Element))
-        yield from (each for each in around if _is_over(cascade, each))
-
-
-_FEWEST = 3  # links that make a menu
-_LINKED = 0.8  # share of a menu's characters in links
-_HIDING = ("display", "visibility", "transform", "left")
-# Most controls that open a menu have a name that says so: "menu_toggle", "hamburger", "sidebar-trigger"
-_OPENERS = (
-    "button, [role=button], label, a:not([href]), a[href='#'], a[href^='javascript:'], div[onclick], span[onclick]"
-)
-_OPENING = frozenset({"toggle", "toggler", "toggles", "hamburger", "burger", "trigger", "opener", "menubtn", "navbtn"})
-
-
-class Menus:
-    """The menus of one page, and which links are visible at which width of the window."""
-
-    def __init__(self, cascade: Cascade, widths: tuple[int, ...]) -> None:
-        hiding = [each for each in cascade.hidden_by(*_HIDING) if not _opens_by_itself(cascade, each)]
-        self._closed = {width: {each for each in hiding if _is_hidden(cascade, each, width)} for width in widths}
-        links = cascade.tree.select("a[href]")
-        self._links = [(link, link.attr("href")) for link in links if is_followable(link.attr("href"))]
-        self._open = {width: self._seen(closed) for width, closed in self._closed.items()}
-        self._has_opener = any(not _OPENING.isdisjoint(class_words(each)) for each in cascade.tree.select(_OPENERS))
-        self._narrowest = widths[0]
-
-    def _seen(self, closed: set[Element]) -> set[str | None]:
-        return {href for link, href in self._links if link not in closed and closed.isdisjoint(link.ancestors)}
-
-    def unreachable(self) -> list[Element]:
-        """Return what is hidden in narrow windows and has links that are nowhere else; a control must open it."""
-        if not self._has_opener:
+    def _in_place(self, candidate: _Candidate, widths: set[int]) -> list[tuple[Element, str]]:
+        """Return the rules that show an element where it is."""
+        if not widths:
             return []
-        closed = self._closed[self._narrowest]
-        return [each for each in closed if len(self._only_in(each, self._narrowest)) >= _FEWEST]
+        element, wanted = candidate.element, self._showing(candidate, widths)
+        is_low_menu = candidate.kind is Kind.MENU and max(widths) < WIDTHS[-1]
+        rules = self._rules(element, [*wanted, *([_MENU_HEIGHT] if is_low_menu else [])], widths)
+        return [*rules, *self._room(candidate, widths)]
 
-    def is_needed(self, element: Element, width: int) -> bool:
-        """Whether an element shows what is not visible elsewhere at some width: anything except repeated links."""
-        return not _is_menu(element) or bool(self._only_in(element, width))
+    def _opened(self, candidate: _Candidate, widths: list[int]) -> list[tuple[Element, str]] | None:
+        """Return the rules by which a control opens an element where it is, ``None`` if none does."""
+        is_fixed = any(self._places.is_fixed(candidate.element, width) for width in widths)
+        by_focus = candidate.kind is Kind.EFFECT
+        if is_fixed and not by_focus:
+            return None
+        selector = self._openers.selector(candidate.element, self._hidden, by_focus=by_focus)
+        if selector is None:
+            return None
+        is_over = all(self._places.is_over(candidate.element, width) for width in widths)
+        wanted = [*self._showing(candidate, widths), "pointer-events:auto", *([] if is_over else [_DROPPED])]
+        return self._rules(candidate.element, wanted, widths, selector)
 
-    def _only_in(self, element: Element, width: int) -> set[str | None]:
-        own = {link.attr("href") for link in element.select("a[href]") if is_followable(link.attr("href"))}
-        return own - self._open[width]
+    def _moved(self, candidate: _Candidate, widths: list[int]) -> list[tuple[Element, str]] | None:
+        """Return the rules that show an element in the flow of the page, ``None`` if its place has no room for it."""
+        element = candidate.element
+        is_list = is_menu(element)
+        if not (candidate.kind is Kind.MENU and is_list) and self._is_in_tight_bar(element, widths):
+            return None
+        wanted = [*self._showing(candidate, widths), _IN_FLOW]
+        if candidate.kind is Kind.MENU or is_list:
+            wanted.append(_MENU_HEIGHT)
+        return [*self._rules(element, wanted, widths), *self._room(candidate, set(widths), is_moved=True)]
+
+    def _is_in_tight_bar(self, element: Element, widths: Iterable[int]) -> bool:
+        return any(self._places.is_in_tight_bar(element, width) for width in widths)
+
+    def _room(
+        self, candidate: _Candidate, widths: set[int], *, is_moved: bool = False
+    ) -> Iterator[tuple[Element, str]]:
+        """Yield the rules by which the page makes room for an element that grows."""
+        if candidate.kind is Kind.EFFECT or not (candidate.kind is Kind.MENU or is_moved or widths <= NARROW):
+            return
+        element, is_released = candidate.element, False
+        for other, declarations in self._places.room(element, widths, is_moved=is_moved):
+            is_released = is_released or (declarations == RELEASED and other in element.ancestors)
+            yield from self._rules(other, [declarations], widths)
+        if is_released:
+            yield from ((element, rule) for rule in media_rules(f"&,& *{{{_PLAIN}}}", widths))
+
+    def _showing(self, candidate: _Candidate, widths: Iterable[int]) -> list[str]:
+        return [_showing_declarations(candidate.element, name) for name in candidate.properties(widths)]
+
+    def _rules(
+        self, element: Element, wanted: list[str], widths: Iterable[int], selector: str = "&"
+    ) -> list[tuple[Element, str]]:
+        declarations = (each for listed in wanted for each in listed.split(";"))
+        important = ";".join(f"{each}!important" for each in dict.fromkeys(declarations))
+        return [(element, rule) for rule in media_rules(f"{selector}{{{important}}}", set(widths))]
 
 
-def _is_menu(element: Element) -> bool:
-    links = element.select("a[href]")
-    linked = sum(map(content_length, links))
-    return len(links) >= _FEWEST and linked >= _LINKED * content_length(element)
-
-
-def _is_hidden(cascade: Cascade, element: Element, width: int) -> bool:
-    return any(name in _HIDING for name in cascade.hiding(element, width))
-
-
-def _opens_by_itself(cascade: Cascade, element: Element) -> bool:
-    return any(cascade.is_shown_by_state(element, name) for name in _HIDING)
+def _showing_declarations(element: Element, name: str) -> str:
+    """Return the declarations against a property that hides; a box keeps its floats inside."""
+    return "display:flow-root" if name == "display" and element.tag in _BOXES else _SHOWING[name]

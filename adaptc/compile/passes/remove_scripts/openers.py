@@ -1,0 +1,106 @@
+"""What opens a closed drop-down without scripts: pointing at its control, and the focus in it.
+
+A drop-down that is shown over the page stays closed. Its rule refers to where its control is: in the same small box,
+just before it, or anywhere (with ``:has``) where the control names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from turbohtml import Element
+
+from adaptc.compile.passes.remove_scripts.controls import pointed_at, script_controls
+from adaptc.compile.passes.remove_scripts.marks import Marks
+from adaptc.formats.html.visible_text import content_length
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+_PICTURES = "img, svg, i"
+# Boxes that may hold nothing but a control and its drop-down
+_ITEMS = frozenset({"li", "div", "span", "p", "td", "dd", "dt", "nav"})
+_LONGEST = 60  # characters of a control, a badge and the like
+_LEVELS = 2  # from a drop-down up to the box of its control
+_CONTROLS = "a, button, input, label, [role=button], [tabindex], [aria-haspopup], [aria-expanded]"
+_FOCUSABLE = "a[href], button, input, select, summary, [tabindex]"
+# What a visitor does with the control; a pointer cannot leave what covers the page
+_POINTING_OR_FOCUS, _FOCUS = ":is(:hover,:focus-within)", ":focus-within"
+
+
+class Openers:
+    """The controls of one page that open what stays closed; ``used`` are those that a rule refers to."""
+
+    def __init__(self, tree: Document, marks: Marks) -> None:
+        self._marks = marks
+        self._by_id: dict[str, Element] = {}
+        for control in script_controls(tree):
+            for identity in pointed_at(control):
+                self._by_id.setdefault(identity, control)
+        self.used: dict[Element, None] = {}
+
+    def selector(self, closed: Element, hidden: Collection[Element], *, by_focus: bool = False) -> str | None:
+        """Return the selector of a rule that opens an element, called ``&``; ``None`` if nothing opens it.
+
+        ``hidden`` are all elements that are closed: a control is not in them. With ``by_focus`` pointing at the control
+        does not open it.
+        """
+        state = _FOCUS if by_focus else _POINTING_OR_FOCUS
+        own_box = self._box(closed, frozenset(hidden))
+        if own_box is not None:
+            return f"{state}{'>*' * own_box}>&"
+        neighbour = _previous(closed)
+        if neighbour is not None and neighbour not in hidden and _is_control(neighbour):
+            self._use(neighbour)
+            return f"{state}+&,&{state}"
+        control = self._by_id.get(closed.attr("id") or "")
+        if control is None or control in closed.ancestors or closed in control.ancestors:
+            return None
+        self._use(control)
+        return f":root:has({self._marks.selector_of(control)}{state}) &,&{state}"
+
+    def _box(self, closed: Element, hidden: frozenset[Element]) -> int | None:
+        """Return how many elements are between a drop-down and the box that holds it and its one control."""
+        inner = closed
+        for level in range(_LEVELS):
+            box = inner.parent
+            if not isinstance(box, Element) or box.tag not in _ITEMS:
+                return None
+            others = [each for each in _elements(box) if each is not inner]
+            if box_length := content_length(box) - content_length(inner) or any(map(_has_picture, others)):
+                controls = [each for other in others for each in (other, *other.select(_CONTROLS)) if _is_control(each)]
+                is_single = len(_outermost(controls)) <= 1 and hidden.isdisjoint(others)
+                if box_length > _LONGEST or not is_single:
+                    return None
+                self._use((controls or others or [box])[0], is_box=not (controls or others))
+                return level
+            inner = box
+        return None
+
+    def _use(self, control: Element, *, is_box: bool = False) -> None:
+        """Take an element as a control, and make it focusable; what is in a box may be closed."""
+        self.used[control] = None
+        if not control.matches(_FOCUSABLE) and (is_box or control.select_one(_FOCUSABLE) is None):
+            self._marks.editor.set_attribute(control, "tabindex", "0")
+
+
+def _elements(box: Element) -> Iterator[Element]:
+    return (each for each in box.children if isinstance(each, Element))
+
+
+def _has_picture(element: Element) -> bool:
+    return element.matches(_PICTURES) or element.select_one(_PICTURES) is not None
+
+
+def _is_control(element: Element) -> bool:
+    return element.matches(_CONTROLS)
+
+
+def _outermost(controls: list[Element]) -> list[Element]:
+    listed = frozenset(controls)
+    return [each for each in controls if listed.isdisjoint(each.ancestors)]
+
+
+def _previous(element: Element) -> Element | None:
+    return next((each for each in element.previous_siblings if isinstance(each, Element)), None)

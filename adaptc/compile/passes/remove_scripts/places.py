@@ -1,0 +1,113 @@
+"""Where elements of a page are shown: in its flow or over it, and what has to make room for one that grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from turbohtml import Element
+
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.landmarks import class_words
+
+_OVER = frozenset({"fixed", "absolute"})
+_STICKING = _OVER | {"sticky", "-webkit-sticky"}
+_BARS = frozenset({"header", "nav", "footer"})
+_BAR_WORDS = frozenset({"header", "masthead", "navbar", "nav", "topbar", "navigation", "footer", "toolbar"})
+_COLUMN_WORDS = frozenset({"sidebar", "sidenav", "aside", "drawer"})
+_CONTENT = frozenset({"main", "article", "section", "figure"})
+_LENGTH = re.compile(r"[\d.]+(?:px|r?em)$")
+_FULL_HEIGHT = re.compile(r"(?:calc\()?(?:[6-9]\d|100)(?:[sld]?vh|%)")
+_FLEX = frozenset({"flex", "inline-flex"})
+# An ancestor returns to the flow where it is, and holds what is positioned in it.
+RELEASED = "position:relative;inset:auto;transform:none"
+
+
+class Places:
+    """The positions of the elements of one page."""
+
+    def __init__(self, cascade: Cascade) -> None:
+        self._cascade = cascade
+
+    def is_over(self, element: Element, width: int) -> bool:
+        """Whether an element is not in the flow of the page."""
+        return self._position(element, width) in _OVER
+
+    def is_fixed(self, element: Element, width: int) -> bool:
+        """Whether an element stays in the window."""
+        return self._position(element, width) == "fixed"
+
+    def is_in_tight_bar(self, element: Element, width: int) -> bool:
+        """Whether an element that grows would lie over the page: a bar around it has its own place or height."""
+        for each in _ancestors(element):
+            is_sticking = self._position(each, width) in _STICKING
+            if self._is_column(each, width):
+                return False
+            if _is_bar(each) and (is_sticking or self._height(each, width)):
+                return True
+        return False
+
+    def room(self, element: Element, widths: Iterable[int], *, is_moved: bool) -> Iterator[tuple[Element, str]]:
+        """Yield what has to make room for an element that grows, with declarations: ancestors that cover the page or
+        have a height of their own and, for one that moves into the flow, bars before it that lie over it."""
+        widths = tuple(widths)
+        parent = element.parent
+        if isinstance(parent, Element) and any(self._display(parent, width) in _FLEX for width in widths):
+            yield parent, "flex-wrap:wrap"
+            yield element, "flex:1 0 100%"
+        for ancestor in _ancestors(element):
+            yield from self._released(ancestor, widths)
+        if is_moved:
+            for bar in _elements_before(element):
+                if _is_bar(bar) and any(self._position(bar, width) in _OVER for width in widths):
+                    yield bar, RELEASED
+
+    def _released(self, ancestor: Element, widths: tuple[int, ...]) -> Iterator[tuple[Element, str]]:
+        if any(self._position(ancestor, width) in _STICKING for width in widths):
+            yield ancestor, RELEASED
+        heights = [height for width in widths if (height := self._height(ancestor, width))]
+        if heights and _is_bar(ancestor):
+            is_block = all(self._display(ancestor, width) in ("", "block") for width in widths)
+            floats = ";display:flow-root" if is_block else ""
+            yield ancestor, f"height:auto;max-height:none;min-height:{heights[0]}{floats}"
+
+    def _position(self, element: Element, width: int) -> str:
+        return self._cascade.value(element, "position", width)
+
+    def _is_column(self, element: Element, width: int) -> bool:
+        """Whether an element is a column next to the content, which scrolls by itself or with the page."""
+        is_named = element.tag == "aside" or not _COLUMN_WORDS.isdisjoint(class_words(element))
+        return is_named or _FULL_HEIGHT.match(self._cascade.value(element, "height", width)) is not None
+
+    def _display(self, element: Element, width: int) -> str:
+        return self._cascade.value(element, "display", width)
+
+    def _height(self, element: Element, width: int) -> str:
+        """Return the height that an element always has, ``""`` if that follows from its content."""
+        values = (self._cascade.value(element, name, width) for name in ("height", "max-height"))
+        return next(filter(_LENGTH.match, values), "")
+
+
+def is_of_page_frame(element: Element) -> bool:
+    """Whether an element is part of the frame of a page: its header, navigation or footer, or next to all of these."""
+    for each in _ancestors(element):
+        if each.tag in _CONTENT:
+            return False
+        if _is_bar(each) or each.tag == "aside":
+            return True
+    return getattr(element.parent, "tag", None) == "body"
+
+
+def _is_bar(element: Element) -> bool:
+    is_landmark = element.tag in _BARS or element.attr("role") in ("banner", "navigation")
+    return is_landmark or not _BAR_WORDS.isdisjoint(class_words(element))
+
+
+def _ancestors(element: Element) -> Iterator[Element]:
+    return (each for each in element.ancestors if isinstance(each, Element) and each.tag not in ("html", "body"))
+
+
+def _elements_before(element: Element) -> Iterator[Element]:
+    """Yield the siblings before an element and before its ancestors."""
+    for each in (element, *_ancestors(element)):
+        yield from (sibling for sibling in each.previous_siblings if isinstance(sibling, Element))
