@@ -37,6 +37,16 @@ def test_the_page_is_its_text_in_one_request():
     )
 
 
+def test_streamed_parts_are_in_their_places():
+    page = PAGE.replace("</main>", '<!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main>').replace(
+        "</body>", '<div hidden id="S:0"><p>late part</p></div><script>$RC("B:0","S:0")</script></body>'
+    )
+    result = rewritten(page)
+    assert result.diagnostics == []
+    assert b"<p>late part</main>" in result.content
+    assert b"Loading" not in result.content
+
+
 def test_what_was_left_out_is_reported():
     subjects = {
         (action.verb, action.subject): action.count for action in rewritten().actions if action.pass_name == "reading"

@@ -83,6 +83,21 @@ def test_a_canvas_leaves_its_words_and_its_id():
     assert "<span id=c>Sales by month</span>" in made("<canvas id=c>Sales by <b>month</b></canvas>")
 
 
+STREAMED = (
+    '<main><h1>A</h1><!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main><footer>f</footer>'
+    '<div hidden id="S:0"><p>late</p><!--$?--><template id="B:1"></template><i>wait</i><!--/$--></div>'
+    '<script>$RC=function(a,b){};$RC("B:0","S:0")</script>'
+    '<div hidden id="S:1"><b>later</b></div><script>$RC("B:1","S:1")</script>'
+)
+
+
+def test_streamed_parts_are_in_their_places():
+    text = made(STREAMED)
+    assert re.search(r"</h1><!--\$\?--><p>late</p><!--\$\?--><b>later</b><i hidden>wait</i>", text)
+    assert "<p hidden>Loading</p><!--/$--></main><footer>f</footer>" in text
+    assert "S:0" not in text
+
+
 def test_noscript_is_opened():
     assert "<body><p>no scripts</p><p>text" in made("<noscript><p>no scripts</p></noscript><p>text")
 

@@ -217,7 +217,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("page-icons", 1, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
     EditPass("prerendered", 2, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
-    EditPass("remove-scripts", 2, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_noscript"),
+    EditPass("remove-scripts", 3, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles", 2, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
@@ -234,7 +234,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 1, _HTML, "reading:write_reading_page"),
+    WholePagePass("reading", 2, _HTML, "reading:write_reading_page"),
     TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

@@ -16,6 +16,7 @@ from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.references import base_href, embedded_references, references
+from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -113,7 +114,9 @@ class Verifier:
 
     @cached_property
     def _find_violations(self) -> ContractCheck:
-        return CONTRACT_CHECKS[self.promise](self.tree)
+        text = self.context.page.text
+        is_streamed = self.promise == "article" and has_streamed_parts(text)
+        return CONTRACT_CHECKS[self.promise](parse_bare(place_streamed_parts(text)) if is_streamed else self.tree)
 
     # ---- sizes
 

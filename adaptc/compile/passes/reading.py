@@ -7,6 +7,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
+from adaptc.formats.html.streaming import place_streamed_parts
 from adaptc.formats.html.text_only.page import make_text_only_page
 
 NAME = "reading"
@@ -14,7 +15,7 @@ NAME = "reading"
 
 def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the text-only version of a page, or ``None`` if it has none."""
-    result = make_text_only_page(text, url_path=quote_path(page.path))
+    result = make_text_only_page(place_streamed_parts(text), url_path=quote_path(page.path))
     if isinstance(result, str):
         diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason=result)
         return None, Report(diagnostics=[diagnostic])

@@ -12,16 +12,22 @@ from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.streaming import place_streamed_parts
 
-__all__ = ["remove_scripts", "show_noscript"]
+__all__ = ["remove_scripts", "show_scriptless"]
 
 NAME = "remove-scripts"
+
+
+def show_scriptless(text: str) -> str:
+    """Return the page's text with what a ``<noscript>`` holds, and with streamed parts in their places."""
+    return show_noscript(place_streamed_parts(text))
 
 
 def remove_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Remove all scripts from a page, and adapt what depends on them.
 
-    ``show_noscript`` ran before and replaced each ``<noscript>`` by its content. Structured data (JSON-LD) stays: no
+    ``show_scriptless`` ran before and replaced each ``<noscript>`` by its content. Structured data (JSON-LD) stays: no
     script of the page runs it.
     """
     report = Report(is_scriptless=True)
