@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.workflow.check.check import check, repair
+from adaptc.workflow.check.ci_formats import file_name
 from adaptc.workflow.check.trees import Status
 from adaptc.workflow.watch.builder_session import BuilderSession
 
@@ -370,3 +371,12 @@ def test_a_glance_does_not_take_the_recipes_of_a_watcher_for_those_of_a_build(si
     session.build_site()  # what was built with the best encodings stays
     session.close()
     assert {status for status, _ in found(site, every_file=False)} == {"recipe"}
+
+
+def test_names_for_tools_are_relative_below_the_working_directory_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    assert file_name(tmp_path / "work", "..a/b.html") == "..a/b.html"
+    assert file_name(tmp_path, "b.html") == str(tmp_path / "b.html")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from crawl_case import Case, check
-from crawl_server import Answer, redirect
+from crawl_case import Case, check, crawl
+from crawl_server import Answer, redirect, serving
 
 PLAIN = {"/": '<a href="a/b.html?x=1&amp;y=/z">q</a><a href="a/">d</a>', "/a/b.html?x=1&y=/z": "q", "/a/": "d"}
 TYPES = {
@@ -241,15 +241,38 @@ def test_over_long_names_stay_distinct(tmp_path: Path) -> None:
     assert {outcome.path(name).read_text() for name in names} == {one, two}
 
 
-def test_a_directory_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
-    from crawl_case import crawl
-    from crawl_server import serving
-
+@pytest.mark.parametrize("path", ["/a/x.html", "/a/b/c/x.html"])
+@pytest.mark.parametrize("exists", [True, False], ids=["", "dangling"])
+def test_a_directory_that_leads_elsewhere_is_refused(path: str, exists: bool, tmp_path: Path) -> None:
     outside, mirror = tmp_path / "outside", tmp_path / "m"
-    outside.mkdir()
-    with serving(pages("/a/x.html")) as server:  # type: ignore[arg-type]
+    if exists:
+        outside.mkdir()
+    with serving(pages(path)) as server:  # type: ignore[arg-type]
         (mirror / f"127.0.0.1:{server.port}").mkdir(parents=True)
         (mirror / f"127.0.0.1:{server.port}" / "a").symlink_to(outside)
         outcome = crawl(server, mirror)
     assert outcome.code == 3
+    assert list(outside.rglob("*")) == []
+    assert outside.exists() == exists
+
+
+def test_files_behind_a_link_that_leads_elsewhere_are_neither_read_nor_removed(tmp_path: Path) -> None:
+    site = {"/": Answer("<a href=a/x.html>x</a>", after=(Answer("nothing"),)), "/a/x.html": "x"}
+    outside = tmp_path / "outside"
+    with serving(site) as server:
+        directory = crawl(server, tmp_path / "m").path("a")
+        directory.rename(outside)
+        directory.symlink_to(outside)
+        crawl(server, tmp_path / "m", "-N --purge")
+    assert [file.name for file in outside.iterdir()] == ["x.html"]
+
+
+def test_a_robots_txt_behind_such_a_link_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outside, mirror = tmp_path / "outside", tmp_path / "m"
+    outside.mkdir()
+    with serving({"/": "x", "/robots.txt": "User-agent: *"}) as server:
+        mirror.mkdir()
+        (mirror / f"127.0.0.1:{server.port}").symlink_to(outside)
+        assert crawl(server, mirror).code == 3
     assert list(outside.iterdir()) == []
+    assert "/robots.txt cannot be written: " in capsys.readouterr().err

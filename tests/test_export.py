@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -197,6 +198,33 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_goes_on(site: BuiltSite
     assert "export-failed" in ids
     assert "deep/page.html.br" in names(site)
     assert "index.html.br" not in names(site)
+
+
+@pytest.mark.parametrize("to", ["op", "o"])
+def test_a_destination_is_told_from_sources_whose_path_begins_alike(to: str, site: BuiltSite) -> None:
+    export(site, to=to)
+    (site.output / "lossless" / "br" / "index.html").unlink()
+    assert "export-failed" in [each.id for each in export(site, to=to).diagnostics]
+
+
+def test_a_full_disk_ends_an_export(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(source: str, target: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", source, None, target)  # as shutil words it
+
+    monkeypatch.setattr("shutil.copyfile", fill)
+    with pytest.raises(OSError, match="No space left"):
+        export(site)
+
+
+def test_an_export_does_not_write_behind_a_link_that_leads_elsewhere(site: BuiltSite) -> None:
+    export(site)
+    outside = site.root / "outside"
+    (site.root / "public" / "deep").rename(outside)
+    (site.root / "public" / "deep").symlink_to(outside)
+    before = {file.name: file.stat().st_mtime_ns for file in outside.iterdir()}
+    with pytest.raises(UsageError, match="symbolic links that lead out of it: deep"):
+        export(site, "full")
+    assert {file.name: file.stat().st_mtime_ns for file in outside.iterdir()} == before
 
 
 def test_a_build_that_is_out_of_date_is_told(site: BuiltSite) -> None:

@@ -16,6 +16,7 @@ from adaptc.core.fs import (
     DiskTree,
     MemoryTree,
     Tree,
+    is_inside,
     lock_file,
     place,
     place_link,
@@ -236,3 +237,12 @@ def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:
         pytest.fail("both hold it")
     with lock_file(lock, OSError("it is free")):
         pass
+
+
+@pytest.mark.parametrize(
+    ("path", "directory", "expected"),
+    [("/pub", "/pub", True), ("/pub/x", "/pub", True), ("/public", "/pub", False), ("/srv/pub/x", "/pub", False),
+     ("/x", "/", True), ("/pub/x", "/pub/", True)],
+)  # fmt: skip
+def test_paths_are_compared_step_by_step(path: str, directory: str, expected: bool) -> None:
+    assert is_inside(path, directory) is expected

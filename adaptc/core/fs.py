@@ -328,6 +328,11 @@ def _copy(source: str, target: str) -> None:
         os.utime(writer.fileno(), ns=(time.time_ns(), os.fstat(reader.fileno()).st_mtime_ns))
 
 
+def is_inside(path: str, directory: str) -> bool:
+    """Whether an absolute path is ``directory``, or below it. Both are taken as they are: links are not followed."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR)
 
 

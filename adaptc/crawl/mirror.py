@@ -14,7 +14,7 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import TEMPORARY, write_all, write_atomic
+from adaptc.core.fs import TEMPORARY, is_inside, write_all, write_atomic
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.names import NameOptions, docroot_of
 
@@ -24,7 +24,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class OutsideMirror(Exception):
-    """A directory of the mirror is a symbolic link that leads out of it."""
+    """A directory of the mirror is a symbolic link that leads out of it, or nowhere."""
 
 
 class Mirror:
@@ -38,25 +38,29 @@ class Mirror:
         os.makedirs(self.spool, exist_ok=True)
         self.root = os.path.realpath(root)
         self.temporary = "new"  # another process that writes here has files of its own
-        self._created: set[str] = set()
+        self._own: set[str] = set()  # directories that are known to be inside
 
     def path(self, name: str) -> str:
         """Return the absolute path of a name."""
         return f"{self.root}/{name}"
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file in bytes, ``None`` when there is none."""
-        try:
-            return os.stat(self.path(name)).st_size
-        except OSError:
-            return None
+        """Return the size of a file in bytes, ``None`` when there is none, or behind a link that leads elsewhere."""
+        status = self._status(name)
+        return status.st_size if status is not None else None
 
     def modified(self, name: str) -> float | None:
-        """Return a file's time of change, ``None`` when there is no file."""
+        """Return a file's time of change, ``None`` as for ``size``."""
+        status = self._status(name)
+        return status.st_mtime if status is not None else None
+
+    def _status(self, name: str) -> os.stat_result | None:
+        path = self.path(name)
         try:
-            return os.stat(self.path(name)).st_mtime
+            status = os.stat(path)
         except OSError:
             return None
+        return status if self._is_own(path.rpartition("/")[0]) else None
 
     def read(self, name: str) -> bytes:
         """Return a file's content. Raises ``OSError``."""
@@ -114,21 +118,42 @@ class Mirror:
         return self.state / "originals"
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        _forget(self.path(name))
+        """Remove a file, if it is there; behind a directory that leads elsewhere nothing is removed."""
+        path = self.path(name)
+        if is_inside(os.path.realpath(path.rpartition("/")[0]), self.root):
+            _forget(path)
 
     def _directory(self, name: str) -> str:
         """Make the directory of a name and return it; one that leads elsewhere is refused."""
         directory = self.path(name).rpartition("/")[0]
-        if directory in self._created:
-            return directory
-        os.makedirs(directory, exist_ok=True)
-        if not (os.path.realpath(directory) + "/").startswith(self.root + "/"):
-            raise OutsideMirror(f"{directory} leads out of {self.root}")
-        if len(self._created) >= _REMEMBERED:
-            self._created.clear()
-        self._created.add(directory)
+        if directory not in self._own:
+            self._refuse_outward(directory)
+            os.makedirs(directory, exist_ok=True)
+            self._remember(directory)
         return directory
+
+    def _is_own(self, directory: str) -> bool:
+        """Whether a directory that exists is inside the mirror, links followed."""
+        if directory not in self._own:
+            if not is_inside(os.path.realpath(directory), self.root):
+                return False
+            self._remember(directory)
+        return True
+
+    def _remember(self, directory: str) -> None:
+        if len(self._own) >= _REMEMBERED:
+            self._own.clear()
+        self._own.add(directory)
+
+    def _refuse_outward(self, directory: str) -> None:
+        """Refuse a directory behind a link that leads out of the mirror, before anything is made there."""
+        existing = directory
+        while not os.path.lexists(existing):
+            existing = os.path.dirname(existing)
+        if not is_inside(os.path.realpath(existing), self.root):
+            raise OutsideMirror(f"{existing} leads out of {self.root}")
+        if os.path.islink(existing) and not os.path.exists(existing):
+            raise OutsideMirror(f"{existing} leads nowhere")
 
     def folds_case(self) -> bool:
         """Whether the file system ignores letter case in names."""
@@ -140,7 +165,7 @@ class Mirror:
 def _forget(path: str) -> None:
     try:
         os.unlink(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
 
 

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adaptc.core import media
-from adaptc.crawl.body_job import BodyError, BodyResult, Job, Outcome, file_links_of
+from adaptc.crawl.body_job import BodyError, BodyResult, Outcome, file_links_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovery
 from adaptc.crawl.frontier import Frontier, MetUrl, Row, State
 from adaptc.crawl.http import Head, Response
 from adaptc.crawl.links import Links
-from adaptc.crawl.mirror import Mirror, http_time, policy_key
-from adaptc.crawl.names import Claims, adjusted, name_of, server_name
+from adaptc.crawl.mirror import Mirror, OutsideMirror, http_time, policy_key
+from adaptc.crawl.names import Claims, name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.reader import Reader
 from adaptc.crawl.report import Journal
 from adaptc.crawl.schedule import Task
 from adaptc.crawl.scope import Candidate, Refusal, Scope
+from adaptc.crawl.storage import StoragePolicy
 from adaptc.crawl.store import unpack
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
 
@@ -235,7 +236,11 @@ class Settler:
         if row is None or row.state != State.FOUND:
             return
         name = row.name or self.claims.claim(name_of(url, self.options.names))
-        self.mirror.write(name, content, http_time(response.head.get("last-modified")))
+        try:
+            self.mirror.write(name, content, http_time(response.head.get("last-modified")))
+        except OutsideMirror as problem:
+            self._fail(row, "file", f"cannot be written: {problem}", response.head.status)
+            return
         self.frontier.update(
             row.id, State.STORED, name=name, status=response.head.status, type=response.head.media_type,
             size=len(content), disk=len(content), kind=Kind.OTHER.value,
@@ -258,46 +263,3 @@ def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:
     if target == row.url:
         return "redirects to itself"
     return "redirects more often than --max-redirect" if hops > limit else ""
-
-
-class StoragePolicy:
-    """Decides whether a body is kept, and under which name."""
-
-    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, claims: Claims) -> None:
-        self.options, self.scope, self.frontier, self.claims = options, scope, frontier, claims
-
-    def job(self, row: Row, response: Response, name: str | None) -> Job:
-        """Return the job for a response whose file is ``name``, ``None`` for no file."""
-        head, file = response.head, response.file
-        modified = http_time(head.get("last-modified")) if self.options.update.use_server_timestamps else None
-        return Job(
-            row.id, row.url, row.place or "", head.status, head.fields, response.body,
-            str(file) if file is not None else None, response.size, name, modified, row.disk is not None,
-        )  # fmt: skip
-
-    def reason_not_kept(self, row: Row) -> str | None:
-        """Return why a file is not kept though it was loaded, ``None`` when it is."""
-        if self.options.spider:
-            return "--spider"
-        if self.options.update.delete_after:
-            return "--delete-after"
-        if row.place == "start" and not self.options.scope.level:
-            return None
-        refused = self.scope.name_refusal(parts_of(row.url).file or self.options.names.default_page)
-        return f"needed for its links only; {refused.reason}" if refused is not None else None
-
-    def final_name(self, row: Row, head: Head) -> str:
-        """Return the name with what only the response tells: Content-Disposition, the extension of the type."""
-        assert row.name is not None
-        names, wanted = self.options.names, row.name
-        server_base = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
-        if server_base is not None:
-            wanted = wanted[: wanted.rfind("/") + 1] + server_base
-        wanted = adjusted(wanted, head.media_type, names)
-        if wanted == row.name:
-            return wanted
-        with self.frontier:
-            self.claims.release(row.name)
-            wanted = self.claims.claim(wanted)
-            self.frontier.set_names([(wanted, row.id)])
-        return wanted

@@ -44,7 +44,7 @@ def file_name(folder: Path, path: str) -> str:
     """Return the name of ``path`` below ``folder`` for tools, which know the working directory only."""
     full = os.path.abspath(folder / path)
     relative = os.path.relpath(full)
-    return full if relative.startswith("..") else relative
+    return full if relative.split(os.sep)[0] == ".." else relative
 
 
 # ---- JUnit XML, as GitLab, Jenkins and others read it (https://github.com/testmoapp/junitxml)

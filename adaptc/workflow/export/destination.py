@@ -10,6 +10,7 @@ directory stay, and a directory without a record is refused.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from typing import BinaryIO
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.digest import digest_parts
-from adaptc.core.fs import TEMPORARY, remove, remove_empty_directories, write_atomic
+from adaptc.core.fs import TEMPORARY, is_inside, remove, remove_empty_directories, write_atomic
 
 LISTED = 5  # names in an error
 SECOND = 10**9
@@ -114,6 +115,7 @@ def _refuse_foreign_files(items: list[Item], destination: Path, known: frozenset
         raise UsageError(f"{destination} is not a directory")
     if known is None and any(destination.iterdir()):
         raise UsageError(f"{destination} is not empty and was not made by adaptc export from here: choose another")
+    _refuse_outward_directories({*(name for item in items for name, _ in item.files), *(known or ())}, destination)
     foreign = [
         name
         for item in items
@@ -123,6 +125,19 @@ def _refuse_foreign_files(items: list[Item], destination: Path, known: frozenset
     if foreign:
         listed = ", ".join(map(printable, foreign[:LISTED]))
         raise UsageError(f"{destination} holds files of this name that adaptc export did not write: {listed}")
+
+
+def _refuse_outward_directories(names: set[str], destination: Path) -> None:
+    """Refuse directories that another program replaced by links to elsewhere: files there are not the export's."""
+    directories = {os.path.dirname(name) for name in names}
+    outward = [
+        directory
+        for directory in sorted(directories)
+        if not is_inside(os.path.realpath(destination / directory), os.fspath(destination))
+    ]
+    if outward:
+        listed = ", ".join(map(printable, outward[:LISTED]))
+        raise UsageError(f"{destination} holds symbolic links that lead out of it: {listed}")
 
 
 def _write_new(items: list[Item], destination: Path, progress: Progress) -> Tally:
@@ -155,12 +170,21 @@ def _write_all(items: list[Item], root: Path, progress: Progress) -> Tally:
         try:
             _write_item(item, root, tally)
         except OSError as error:
-            if error.filename is not None and os.fspath(root) in os.fsdecode(error.filename):
+            if _concerns(error, os.fspath(root)):
                 raise  # the destination cannot be written: no other file would do better
             reason = error.strerror or str(error)
             tally.diagnostics.append(diagnose("export-failed", Location(item.path), reason=reason))
         progress.advance(1, 0, 0)
     return tally
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def _concerns(error: OSError, root: str) -> bool:
+    """Whether the destination is at fault: for a full disk, ``shutil`` names the source."""
+    name = os.fsdecode(error.filename) if error.filename is not None else ""
+    return error.errno in _FULL or is_inside(name, root)
 
 
 def _write_item(item: Item, root: Path, tally: Tally) -> None:
