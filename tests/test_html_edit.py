@@ -67,6 +67,14 @@ SPLICED: list[tuple[str, Act, str]] = [
     ("<svg><foreignobject></foreignobject></svg>", lambda e, q: e.append(q("foreignObject"), "<p>a</p>"),
      "<svg><foreignobject><p>a</p></foreignobject></svg>"),
     ("<img>", lambda e, q: e.replace_element(q("img"), "<b>c</b>"), "<b>c</b>"),
+    # elements that no standard defines
+    ("<my-app><link></my-app>", lambda e, q: e.replace_element(q("link"), "<style>a</style>"),
+     "<my-app><style>a</style></my-app>"),
+    ("<p>x<o:p><img></o:p></p>", lambda e, q: e.replace_element(q("img"), "<b>c</b>"), "<p>x<o:p><b>c</b></o:p></p>"),
+    ('<tabel"x><img>', lambda e, q: e.insert_before(q("img"), "<td>c"), '<tabel"x><td>c<img>'),
+    ("<my-app></my-app>", lambda e, q: e.append(q("my-app"), "<p>a"), "<my-app><p>a</my-app>"),
+    ("<svg><x-y><a id=l>b</a></x-y></svg>", lambda e, q: e.insert_after(q("a"), "<g>c</g>"),
+     "<svg><x-y><a id=l>b</a><g>c</g></x-y></svg>"),
     # with and without scripting
     ("<head><noscript><img src=a></noscript><p>", lambda e, q: e.set_attribute(q("img"), "src", "b"),
      "<head><noscript><img src=b></noscript><p>"),

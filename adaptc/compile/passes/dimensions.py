@@ -17,6 +17,7 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
+from adaptc.formats.css.sheet_text import is_too_deep
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def sizing_rules(text: str) -> SizingRules:
     """Return the sizing rules of a style sheet, at 2 MB/s; cached, as sheets are shared by pages."""
     import tinycss2
 
-    if _UNPREDICTABLE.search(text):
+    if _UNPREDICTABLE.search(text) or is_too_deep(text):
         return SizingRules(is_unpredictable=True)
     rules = list(_rules(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)))
     return SizingRules(

@@ -11,7 +11,8 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.minify import minify_sheet
-from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
+from adaptc.formats.css.scanner import MAX_DEPTH
+from adaptc.formats.css.sheet_text import decode_sheet, is_balanced, is_too_deep
 
 
 def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
@@ -20,7 +21,9 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
         return Outcome(None, (Action("styles", KEPT, asset.path, "its encoding is that of the page that links it"),))
     draft = _SheetDraft(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
     if not is_balanced(draft.text):
-        return _malformed(asset.path)
+        return _unread(asset.path, "it is malformed", _UNBALANCED)
+    if is_too_deep(draft.text):
+        return _unread(asset.path, "it is nested too deeply", f"blocks are nested more than {MAX_DEPTH} deep")
     if options["flatten"]:
         draft = _flatten(asset, draft, view)
     if options["minify"]:
@@ -28,12 +31,14 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     return Outcome(draft.encoded() if draft.is_changed else None, draft.actions, draft.diagnostics, draft.absorbed)
 
 
-def _malformed(path: str) -> Outcome:
-    """Leave the sheet: browsers close what is open at its end, and moved or removed text would change what that is."""
-    diagnostic = diagnose(
-        "css-malformed", Location(path), problem="a bracket does not match, or it ends inside a string or comment"
-    )
-    return Outcome(None, (Action("styles", KEPT, path, "it is malformed"),), (diagnostic,))
+# Browsers close what is open at the end of a sheet, and moved or removed text would change what that is.
+_UNBALANCED = "a bracket does not match, or it ends inside a string or comment"
+
+
+def _unread(path: str, reason: str, problem: str) -> Outcome:
+    """Leave a sheet that cannot be taken apart."""
+    diagnostic = diagnose("css-malformed", Location(path), problem=problem)
+    return Outcome(None, (Action("styles", KEPT, path, reason),), (diagnostic,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from typing import Protocol
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.formats.css.imports import Conditions, Statement, head_statements, import_target, parse_conditions
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
-from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
+from adaptc.formats.css.scanner import MAX_DEPTH
+from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced, is_too_deep
 
 # Beyond any real site: depth of a chain, size of a result in code points, number of imports. A chain in which
 # each sheet imports the next one twice doubles at each step.
@@ -189,6 +190,8 @@ def _reason_against(text: str, conditions: Conditions, depth: int) -> str | None
         return f"it is more than {_MAX_DEPTH} imports deep"
     if not (is_balanced(text) and ends_between_rules(text)):
         return "the sheet is malformed: something is open at its end"
+    if is_too_deep(text):
+        return f"its blocks are nested more than {MAX_DEPTH} deep"
     if "namespace" in at_keywords(text):
         return "the sheet declares a namespace"
     if not conditions.is_empty and ("<!--" in text or "-->" in text):

@@ -13,24 +13,27 @@ import re
 from collections.abc import Callable
 from itertools import groupby
 
-from adaptc.formats.css.outline import Entry, Outlines
-from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, tokens
-from adaptc.formats.css.sheet_text import at_keywords, split_rules
+from adaptc.formats.css.outline import Entry, Outlines, OutlineTooLargeError
+from adaptc.formats.css.scanner import DENSE, Kind, Token, tokens
+from adaptc.formats.css.sheet_text import at_keywords, is_too_deep, split_rules
 from adaptc.formats.css.values import INDEPENDENT
 
 _LICENCE = re.compile(r"@licen[cs]e|@preserve|@cc_on", re.IGNORECASE)
-# Blocks deeper than any real sheet's; tinycss2 serialises by recursion.
-_MAX_DEPTH = 100
 
 
 def minify_sheet(text: str) -> str | None:
     """Return a smaller equivalent sheet, or ``None`` if there is none or equivalence cannot be verified."""
     from turbohtml.clean import minify_css
 
-    if _is_too_deep(text):
+    if is_too_deep(text):
         return None
-    if _has_late_import(text):
-        return _compact_sheet(text)
+    try:
+        return _compact_sheet(text) if _has_late_import(text) else _minify_sheet(text, minify_css)
+    except OutlineTooLargeError:
+        return None
+
+
+def _minify_sheet(text: str, minify_css: Callable[[str], str]) -> str | None:
     shorter = _match_charset(text, _minify(_mark_licences(text), minify_css))
     return shorter if len(shorter) < len(text) and _count_licences(shorter) == _count_licences(text) else None
 
@@ -137,18 +140,6 @@ def _normalise_order(entries: list[Entry]) -> list[Entry]:
         members = list(run)
         result += sorted(members, key=lambda entry: str(entry[1])) if is_side else members
     return [entry for index, entry in enumerate(result) if index == 0 or entry != result[index - 1]]
-
-
-def _is_too_deep(text: str) -> bool:
-    depth = 0
-    for token in tokens(text, 0, DENSE):
-        if token.kind is Kind.FUNCTION or (token.kind is Kind.MARK and token.value in CLOSERS):
-            depth += 1
-        elif token.kind is Kind.MARK and token.value != ";":
-            depth -= 1
-        if depth > _MAX_DEPTH:
-            return True
-    return False
 
 
 def _is_licence(comment: str) -> bool:

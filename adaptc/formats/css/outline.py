@@ -37,6 +37,15 @@ _KNOWN_PSEUDO = _LEGACY_PSEUDO | frozenset({
 })  # fmt: skip
 
 
+# The largest outline: the lengths of its entries' contexts together. 2 MB of rules have a tenth of it. Nested lists of
+# selectors multiply, so that thirty lines may have more entries than there is memory for.
+_LARGEST = 2_000_000
+
+
+class OutlineTooLargeError(Exception):
+    """The outline is larger than ``_LARGEST``."""
+
+
 class Outlines:
     """Outlines of sheets and of their parts; a rule that occurs in several of them is parsed once.
 
@@ -47,7 +56,7 @@ class Outlines:
         self._cache: dict[str, list[Entry]] = {}
 
     def of(self, text: str) -> list[Entry]:
-        """Return the outline of a style sheet."""
+        """Return the outline of a style sheet. Raises ``OutlineTooLargeError``."""
         walk = _Walk()
         return [entry for rule in split_rules(text) for entry in self._entries(rule, walk)]
 
@@ -67,6 +76,7 @@ class _Walk:
     def __init__(self) -> None:
         self.occurrences: Counter[Entry] = Counter()
         self.counted = 0
+        self.size = 0
 
     def sheet(self, text: str) -> list[Entry]:
         rules = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
@@ -79,6 +89,9 @@ class _Walk:
             yield from self._at_rule(node, context)
 
     def contents(self, nodes: list[Any], context: Entry) -> Iterator[Entry]:
+        self.size += (1 + len(nodes)) * max(1, len(context))
+        if self.size > _LARGEST:
+            raise OutlineTooLargeError
         for node in nodes:
             if node.type == "declaration":
                 for entry in canonical_declaration(node):

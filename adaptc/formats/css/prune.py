@@ -155,7 +155,8 @@ def _at_rule(text: str, item: Item, parents: tuple[str, ...]) -> _Node:
         names = _join([_Names(_customs(prelude)), *own])
         return _Node(item, names=names, types=types, nodes=inner, has_declarations=bool(own))
     body = text[item.body : item.close] if item.body >= 0 else prelude
-    names = _Names(_customs(body), _NOTHING, (body,) if item.name != "@font-face" else ())
+    animations = _words(body) if item.name == "?" else _NOTHING  # it may hold rules
+    names = _Names(_customs(body), animations, (body,) if item.name != "@font-face" else ())
     return _Node(item, names=names, defines=_defined(item.name, prelude, body))
 
 

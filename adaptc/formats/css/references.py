@@ -181,8 +181,7 @@ class _Walk:
         if mark in CLOSERS:
             if self.open:
                 self.open.append((CLOSERS[mark], ""))
-        elif self.open and self.open[-1][0] == mark:
-            self.open.pop()
+        elif self.open and self.open[-1][0] == mark and self.open.pop()[1] == "font-face":
             self.role = Role.FONT if any(name == "font-face" for _, name in self.open) else Role.CSS_URL
 
     def _skip_prelude(self, at: Token) -> int:

@@ -10,7 +10,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adaptc.formats.css.scanner import CLOSERS, DENSE, IDENT, Kind, Token, skip_between_rules, tokens, unescape
+from adaptc.formats.css.scanner import (
+    CLOSERS,
+    DENSE,
+    IDENT,
+    MAX_DEPTH,
+    Kind,
+    Token,
+    skip_between_rules,
+    tokens,
+    unescape,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +28,8 @@ class Item:
     """A rule or a declaration: ``text[start:end]``, after the white space and comments ``text[gap:start]``.
 
     ``name`` is an at-rule's name with its ``@``, a declaration's property (in lower case unless custom), and ``""``
-    for a style rule; it is ``"?"`` for what is no rule, and for a rule that is open at the end of the sheet.
+    for a style rule; it is ``"?"`` for what is no rule, and for a rule that is open at the end of the sheet or nested
+    deeper than ``MAX_DEPTH``.
     ``text[body:close]`` is the inside of the block, or the value of a declaration; ``body`` is -1 without a block.
     """
 
@@ -65,6 +76,7 @@ class _Parser:
         self.tokens = [token for token in tokens(text, 0, DENSE) if token.kind in (Kind.MARK, Kind.FUNCTION)]
         self.partner = _partners(self.tokens)
         self.index = 0
+        self.depth = 0
 
     def items(self, position: int, stop: int, *, is_nested: bool) -> Iterator[Item]:
         """Yield the items of ``text[position:stop]``; ``index`` is at the first token of that span."""
@@ -129,9 +141,18 @@ class _Parser:
         name = self._at_name(start) if self.text[start] == "@" else ""
         inner: tuple[Item, ...] = ()
         if not name or name in GROUPS:
-            inner = tuple(self.items(opener.end, close, is_nested=is_nested or not name))
+            name, inner = self._inside(name, opener.end, close, is_nested)
         self.index = partner + 1
         return Item(name, gap, start, opener.start, opener.end, close, end, inner)
+
+    def _inside(self, name: str, position: int, stop: int, is_nested: bool) -> tuple[str, tuple[Item, ...]]:
+        """Return the name of a style rule or group, and the items in its block."""
+        if self.depth == MAX_DEPTH:
+            return "?", ()
+        self.depth += 1
+        inner = tuple(self.items(position, stop, is_nested=is_nested or not name))
+        self.depth -= 1
+        return name, inner
 
 
 def _partners(marks: list[Token]) -> dict[int, int]:

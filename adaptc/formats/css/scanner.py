@@ -58,6 +58,8 @@ _URL_REST = re.compile(
 _LOOKBEHIND = 40
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
+# Blocks and functions deeper than any real sheet's (20 at most). Sheets are walked by recursion, tinycss2 included.
+MAX_DEPTH = 100
 
 
 class Kind(Enum):

@@ -52,6 +52,13 @@ class Part(NamedTuple):
 Complex = tuple[Part, ...]
 
 
+# Functions nested deeper than in any real selector
+_MAX_DEPTH = 32
+# Characters of the selectors around a nested rule, for each place in which they are written. Each ``&``, and each
+# selector of a list, writes them all again, so that their length may grow exponentially with the depth.
+_MAX_PARENTS = 1 << 16
+
+
 class UnknownSelectorError(Exception):
     """The text is no selector, or has unknown syntax."""
 
@@ -60,8 +67,11 @@ class UnknownSelectorError(Exception):
 def static_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the static form of each selector of a rule, or ``()`` if one is unknown.
 
-    ``parents`` are the static selectors of the rule around a nested one (CSS Nesting 1), to which ``&`` refers.
+    ``parents`` are the static selectors of the rule around a nested one (CSS Nesting 1), to which ``&`` refers. Where
+    they are too long, they are left out: the result matches more then.
     """
+    if parents and sum(map(len, parents)) * (1 + prelude.count(",") + prelude.count("&")) > _MAX_PARENTS:
+        parents = ()
     try:
         selectors = _parse(prelude)
     except UnknownSelectorError:
@@ -134,6 +144,8 @@ class _Parser:
         if not match["call"]:
             return Part("pseudo", name, match["pseudo"])
         if name[1:] in _LISTS or name == ":not":
+            if depth == _MAX_DEPTH:
+                raise UnknownSelectorError
             return Part("list", name, match["pseudo"], tuple(self.alternatives(depth + 1)))
         self.position = _closing(self.text, self.position)
         return Part("function", name, self.text[match.start() : self.position])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from adaptc.formats.css.scanner import CLOSERS, DENSE, SPARSE, Kind, Token, skip_between_rules, tokens
+from adaptc.formats.css.scanner import CLOSERS, DENSE, MAX_DEPTH, SPARSE, Kind, Token, skip_between_rules, tokens
 
 _NEWLINES = re.compile(r"\r\n|[\r\f]")
 
@@ -54,14 +55,26 @@ def is_balanced(text: str) -> bool:
 
 
 def track_nesting(stack: list[str], token: Token) -> bool:
-    """Push or pop the closing mark of a token on ``stack``; return ``False`` for one that does not match."""
+    """Push or pop the closing mark of a token on ``stack``; return ``False`` for one that does not match.
+
+    Such a mark closes nothing (CSS Syntax 3, section 5.4.7).
+    """
     if token.kind is Kind.FUNCTION:
         stack.append(")")
     elif token.kind is Kind.MARK and token.value in CLOSERS:
         stack.append(CLOSERS[token.value])
     elif token.kind is Kind.MARK and token.value != ";":
-        return bool(stack) and stack.pop() == token.value
+        return bool(stack) and stack[-1] == token.value and bool(stack.pop())
     return True
+
+
+@lru_cache(maxsize=64)
+def is_too_deep(text: str) -> bool:
+    """Whether blocks and functions are nested deeper than ``MAX_DEPTH``: such a sheet is not taken apart."""
+    if sum(map(text.count, CLOSERS)) <= MAX_DEPTH:
+        return False
+    stack: list[str] = []
+    return any(track_nesting(stack, token) and len(stack) > MAX_DEPTH for token in tokens(text, 0, DENSE))
 
 
 def split_rules(text: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text, parse_fragment
@@ -120,9 +121,23 @@ def _nodes(html: str, context: Node, scripting: bool) -> list[Node]:
         return []
     if isinstance(context, Element) and context.namespace is not Namespace.HTML:
         return _foreign_nodes(html, context)
-    tag = context.tag if isinstance(context, Element) else "template"
+    tag = _fragment_context(context.tag) if isinstance(context, Element) else "template"
     holder = parse_fragment(html, tag, scripting=scripting, allow_declarative_shadow_roots=False)
     return _detached(holder.children)
+
+
+@lru_cache(maxsize=256)
+def _fragment_context(tag: str) -> str:
+    """Return a context in which turbohtml parses fragments as in ``tag``: it refuses a name that it does not know.
+
+    The fragment parsing algorithm treats such an element (``my-app``, ``o:p``) as it treats a div (WHATWG HTML,
+    "reset the insertion mode appropriately").
+    """
+    try:
+        parse_fragment("", tag)
+    except ValueError:
+        return "div"
+    return tag
 
 
 def _foreign_nodes(html: str, context: Element) -> list[Node]:
@@ -132,7 +147,8 @@ def _foreign_nodes(html: str, context: Element) -> list[Node]:
     holder = parse_fragment(markup).children[0]
     if context.tag != root:
         holder = holder.children[0]
-    assert isinstance(holder, Element)  # these two start tags give nothing else
+    if not isinstance(holder, Element) or holder.tag != context.tag:
+        raise ImpossibleEdit(f"<{context.tag}> cannot be written again")
     holder.insert_adjacent_html("beforeend", html)
     return _detached(holder.children)
 

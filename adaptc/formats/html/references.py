@@ -257,9 +257,14 @@ def _flash(element: Element, tag: str, name: str) -> _Urls:
         yield Role.OBJECT, element.attr(name) or "", "param value"
 
 
+# Frames in the markup of a frame, which may be nested; the files of one with more count as unknown.
+_MOST_FRAMES = 40
+
+
 def _srcdoc(element: Element, tag: str, name: str) -> _Urls:
-    if tag == "iframe":
-        for inner in references(parse(element.attr(name) or "")):
+    value = element.attr(name) or ""
+    if tag == "iframe" and value.lower().count("srcdoc") < _MOST_FRAMES:
+        for inner in references(parse(value)):
             yield inner.role, inner.url, f"iframe srcdoc, {inner.where}"
 
 

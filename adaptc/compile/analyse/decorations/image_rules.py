@@ -15,6 +15,7 @@ import tinycss2
 
 from adaptc.core.model import Role
 from adaptc.formats.css.references import css_references
+from adaptc.formats.css.sheet_text import is_too_deep
 
 # At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
 _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
@@ -22,6 +23,8 @@ _MATCHING_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches
 _PRINT = re.compile(r"\s*(only\s+)?print\s*(and\b.*)?", re.IGNORECASE)
 _COMBINATORS = frozenset({">", "+", "~"})
 _PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
+# Characters of a nested selector: each "&" writes the selector around it again, so that it may grow exponentially
+_LONGEST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,9 @@ def for_screen(media: str) -> bool:
 
 
 def sheet_images(text: str) -> SheetImages:
-    """Return the images that a style sheet loads."""
+    """Return the images that a style sheet loads; none of one that is nested too deeply."""
+    if is_too_deep(text):
+        return SheetImages()
     references = css_references(text)
     imports = any(reference.role is Role.IMPORT for reference in references)
     if not imports and not any(_is_file(reference.url) for reference in references if reference.role is Role.CSS_URL):
@@ -68,7 +73,7 @@ def sheet_images(text: str) -> SheetImages:
 
 def style_images(text: str) -> tuple[ImageRule, ...]:
     """Return the images of a ``style`` attribute; their selector is empty."""
-    if not css_references(text, declarations=True):
+    if is_too_deep(text) or not css_references(text, declarations=True):
         return ()
     return tuple(_declared(tinycss2.parse_blocks_contents(text, True, True), "", False))
 
@@ -115,9 +120,11 @@ def _style_rule(node: Any, outer: str) -> Iterator[ImageRule]:
 
 
 def _nested(selector: str, outer: str) -> str:
-    """Return a nested selector as one of its own (CSS Nesting 1)."""
+    """Return a nested selector as one of its own (CSS Nesting 1); one that is too long begins anywhere."""
     if not outer:
         return selector
+    if len(outer) * max(1, selector.count("&")) > _LONGEST:
+        outer = "*"
     return selector.replace("&", f":is({outer})") if "&" in selector else f":is({outer}) {selector}"
 
 
