@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import re
+from io import BytesIO
+
 import pytest
+from PIL import Image
 from small_site import SmallSite
 
 from adaptc.compile.pipeline import BY_NAME, Step
@@ -15,8 +20,9 @@ LARGE = "<link rel='shortcut icon' href=b.png>"
 TOUCH = "<link rel=apple-touch-icon href=b.png>"
 
 
-def made(head, csp=None, largest=500):
-    site = SmallSite({"index.html": f"{HEAD}{head}<body><p>text", **FILES}, settings=Settings(csp=csp))
+def made(head, csp=None, largest=500, files=None):
+    contents = {"index.html": f"{HEAD}{head}<body><p>text", **FILES, **(files or {})}
+    site = SmallSite(contents, settings=Settings(csp=csp))
     done = site.rewrite(steps=(Step(BY_NAME["page-icons"], {"largest": largest}),), promise="words")
     assert not done.demoted, done.diagnostics
     text = (site.contents["index.html"] if done.content is None else done.content).decode()
@@ -42,7 +48,7 @@ def test_icons_of_telephones_go_even_where_there_is_no_other():
     "icons",
     [
         "<link rel=icon href=a.png media='(prefers-color-scheme:dark)'><link rel=icon href=b.png>",
-        "<link rel=icon href=a.png><link rel=icon href=https://x.example/b.png>",
+        "<link rel=icon href=https://x.example/b.png><link rel=icon href=missing.png>",
         "<link rel=icon href=f.ico>",
         "<link rel=manifest href=m.json>",
     ],
@@ -53,3 +59,21 @@ def test_icons_stay_that_are_a_set_or_not_understood(icons):
 
 def test_under_a_policy_nothing_becomes_a_data_uri():
     assert made(SMALL + LARGE, csp="default-src 'self'") == SMALL
+
+
+def test_icons_of_other_sites_and_missing_ones_go_where_there_is_one_of_the_site():
+    text = made("<link rel=icon href=https://x.example/b.png>" + SMALL + "<link rel=icon href=missing.png>")
+    assert text.count("<link") == 1
+    assert "data:image/png" in text
+
+
+@pytest.mark.parametrize(("format_", "name"), [("ICO", "i.ico"), ("PNG", "i.png")])
+def test_a_large_icon_becomes_one_for_a_tab(format_, name):
+    output = BytesIO()
+    picture = Image.radial_gradient("L").convert("RGBA")
+    picture.save(output, format_, **({"sizes": [(16, 16), (48, 48), (256, 256)]} if format_ == "ICO" else {}))
+    head = f"<link rel=icon sizes=any href={name}>"
+    text = made(head, largest=2048, files={name: output.getvalue()})
+    match = re.fullmatch(r'<link rel=icon( sizes=any)? href="?data:image/png;base64,([\w+/=]+)"?>', text)
+    assert match
+    assert Image.open(BytesIO(base64.b64decode(match[2]))).size == (32, 32)

@@ -215,7 +215,7 @@ PASSES: tuple[Pass, ...] = (
     # pages
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
-    EditPass("page-icons", 1, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
+    EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
     EditPass("prerendered", 2, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass("remove-scripts", 3, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),

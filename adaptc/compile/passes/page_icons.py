@@ -10,6 +10,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.image.icon import small_icon
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -22,10 +23,13 @@ _OTHERS = frozenset({
     "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
 })  # fmt: skip
 _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
+_RASTER = _MEDIA_TYPES - {media.SVG} | {media.ICO}
 
 
 def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Keep the icon with the fewest bytes, as a data URI of up to ``largest`` bytes; remove the others.
+    """Keep the icon with the fewest bytes, as a data URI of up to ``largest`` bytes or a PNG of that size.
+
+    Others are removed, those of other sites and missing ones as well.
 
     Icons with a ``media`` attribute are a set for light and dark tabs, and stay all of them.
     """
@@ -48,17 +52,32 @@ def _rel(link: Element) -> set[str]:
 
 
 def _smallest(icons: list[Element], page: PageContext, view: View) -> Element | None:
-    """Return the icon to keep, ``None`` to keep all: some are not files of this site, or are a set."""
-    paths = [view.follow(page.base, icon.attr("href") or "").path for icon in icons]
-    if not icons or None in paths or any("media" in icon.attrs for icon in icons):
+    """Return the icon to keep, ``None`` to keep all: none is a file of this site, or they are a set."""
+    if any("media" in icon.attrs for icon in icons):
         return None
+    paths = [view.follow(page.base, icon.attr("href") or "").path for icon in icons]
     sizes = [(transfer_size(path, view), place) for place, path in enumerate(paths) if path is not None]
-    return icons[min(sizes)[1]]
+    return icons[min(sizes)[1]] if sizes else None
 
 
 def _inline(icon: Element, editor: Editor, page: PageContext, view: View, largest: int, report: Report) -> None:
     path = view.follow(page.base, icon.attr("href") or "").path
-    if path is None or view.media_type(path) not in _MEDIA_TYPES or len(view.artifact(path)) > largest:
+    uri = None if path is None else _icon_uri(path, view, largest)
+    if path is None or uri is None:
         return
-    editor.set_attribute(icon, "href", data_uri(view.artifact(path), view.media_type(path)))
+    editor.set_attribute(icon, "href", uri)
+    if not uri.startswith(f"data:{view.media_type(path)}"):
+        for name in ("type", "sizes"):
+            editor.remove_attribute(icon, name)
     report.actions.append(Action(NAME, "inlined", path, INLINED))
+
+
+def _icon_uri(path: str, view: View, largest: int) -> str | None:
+    """Return the data URI of an icon, as it is or as a smaller PNG, ``None`` if it is too large or not an image."""
+    content, media_type = view.artifact(path), view.media_type(path)
+    if media_type in _MEDIA_TYPES and len(content) <= largest:
+        return data_uri(content, media_type)
+    if media_type not in _RASTER:
+        return None
+    smaller = small_icon(content, view.settings.limit_pixels)
+    return None if smaller is None or len(smaller) > largest else data_uri(smaller, media.PNG)
