@@ -30,7 +30,8 @@ from adaptc.formats.script.addresses import changes_images, has_lazy_address, la
         ("document.querySelectorAll('link[rel=stylesheet]')", "style sheets"),
         ("$('head').find('[rel~=\"stylesheet\"]')", "style sheets"),
         ("__webpack_public_path__ = '/a/'", "public path"),
-        ("webpackChunk; r.p = ''", "public path"),
+        ("webpackChunk; r.p = e.src", "public path"),
+        ("var s=document.getElementsByTagName('script')[0];s.parentNode.insertBefore(a,s);f(s.src)", "script elements"),
         ("eval(a + '//# sourceURL=' + b)", "sourceURL"),
         ("(function(){}).toString()", "its own text"),
         ("new Error().stack.split('\\n')", "error's stack"),
@@ -64,6 +65,11 @@ def test_does_not_write_the_document(text):
         "a.import(b)",
         "x.toString()",
         "fragment.getElementsByTagName('*').length",
+        "__webpack_require__.p = '/static/'; x = __webpack_require__.p + 'a.js'",
+        "var g=document.createElement('script'),s=document.getElementsByTagName('script')[0];g.src='/x';"
+        "s.parentNode.insertBefore(g,s)",
+        "!function(d,s,id){var js,fjs=d.getElementsByTagName(s)[0];js=d.createElement(s);js.src='//x/y';"
+        "fjs.parentNode.insertBefore(js,fjs)}(document,'script','fb')",
         "frame.contentDocument.write(); frame.contentDocument.close()",
         "",
     ],

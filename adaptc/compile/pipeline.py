@@ -232,7 +232,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
-    EditPass("embedded", 1, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 2, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 2, _HTML, "reading:write_reading_page"),
     TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),

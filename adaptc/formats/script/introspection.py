@@ -54,8 +54,9 @@ MARKS: tuple[Mark, ...] = (
     Mark(_SHEETS, rf'{_TAG_NAME}"(?:link|style)"\)'),
     Mark(_SHEETS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-]){_NO_OTHER_REL}'),
     Mark(_SHEETS, r"\[rel[~*^|$]?=\W*(?:alternate )?stylesheet"),
-    Mark(_PATH, r"\b__webpack_public_path__\b|\bpublicPath\b|\b__webpack_require__\.p\b"),
-    Mark(_PATH, r"[\w$]\.p=", r"webpack(?:Jsonp|Chunk)"),
+    # a literal ("/static/") leads to the same place from anywhere
+    Mark(_PATH, r"\b__webpack_public_path__\b|\bpublicPath\b|\b__webpack_require__\.p=(?![=\"])"),
+    Mark(_PATH, r"[\w$]\.p=(?![=\"])", r"webpack(?:Jsonp|Chunk)"),
     Mark("it names its source (sourceURL)", r"\bsourceURL\b"),
     Mark(_ITSELF, r"\}\)?\.toString\(\)|\bcallee(?:\.toString|\+\")"),
     Mark(_ITSELF, r"Function\.prototype\.toString\.(?:call|apply)\((?:arguments\.callee|this)"),
@@ -64,6 +65,12 @@ MARKS: tuple[Mark, ...] = (
 )
 
 
+# s = d.getElementsByTagName("script")[0]; s.parentNode.insertBefore(other, s): any script element will do for that
+_INSERTION_POINT = re.compile(
+    r'([\w$]+)=[\w$.]*getElementsByTagName\((?:"(?i:script)"|[\w$.]+)\)\[0\](?=[;,])'
+    r"((?:(?!(?<![\w$.])\1(?![\w$]))[\s\S]){0,800}?)(?<![\w$.])\1\.parentNode\.insertBefore\([^(),]+,\1\)"
+    r"(?![\s\S]{0,200}?(?<![\w$.])\1\.(?!parentNode))"
+)
 _ALL_REASONS = frozenset(mark.reason for mark in MARKS)
 
 # A script that looks for itself stays in its file. One that selects scripts by their addresses may look for others.
@@ -92,7 +99,7 @@ def introspection_reason(text: str) -> str | None:
     Moving takes its ``src`` away and gives its error messages another address; its neighbours move too.
     The reason is a clause such as ``it uses document.currentScript``.
     """
-    return next(_reasons(code_text(text)), None)
+    return next(_reasons(_INSERTION_POINT.sub(r"\2", code_text(text))), None)
 
 
 def looks_for_style_sheets(text: str) -> bool:
