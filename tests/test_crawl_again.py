@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 from crawl_case import Outcome, crawl
-from crawl_server import Answer, Asked, Server, serving
+from crawl_server import Answer, Asked, Server, redirect, serving
+from servers import free_port
+
+from adaptc.crawl.frontier import Frontier
+from adaptc.crawl.robots_failure import RobotsFailure, robots_failures
 
 DATE = "Wed, 01 Jan 2025 00:00:00 GMT"
 SECONDS = 1735689600
@@ -153,6 +157,98 @@ def test_what_could_not_be_had_is_not_purged(tmp_path: Path) -> None:
         assert crawl(server, tmp_path / "m", "--purge").files() == {"index.html", "a.html"}
 
 
+MANY = {"/": "".join(f"<a href={n}.html>x</a>" for n in range(21)), **{f"/{n}.html": "x" for n in range(21)}}
+FAILURES = [Answer("", 503), Answer(raw=b"")]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=["5xx", "dropped"])
+def test_nothing_is_purged_when_robots_txt_fails(failure: Answer, tmp_path: Path) -> None:
+    rules = Answer("User-agent: *", after=(failure,))
+    with serving({**MANY, "/": Answer(MANY["/"], after=(Answer("less"),)), "/robots.txt": rules}) as server:
+        before = crawl(server, tmp_path / "m").files()
+        again = crawl(server, tmp_path / "m", "-N --purge --purge-most 100% -t 1")
+    assert again.files() == before
+    assert again.code in (4, 8)
+
+
+def test_links_lead_to_the_files_that_a_failed_robots_txt_left(tmp_path: Path) -> None:
+    site = {"/": LINKS, "/a.html": "a", "/robots.txt": Answer("", after=(Answer("", 500),))}
+    with serving(site) as server:
+        crawl(server, tmp_path / "m", "-k")
+        assert crawl(server, tmp_path / "m", "-k -t 1").path("index.html").read_text() == LINKS
+
+
+def test_a_resumed_crawl_asks_again_for_a_robots_txt_that_failed(tmp_path: Path) -> None:
+    frontier = Frontier(tmp_path / "crawl.sqlite")
+    frontier.remember_robots("http://h", 503, b"")
+    assert list(robots_failures(frontier)) == [("http://h", RobotsFailure("server", "is answered with 503"))]
+    frontier.close()
+    with serving({**LARGE, "/robots.txt": Answer("", 404)}) as server:
+        process = started(server, tmp_path / "m")
+        wait_for(server, 10)
+        process.kill()
+        process.communicate()
+        state = Frontier(tmp_path / "m/.adaptc/crawl.sqlite")
+        state.remember_robots(server.base, 503, b"")
+        state.close()
+        assert crawl(server, tmp_path / "m").files() == WHOLE
+
+
+MAINTENANCE = {**MANY, "/": Answer(MANY["/"], after=(Answer("back soon"),))}
+
+
+def test_a_maintenance_page_purges_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(MAINTENANCE) as server:
+        before = crawl(server, tmp_path / "m").files()
+        again = crawl(server, tmp_path / "m", "-N --purge")
+    assert again.files() == before
+    assert again.code == 1
+    assert "21 of 22 files would be removed, more than --purge-most 10%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("bound", ["100%", "21"])
+def test_a_larger_bound_confirms_a_purge(bound: str, tmp_path: Path) -> None:
+    with serving(MAINTENANCE) as server:
+        crawl(server, tmp_path / "m")
+        crawl(server, tmp_path / "m", "--purge")
+        outcome = crawl(server, tmp_path / "m", f"--purge --purge-most {bound}")
+    assert outcome.files() == {"index.html"}
+    assert outcome.code == 0
+
+
+def test_a_server_that_answers_404_for_everything_purges_nothing(tmp_path: Path) -> None:
+    pages = {path: Answer("x", after=(Answer("", 404),)) for path in MANY}
+    with serving({**pages, "/": MANY["/"]}) as server:
+        before = crawl(server, tmp_path / "m").files()
+        assert crawl(server, tmp_path / "m", "--purge").files() == before
+
+
+@pytest.mark.parametrize("bound", ["x", "10%%", "-1", "1.5"])
+def test_a_bound_that_is_none(bound: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving({}) as server:
+        assert crawl(server, tmp_path / "m", f"--purge --purge-most={bound}").code == 2
+    assert "is neither a number of files nor a share of them" in capsys.readouterr().err
+
+
+def test_a_host_that_never_answered_does_not_keep_files_from_being_purged(tmp_path: Path) -> None:
+    down = f'<a href="http://127.0.0.1:{free_port()}/x">x</a>'
+    with serving({"/": Answer(LINKS + down, after=(Answer(down),)), "/a.html": "a"}) as server:
+        crawl(server, tmp_path / "m", "-H")
+        assert crawl(server, tmp_path / "m", "-H --purge").files() == {"index.html"}
+
+
+@pytest.mark.parametrize("options", ["", "--spider"])
+def test_links_to_hosts_that_cannot_be_reached_are_broken(
+    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = free_port()
+    with serving({"/": f'<p>\n<a href="http://127.0.0.1:{port}/x">x</a>'}) as server:
+        assert crawl(server, tmp_path / "m", f"-H {options}").code == 4
+        assert f"{server.base}/:2: warning: a href leads to http://127.0.0.1:{port}/x, which could not be fetched" in (
+            capsys.readouterr().err
+        )
+
+
 def test_names_stay_when_a_site_is_crawled_again(tmp_path: Path) -> None:
     first = '<img src="a/x.png"><img src="b/x.png">'
     site = {
@@ -175,6 +271,29 @@ def test_no_clobber_keeps_what_is_there_and_follows_its_links(tmp_path: Path) ->
         outcome = crawl(server, tmp_path / "m", "-nc")
         assert server.paths() == ["/a.html"]
     assert outcome.path("index.html").read_text() == LINKS
+
+
+def test_no_clobber_takes_the_links_that_converted_files_had(tmp_path: Path) -> None:
+    site = {
+        "/": '<a href="a?x=1">a</a><a href="/b">b</a>',
+        "/a?x=1": '<a href="/">up</a>',
+        "/b": redirect("/c/"),
+        "/c/": "c",
+    }
+    with serving(site) as server:
+        before = crawl(server, tmp_path / "m", "-k").files()
+        server.asked.clear()
+        again = crawl(server, tmp_path / "m", "-nc -k")
+        assert set(server.paths()) == {"/b"}
+    assert again.files() == before
+    assert again.code == 0
+
+
+def test_a_page_that_forbids_following_does_so_after_a_304(tmp_path: Path) -> None:
+    page = f"<meta name=robots content=nofollow>{LINKS}"
+    with serving({"/": validated(page, ETag='"1"'), "/a.html": "a"}) as server:
+        crawl(server, tmp_path / "m")
+        assert crawl(server, tmp_path / "m", "-N").files() == {"index.html"}
 
 
 def test_delete_after_keeps_nothing(tmp_path: Path) -> None:
@@ -245,6 +364,67 @@ def test_continue_goes_on_with_what_another_program_left(tmp_path: Path) -> None
         file.write_bytes(BIG[:1000])
         outcome = crawl(server, tmp_path / "m", "-c", start="/big.zip")
         assert asked_last(server, "/big.zip").fields["range"] == "bytes=1000-"
+    assert outcome.path("big.zip").read_bytes() == BIG
+
+
+def leave(server: Server, tmp_path: Path, name: str, content: bytes) -> None:
+    file = tmp_path / "m" / f"127.0.0.1:{server.port}" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def unsatisfied(content: str) -> Answer:
+    """A page for which a range that begins at its end, or beyond, is answered with 416."""
+
+    def decide(asked: Asked) -> Answer:
+        start = int(asked.fields.get("range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        if start >= len(content):
+            return Answer("no", 416, (("Content-Range", f"bytes */{len(content)}"),))
+        return (
+            Answer(content)
+            if not start
+            else Answer(content[start:], 206, (("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}"),))
+        )
+
+    return Answer(decide=decide, type="text/html")
+
+
+def test_continue_goes_on_with_the_links_of_a_complete_file(tmp_path: Path) -> None:
+    with serving({"/": unsatisfied(LINKS), "/a.html": unsatisfied("a")}) as server:
+        leave(server, tmp_path, "index.html", LINKS.encode())
+        leave(server, tmp_path, "a.html", b"a")
+        outcome = crawl(server, tmp_path / "m", "-c -k")
+        assert server.paths() == ["/", "/a.html"]
+    assert outcome.code == 0
+    assert outcome.path("index.html").read_text() == LINKS
+    assert list((tmp_path / "m/.adaptc/partial").iterdir()) == []
+
+
+def test_continue_fetches_a_file_whole_that_is_longer_than_the_servers(tmp_path: Path) -> None:
+    with serving({"/": unsatisfied(LINKS), "/a.html": "a"}) as server:
+        leave(server, tmp_path, "index.html", LINKS.encode() + b"more")
+        outcome = crawl(server, tmp_path / "m", "-c -t 1")
+    assert outcome.code == 0
+    assert outcome.path("index.html").read_text() == LINKS
+    assert list((tmp_path / "m/.adaptc/partial").iterdir()) == []
+
+
+def test_continue_leaves_no_copy_where_the_server_knows_no_ranges(tmp_path: Path) -> None:
+    with serving({"/": LINKS, "/a.html": "a"}) as server:
+        leave(server, tmp_path, "index.html", b"<a")
+        assert crawl(server, tmp_path / "m", "-c").path("index.html").read_text() == LINKS
+    assert list((tmp_path / "m/.adaptc/partial").iterdir()) == []
+
+
+def test_a_part_that_is_complete_already_is_fetched_whole(tmp_path: Path) -> None:
+    whole = ranged(BIG, '"1"', 2_000_000)
+
+    def decide(asked: Asked) -> Answer:
+        assert whole.decide is not None
+        return Answer("", 416) if "range" in asked.fields else whole.decide(asked)
+
+    with serving({"/big.zip": Answer(decide=decide)}) as server:
+        outcome = crawl(server, tmp_path / "m", start="/big.zip")
     assert outcome.path("big.zip").read_bytes() == BIG
 
 

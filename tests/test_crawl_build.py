@@ -85,6 +85,32 @@ def test_what_is_gone_leaves_the_trees(tmp_path: Path) -> None:
         assert set(tree(tmp_path / "opt")) == {"index.html"}
 
 
+def test_a_robots_txt_that_fails_removes_no_page(tmp_path: Path) -> None:
+    site = {
+        "/": PAGE.format("<a href=a.php>a</a>"),
+        "/a.php": Answer(PAGE.format("a"), type="text/html"),
+        "/robots.txt": Answer("", 404, after=(Answer("", 403),)),
+    }
+    with serving(site) as server:
+        assert build(f"{server.base}/", tmp_path / "opt") == 0
+        before = tree(tmp_path / "opt")
+        table = json.loads((mirror_of(tmp_path / "opt") / ".adaptc/mirror.json").read_text())
+        server.resources["/robots.txt"] = Answer(raw=b"")
+        assert build(f"{server.base}/", tmp_path / "opt") == 1
+    assert tree(tmp_path / "opt") == before
+    assert json.loads((mirror_of(tmp_path / "opt") / ".adaptc/mirror.json").read_text()) == table
+
+
+def test_a_maintenance_page_removes_no_other_page(tmp_path: Path) -> None:
+    first = Answer(PAGE.format("<a href=a.html>a</a><a href=b.html>b</a>"), after=(Answer(PAGE.format("soon")),))
+    with serving({"/": first, "/a.html": PAGE.format("a"), "/b.html": PAGE.format("b")}) as server:
+        build(f"{server.base}/", tmp_path / "opt")
+        assert build(f"{server.base}/", tmp_path / "opt") == 1
+        assert set(tree(tmp_path / "opt")) == {"index.html", "a.html", "b.html"}
+        assert build(f"{server.base}/", tmp_path / "opt", "--purge-most", "2") == 0
+        assert set(tree(tmp_path / "opt")) == {"index.html"}
+
+
 def test_only_what_is_below_the_url_is_crawled(tmp_path: Path) -> None:
     site = {"/a/": PAGE.format('<a href="/b/">b</a><img src="/i.svg" alt="">'), "/b/": "b", "/i.svg": SITE["/i.svg"]}
     with serving(site) as server:

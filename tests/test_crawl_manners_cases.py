@@ -52,7 +52,33 @@ CASES = [
     Case("a mark and odd newlines", robots("\ufeffUser-agent: *\rDisallow: /a"), asked=ONE),
     Case("no robots.txt", TWO, asked=ALL),
     Case("robots.txt forbidden", robots(Answer("", 403)), asked=ALL),
-    Case("robots.txt broken: everything is forbidden", robots(Answer("", 500)), asked=NONE),
+    Case(
+        "robots.txt broken: everything is forbidden",
+        robots(Answer("", 500)),
+        asked=NONE,
+        exit=8,
+        said="error: {base}/robots.txt is answered with 500: of this origin nothing but",
+    ),
+    Case(
+        "robots.txt cut off: everything is forbidden",
+        robots(Answer(raw=b"")),
+        asked=NONE,
+        exit=4,
+        said="error: {base}/robots.txt could not be fetched: ",
+    ),
+    Case("robots.txt broken, though nothing else is wanted", {"/": "x", **robots(Answer("", 500))}, "-l 1", exit=8),
+    Case(
+        "the group of another user agent",
+        robots("User-agent: adaptc\nDisallow: /\n\nUser-agent: other\nDisallow: /a"),
+        "-U Other/2.0",
+        asked=ONE,
+    ),
+    Case("the group of a field", robots("User-agent: other\nDisallow: /a"), "--header User-Agent:Other/2.0", asked=ONE),
+    Case(
+        "a group whose name is part of ours",
+        robots("User-agent: a\nDisallow: /\n\nUser-agent: dap\nDisallow: /"),
+        asked=ALL,
+    ),
     Case("robots.txt broken for a moment", robots(Answer("", 503, after=(Answer("", 404),))), asked=ALL),
     Case("robots.txt cut off for a moment", robots(Answer(raw=b"", after=(Answer("", 404),))), asked=ALL),
     Case(
@@ -103,6 +129,24 @@ CASES = [
         "X-Robots-Tag for us",
         {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "adaptc: nofollow"),))},
         asked=NONE,
+    ),
+    Case(
+        "X-Robots-Tag for another user agent",
+        {**TWO, "/": Answer(TWO["/"], fields=(("X-Robots-Tag", "other: nofollow"),))},
+        "-U Other/1.0",
+        asked=NONE,
+    ),
+    Case(
+        "meta robots for another user agent",
+        {**TWO, "/": '<meta name=other content=nofollow><a href="a.html">a</a>'},
+        "-U Other/1.0",
+        asked=NONE,
+    ),
+    Case(
+        "meta robots for a user agent that we are not",
+        {**TWO, "/": '<meta name=adaptc content=nofollow><a href="a.html">a</a>'},
+        "-U Other/1.0",
+        asked="/ /a.html",
     ),
     # ---- trying again
     Case(

@@ -9,6 +9,7 @@ from adaptc.crawl.discover.link import Link
 from adaptc.crawl.filters import Ruling, has_repeats, in_directory, judge, matches_name, parse_filter
 from adaptc.crawl.http import parse_head
 from adaptc.crawl.names import MAX_NAME, NameOptions, name_of, numbered, server_name
+from adaptc.crawl.options import PurgeBound, product_token
 from adaptc.crawl.robots import robots_of
 from adaptc.crawl.schedule import Pace, retry_after, retry_wait
 from adaptc.crawl.store import pack, unpack
@@ -192,6 +193,34 @@ def test_names_of_servers_that_are_none(header: str) -> None:
 )
 def test_robots(status: int, content: bytes, path: str, allowed: bool) -> None:
     assert robots_of(status, content).allows("http://h" + path) is allowed
+
+
+GROUPS = b"User-agent: bot\nDisallow: /bot\n\nUser-agent: MyBot/1.0\nDisallow: /mine\n\nUser-agent: *\nDisallow: /all"
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "forbidden"),
+    [
+        ("bot", "/bot"),
+        ("MyBot/2.0 (+http://h/)", "/mine"),
+        ("robot", "/all"),
+        ("bot-news", "/all"),
+        ("b", "/all"),
+        ("", "/all"),
+    ],
+)
+def test_the_group_of_robots_is_that_of_the_whole_product_token(user_agent: str, forbidden: str) -> None:
+    robots = robots_of(200, GROUPS, product_token(user_agent))
+    assert [path for path in ("/bot", "/mine", "/all") if not robots.allows(f"http://h{path}")] == [forbidden]
+
+
+@pytest.mark.parametrize(
+    ("bound", "held", "allowed"),
+    [(PurgeBound(), 5, 1), (PurgeBound(), 40, 4), (PurgeBound(0.5), 5, 2), (PurgeBound(1.0), 5, 5),
+     (PurgeBound(number=3), 5, 3), (PurgeBound(number=0), 5, 0)],
+)  # fmt: skip
+def test_bounds_on_purging(bound: PurgeBound, held: int, allowed: int) -> None:
+    assert bound.allowed(held) == allowed
 
 
 def test_pace_of_one_host_does_not_hold_up_another() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import Invocation, command
+from adaptc.cli.crawl_options import BOUND
 from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.outdated import Reason
     from adaptc.config.config import Config
     from adaptc.crawl.crawl import CrawlResult
+    from adaptc.crawl.options import PurgeBound
     from adaptc.workflow.api import BuildResult, Plan
 
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
@@ -45,11 +47,20 @@ class _BuildCommand(click.Command):
     help=f"Show screenshots of N pages in the report.  [{DEFAULT_SCREENSHOTS} when N is not given]",
 )
 @click.option("--explain", is_flag=True, help="Say why each file is built.")
+@click.option(
+    "--purge-most",
+    type=BOUND,
+    metavar="BOUND",
+    default="10%",
+    show_default=True,
+    help="With a URL: remove no files if more than that, or a larger share, are gone from the site.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     invocation: Invocation,
     screenshots: int | None,
     explain: bool,
+    purge_most: PurgeBound,
     dry_run: bool,
     **site: Any,
 ) -> ExitCode:
@@ -62,7 +73,9 @@ def build(
     settings, display = overrides(site), _DisplayOptions(screenshots or 0, explain)
     if _is_fetched(site["docroot"]):
         del settings["docroot"]
-        return _build_fetched(invocation, site["docroot"], settings, display, dry_run)
+        if dry_run:
+            raise UsageError(f"--dry-run writes nothing, so that {site['docroot']} cannot be crawled: name a directory")
+        return _build_fetched(invocation, _Source(site["docroot"], purge_most), settings, display)
     config = with_mirror(invocation.load(settings))
     return _dry_run(invocation, config) if dry_run else _build(invocation, config, display)
 
@@ -76,16 +89,25 @@ def _is_url(source: str) -> bool:
     return source.lower().startswith(("http://", "https://"))
 
 
-def _fetch(invocation: Invocation, source: str, output: Path) -> CrawlResult:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A URL or a WARC file, and how many files may leave its mirror."""
+
+    name: str
+    purge_most: PurgeBound
+
+
+def _fetch(invocation: Invocation, source: _Source, output: Path) -> CrawlResult:
     """Crawl a URL, or unpack a WARC file, below the output's private directory."""
     from adaptc.config.config import MIRRORS
     from adaptc.crawl.crawl import crawl_site, mirror_name, unpack_warc
 
     with stoppable() as is_stopped, watching_crawl(invocation) as watch:
-        if _is_url(source):
-            return crawl_site(source, output / MIRRORS / mirror_name(source), is_stopped=is_stopped, watch=watch)
-        mirror = output / MIRRORS / mirror_name(str(Path(source).resolve()))
-        return unpack_warc(Path(source), mirror, is_stopped=is_stopped, watch=watch)
+        if _is_url(source.name):
+            mirror = output / MIRRORS / mirror_name(source.name)
+            return crawl_site(source.name, mirror, purge_most=source.purge_most, is_stopped=is_stopped, watch=watch)
+        mirror = output / MIRRORS / mirror_name(str(Path(source.name).resolve()))
+        return unpack_warc(Path(source.name), mirror, is_stopped=is_stopped, watch=watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +120,11 @@ class _DisplayOptions:
 
 
 def _build_fetched(
-    invocation: Invocation, source: str, settings: dict[str, Any], display: _DisplayOptions, dry_run: bool
+    invocation: Invocation, source: _Source, settings: dict[str, Any], display: _DisplayOptions
 ) -> ExitCode:
     from adaptc.workflow.api import refuse_foreign_output
 
     config = invocation.load(settings)
-    if dry_run:
-        raise UsageError(f"--dry-run writes nothing, so that {source} cannot be crawled: name a directory")
     refuse_foreign_output(config, config.output)
     crawl = _fetch(invocation, source, config.output)
     if invocation.format == "text":

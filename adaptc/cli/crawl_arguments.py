@@ -37,6 +37,7 @@ def options_of(arguments: tuple[str, ...], parameters: dict[str, Any]) -> CrawlO
             continue_partial=parameters["continue"],
             use_server_timestamps=parameters["server_timestamps"],
             purge=parameters["purge"],
+            purge_most=parameters["purge_most"],
             delete_after=parameters["delete_after"],
         ),
         _records(parameters),

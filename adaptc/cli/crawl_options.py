@@ -21,6 +21,8 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 # click 8.2 made the class generic, 8.1 cannot be subscribed
 if TYPE_CHECKING:
+    from adaptc.crawl.options import PurgeBound
+
     _ParamType = click.ParamType[Any]
 else:
     _ParamType = click.ParamType
@@ -84,10 +86,26 @@ class Pattern(_ParamType):
             self.fail(f"{value!r} is not a regular expression: {error}", param, ctx)
 
 
+class Bound(_ParamType):
+    """A number of files, or a share of them: ``200`` or ``10%``."""
+
+    name = "bound"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PurgeBound:
+        """Return the bound; refuse what is none."""
+        from adaptc.crawl.options import PurgeBound
+
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", value) if isinstance(value, str) else None
+        if match is None:
+            self.fail(f"{value!r} is neither a number of files nor a share of them, as 10%", param, ctx)
+        return PurgeBound(number=int(match[2])) if match[2] else PurgeBound(float(match[1]) / 100)
+
+
 _SIZE = Quantity("size", _FACTORS, {"inf": 0.0})
 _TIME = Quantity("time", _SECONDS, {})
 _LIST, _LEVEL, _REGEX = Names(), Level(), Pattern()
 _COUNT = click.IntRange(0)
+BOUND = Bound()
 
 Row = tuple[tuple[str, ...], dict[str, Any]]
 
@@ -208,6 +226,8 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _flag("-m", "--mirror", help="The same as -N -l inf."),
         _off("--no-use-server-timestamps", "server_timestamps", "Files get the time of the crawl."),
         _flag("--purge", help="Remove files whose URLs are gone."),
+        _value("--purge-most", type=BOUND, metavar="BOUND", default="10%", show_default=True,
+               help="Remove nothing if more files than that, or a larger share of them, are gone."),
         _flag("--delete-after", help="Keep no files."),
     ),
     "Records": (

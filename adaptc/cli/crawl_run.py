@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # wget's table: of several errors the one with the lowest code is reported.
 _CODES = {
+    "purge": ExitCode.WITH_ERRORS,
     "file": ExitCode.INTERNAL,
     "network": ExitCode.BUSY,
     "tls": ExitCode.TLS,
@@ -39,10 +40,12 @@ def crawl_summary(result: CrawlResult) -> str:
     prefix = "resumed: " if result.resumed else ""
     unchanged = f", {result.kept:,} kept as they were" if result.kept else ""
     stopped = f"; {result.stopped}" if result.stopped else ""
+    rules = ", ".join(f"{rule} {count:,}" for rule, count in result.refusals.items())
+    by_rule = f" ({rules})" if rules else ""
     return (
         f"{prefix}{result.files:,} {'file' if result.files == 1 else 'files'}, {written_bytes(result.received)} in "
         f"{result.seconds:.1f} s ({rate:,.0f} a second){unchanged}; {result.failed:,} failed, "
-        f"{result.refused:,} links not followed{stopped}. See {result.output}/.adaptc/crawl.jsonl"
+        f"{result.refused:,} links not followed{by_rule}{stopped}. See {result.output}/.adaptc/crawl.jsonl"
     )
 
 
@@ -56,6 +59,7 @@ def crawl_record(result: CrawlResult) -> dict[str, Any]:
         "stored": result.stored,
         "failed": result.failed,
         "refused": result.refused,
+        "refused_by": dict(result.refusals),
         "resumed": result.resumed,
         "failures": sorted(result.failures),
         "stopped": result.stopped,

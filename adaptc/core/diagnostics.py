@@ -121,6 +121,14 @@ KINDS: dict[str, Kind] = {
     # crawling
     "broken-link": Kind(W, "{where} leads to {url}, which {reason}"),
     "crawl-failed": Kind(E, "{url} {reason}{place}"),
+    "robots-failed": Kind(
+        E, "{origin}/robots.txt {reason}: of this origin nothing but the URLs that were named was asked for"
+    ),
+    "purge-too-many": Kind(
+        E,
+        "{gone} of {held} files would be removed, more than --purge-most {bound}: nothing was removed. "
+        "A larger bound confirms that they are gone",
+    ),
     "links-unconverted": Kind(
         W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adaptc.crawl.bodies import LARGEST, DecodeError, dechunked, decode_body, is_chunked, is_coded
-from adaptc.crawl.discover.content import PARSED, discover, kind_of
+from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
 from adaptc.crawl.discover.link import Discovery, Link, distinct
 from adaptc.crawl.http import Head
 from adaptc.crawl.mirror import Mirror, OutsideMirror
@@ -91,10 +91,13 @@ class _Body:
 
 
 class JobRunner:
-    """Runs jobs. ``is_raw`` says that bodies still have their chunks (for a WARC file)."""
+    """Runs jobs.
 
-    def __init__(self, mirror: Mirror, scope: ScopeOptions, *, is_raw: bool) -> None:
-        self.mirror, self.scope, self.is_raw = mirror, scope, is_raw
+    ``is_raw`` says that bodies still have their chunks (for a WARC file); ``agent`` is as in ``discover``.
+    """
+
+    def __init__(self, mirror: Mirror, scope: ScopeOptions, *, is_raw: bool, agent: str = "") -> None:
+        self.mirror, self.scope, self.is_raw, self.agent = mirror, scope, is_raw, agent
 
     def run(self, job: Job) -> Outcome:
         """Process a response, write its file and return the outcome."""
@@ -119,10 +122,13 @@ class JobRunner:
         if content is None and kind in PARSED and body.file is not None:
             content = body.file.read_bytes()
         has_links = kind in PARSED or head.get("link") is not None
-        file_links = file_links_of(discover(kind, content or b"", job.url, head), self.scope) if has_links else None
+        file_links = self._links(kind, content or b"", job.url, head) if has_links else None
         if job.name is not None:
             self._place(job, job.name, content, body)
         return BodyResult(kind.value, body.size, body.size if content is None else len(content), file_links)
+
+    def _links(self, kind: Kind, content: bytes, url: str, head: Head) -> FileLinks:
+        return file_links_of(discover(kind, content, url, head, self.agent), self.scope)
 
     def _content(self, job: Job, head: Head, body: _Body) -> bytes | None:
         """Return the decoded body, ``None`` when it is in a file as it is. Raises ``DecodeError``."""

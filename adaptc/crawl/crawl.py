@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,11 @@ from adaptc.crawl.frontier import Frontier, State
 from adaptc.crawl.http import Fetcher
 from adaptc.crawl.mirror import Mirror, write_table
 from adaptc.crawl.names import Claims, NameOptions
-from adaptc.crawl.options import CrawlOptions, RecordOptions, UpdateOptions
+from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
+from adaptc.crawl.purge import TOO_MANY, gone_files
 from adaptc.crawl.reader import Reader, reader_for
-from adaptc.crawl.report import Journal, broken_links, gone_files
+from adaptc.crawl.report import Journal, broken_links
+from adaptc.crawl.robots_failure import robots_failures
 from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
 from adaptc.crawl.twins import merge_twins
@@ -38,8 +40,9 @@ class CrawlResult:
     """What a crawl did.
 
     ``files``, ``received`` (bytes of bodies) and ``kept`` (files that stayed: not modified, or ``--no-clobber``) count
-    for this process only; the other counts are of the whole run, including interrupted processes. ``failures`` are the
-    classes of errors: network, tls, auth, protocol, server. ``stopped`` says which limit ended the crawl early.
+    for this process only; the other counts are of the whole run, including interrupted processes. ``refusals`` counts
+    the links that were not followed by rule. ``failures`` are the classes of errors: network, tls, auth, protocol,
+    server, file, and purge where too many files were gone. ``stopped`` says which limit ended the crawl early.
     """
 
     output: Path
@@ -49,11 +52,16 @@ class CrawlResult:
     seconds: float
     stored: int
     failed: int
-    refused: int
+    refusals: Mapping[str, int]
     resumed: bool
     failures: frozenset[str]
     stopped: str | None
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def refused(self) -> int:
+        """How many links were not followed."""
+        return sum(self.refusals.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +115,16 @@ def crawl(
         frontier.end_run()
         return CrawlResult(
             options.output, settler.files, settler.stored_bytes, settler.kept, time.monotonic() - began,
-            frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.count(State.REFUSED),
-            resumed, frontier.failure_rules(), settler.limit.reason if settler.limit else None, diagnostics,
+            frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.refusals(),
+            resumed, _failures(frontier, diagnostics), settler.limit.reason if settler.limit else None, diagnostics,
         )  # fmt: skip
+
+
+def _failures(frontier: Frontier, diagnostics: tuple[Diagnostic, ...]) -> frozenset[str]:
+    """Return the classes of what went wrong."""
+    closed = {failure.kind for _, failure in robots_failures(frontier)}
+    unpurged = {"purge"} if any(diagnostic.id == TOO_MANY for diagnostic in diagnostics) else set()
+    return frontier.failure_rules() | closed | unpurged
 
 
 def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...]:
@@ -122,7 +137,7 @@ def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...
     if options.spider or options.update.delete_after:  # it leaves the files of a former crawl alone
         return tuple(broken_links(frontier))
     # a crawl that ended early did not look for everything
-    gone = gone_files(frontier, mirror, claims, purge=options.update.purge) if settler.limit is None else ()
+    gone = tuple(gone_files(frontier, mirror, claims, options.update)) if settler.limit is None else ()
     write_table(frontier, mirror, options.names)
     return (*converted, *broken_links(frontier), *gone)
 
@@ -188,7 +203,8 @@ def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Rea
     """
     scope = options.scope
     alone = not is_networked or bool(scope.quota is not None or scope.max_pages is not None or options.network.wait)
-    return reader_for(JobRunner(mirror, scope, is_raw=options.records.warc is not None), alone=alone)
+    runner = JobRunner(mirror, scope, is_raw=options.records.warc is not None, agent=options.network.agent)
+    return reader_for(runner, alone=alone)
 
 
 def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
@@ -197,6 +213,7 @@ def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
     return CurlFetcher(options.network, recording=options.records.warc is not None, descriptors=reader.awaited)
 
 
+_DEFAULT_BOUND = PurgeBound()
 _NAMES = NameOptions(host_directories=False, trust_server_names=True)
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
@@ -211,19 +228,20 @@ def crawl_site(
     url: str,
     output: Path,
     *,
+    purge_most: PurgeBound = _DEFAULT_BOUND,
     is_stopped: Callable[[], bool] = lambda: False,
     watch: Callable[[CrawlProgress], None] | None = None,
 ) -> CrawlResult:
     """Crawl what is below the directory of ``url``, with the requisites of its pages, into the docroot ``output``.
 
-    Only what changed is loaded, and what is gone is removed. Raises as ``crawl`` does.
+    Only what changed is loaded, and what is gone is removed, as far as ``purge_most`` allows. Raises as ``crawl`` does.
     """
     options = CrawlOptions(
         (url,),
         output,
         ScopeOptions(no_parent=True, page_requisites=True),
         _NAMES,
-        update=UpdateOptions(timestamping=True, purge=True),
+        update=UpdateOptions(timestamping=True, purge=True, purge_most=purge_most),
         as_served=True,
     )
     return crawl(options, is_stopped=is_stopped, watch=watch)
@@ -246,7 +264,7 @@ def unpack_warc(
     except UsageError:
         archive.close()
         raise
-    update = UpdateOptions(purge=True)
+    update = UpdateOptions(purge=True, purge_most=PurgeBound(1.0))  # the archive is the whole site
     options = CrawlOptions(urls, output, ScopeOptions(level=0), _NAMES, update=update, robots=False, as_served=True)
     return crawl(options, fetcher=archive, is_stopped=is_stopped, watch=watch)
 

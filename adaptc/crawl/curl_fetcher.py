@@ -39,6 +39,10 @@ _FINAL = frozenset({
     pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CERTPROBLEM, pycurl.E_SSL_CACERT_BADFILE, pycurl.E_URL_MALFORMAT,
     pycurl.E_UNSUPPORTED_PROTOCOL, pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY,
 })  # fmt: skip
+_UNCONNECTED = frozenset({
+    pycurl.E_COULDNT_RESOLVE_HOST, pycurl.E_COULDNT_RESOLVE_PROXY, pycurl.E_COULDNT_CONNECT,
+    *(code for code, kind in ERRORS.items() if kind == _TLS),
+})  # fmt: skip
 _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the least
 
 
@@ -141,6 +145,8 @@ class CurlFetcher:
         elif code and not self._is_whole(code, transfer):
             response.error, response.message = ERRORS.get(code, _NETWORK), message
             response.is_final = code in _FINAL or (code == pycurl.E_COULDNT_CONNECT and not self.options.retry_refused)
+            is_late = code == pycurl.E_OPERATION_TIMEDOUT and not response.connected
+            response.is_unreachable = code in _UNCONNECTED or is_late
         elif not transfer.received:
             response.refused = transfer.request.admit(response.head)
         return response

@@ -166,11 +166,7 @@ class Engine:
         self.queue.rotate()
 
     def _begin(self, task: Task, now: float) -> bool:
-        refused = self.origins.refusal(task)
-        if refused:
-            self.settler.refuse(task.row, "robots", refused)
-            return True
-        if self.settler.from_disk(task.row):
+        if self.settler.from_disk(task.row) or self.origins.forbids(task):
             return True
         self.pace.started(task.host, now)
         self.fetcher.start(self.requests.request(task))

@@ -102,6 +102,7 @@ FROM (SELECT id, ? + row_number() OVER (ORDER BY parent_rank, position) AS rank
 WHERE urls.id = ranked.id
 """
 
+_IS_FILE = "name IS NOT NULL AND disk IS NOT NULL"
 _SEEN = 200_000  # URLs remembered in memory: about 30 MB
 _PARENTS = 1_000  # URLs remembered by id
 
@@ -156,6 +157,15 @@ class Frontier(Store):
         """Return the classes of failures of this run."""
         rows = self._db.execute(f"SELECT DISTINCT rule FROM urls WHERE state = {State.FAILED} AND run = ?", (self.run,))
         return frozenset(row[0] for row in rows)
+
+    def refusals(self) -> dict[str, int]:
+        """Return how many URLs of this run were refused by each rule, the most frequent first."""
+        rows = self._db.execute(
+            f"SELECT rule, COUNT(*) FROM urls WHERE state = {State.REFUSED} AND run = ? GROUP BY rule "
+            "ORDER BY COUNT(*) DESC, rule",
+            (self.run,),
+        )
+        return dict(rows.fetchall())
 
     # ---- finding
 
@@ -275,10 +285,22 @@ class Frontier(Store):
         )
         return [row[0] for row in rows]
 
-    def stored_types(self) -> Iterator[tuple[str, str, str | None]]:
-        """Yield URL, name and media type of each file of this run."""
-        stored = f"state = {State.STORED} AND run = ? AND name IS NOT NULL"
-        yield from self._db.execute(f"SELECT url, name, type FROM urls WHERE {stored} ORDER BY id", (self.run,))
+    def file_types(self) -> Iterator[tuple[str, str, str | None, bool]]:
+        """Yield URL, name and media type of each file, and whether this run met its URL; those that it met first."""
+        yield from self._db.execute(
+            f"SELECT url, name, type, run = ? FROM urls WHERE {_IS_FILE} ORDER BY run = ? DESC, id",
+            (self.run, self.run),
+        )
+
+    def count_files(self) -> int:
+        """Return how many files the mirror holds, those of former runs included."""
+        return int(self._db.execute(f"SELECT COUNT(*) FROM urls WHERE {_IS_FILE}").fetchone()[0])
+
+    def holds_files(self, origin: str) -> bool:
+        """Whether the mirror holds a file of an origin."""
+        # from "/" to the character after it: the index of URLs answers
+        query = f"SELECT 1 FROM urls WHERE url >= ? AND url < ? AND {_IS_FILE} LIMIT 1"
+        return self._db.execute(query, (f"{origin}/", f"{origin}0")).fetchone() is not None
 
     def update(self, number: int, state: State, **values: Any) -> None:
         """Set the state of a URL and other columns."""

@@ -32,7 +32,8 @@ class Response:
     """What came of a request.
 
     ``error`` is why there is no complete response, as wget's exit codes tell errors apart: ``network``, ``tls``,
-    ``protocol``; ``message`` is libcurl's description, and ``is_final`` says that a retry would fail too.
+    ``protocol``; ``message`` is libcurl's description, ``is_final`` says that a retry would fail too, and
+    ``is_unreachable`` that there was no connection.
     ``refused`` is the result of ``admit``. The body as received (with its content coding) is in memory, or in ``file``
     where it is large; ``sent`` is the request as it went out, where that is recorded;
     ``connected`` how many seconds the connection took, 0 for one that was open.
@@ -46,6 +47,7 @@ class Response:
     error: str = ""
     message: str = ""
     is_final: bool = False
+    is_unreachable: bool = False
     refused: Refusal | None = None
     sent: bytes = b""
     address: str = ""

@@ -25,7 +25,7 @@ class Links:
 
     def add(self, row: Row, file_links: FileLinks) -> None:
         """Enter the links of a file, and keep them for reports and for the crawl after a 304."""
-        self.frontier.remember_links(row.id, file_links.base, file_links.packed)
+        self.frontier.remember_links(row.id, file_links.base, file_links.packed, file_links.nofollow)
         rank, knows = row.rank or 0, self.frontier.knows
         new = (link for link in file_links.links if not knows(link.url, rank, link.requisite))
         decided = [self._decided(row, link, file_links.nofollow) for link in new]

@@ -209,12 +209,14 @@ def policy_key(origin: str) -> str:
 
 
 def write_table(frontier: Frontier, mirror: Mirror, options: NameOptions) -> None:
-    """Write the table of every docroot that the mirror holds."""
+    """Write the table of every docroot that this crawl met; files that stay from former crawls are in it."""
     docroots: dict[str, dict[str, Any]] = {}
     names: dict[str, str] = {}
-    for url, name, media_type in frontier.stored_types():
+    for url, name, media_type, is_met in frontier.file_types():
         origin = "/".join(url.split("/", 3)[:3])
         if origin not in names:
+            if not is_met:
+                continue  # a site that was crawled into the same mirror before
             names[origin] = docroot_of(url, options)
             docroots.setdefault(names[origin], _entry(origin, frontier, options))
         docroot = names[origin]

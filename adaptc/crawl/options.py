@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +62,37 @@ class NetworkOptions:
     keep_alive: bool = True
     ignore_length: bool = False
 
+    @property
+    def agent(self) -> str:
+        """The product token of the User-Agent that requests have: a field of the user's own replaces the option."""
+        fields = (line.partition(":") for line in self.headers)
+        own = (value.strip() for name, _, value in fields if name.lower() == "user-agent")
+        return product_token(next(own, self.user_agent))
+
+
+def product_token(user_agent: str) -> str:
+    """Return the product of a User-Agent in lower case, by which robots.txt and meta robots name a crawler.
+
+    It ends at the first character that a token does not have (RFC 9309, section 2.2.1, and digits, which are common).
+    """
+    match = re.match(r"[A-Za-z0-9_-]*", user_agent)
+    return match[0].lower() if match is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeBound:
+    """How many files one crawl may remove: ``number``, or else a ``share`` of the mirror's files, at least one file."""
+
+    share: float = 0.1
+    number: int | None = None
+
+    def allowed(self, held: int) -> int:
+        """Return how many files of a mirror of ``held`` files may be removed."""
+        return max(1, int(held * self.share)) if self.number is None else self.number
+
+    def __str__(self) -> str:
+        return f"{self.share * 100:g}%" if self.number is None else str(self.number)
+
 
 @dataclass(frozen=True, slots=True)
 class UpdateOptions:
@@ -71,6 +103,7 @@ class UpdateOptions:
     continue_partial: bool = False
     use_server_timestamps: bool = True
     purge: bool = False
+    purge_most: PurgeBound = field(default_factory=PurgeBound)
     delete_after: bool = False
 
 

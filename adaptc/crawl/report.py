@@ -7,27 +7,33 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.crawl.frontier import Frontier, Row, State
-from adaptc.crawl.mirror import STATE, Mirror
-from adaptc.crawl.names import Claims
+from adaptc.crawl.mirror import STATE
+from adaptc.crawl.robots_failure import robots_failures
 from adaptc.crawl.store import unpack_to
-from adaptc.crawl.weburl import start_url
+from adaptc.crawl.weburl import parts_of, start_url
 
 
 def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each place that leads to a URL that could not be fetched."""
-    failed = {row.url: row for row in frontier.rows(State.FAILED)}
+    """Yield a diagnostic for each place that leads to a URL that could not be fetched.
+
+    What was not asked for since the origin's robots.txt failed is told once, for the origin.
+    """
+    closed = {origin: failure for origin, failure in robots_failures(frontier) if not failure.is_host_down}
+    for origin, failure in closed.items():
+        yield diagnose("robots-failed", None, origin=origin, reason=failure.message)
+    failed = {row.url: row for row in frontier.rows(State.FAILED) if not _is_closed(row, closed)}
     if not failed:
         return
     met = set[str]()
     for row in frontier.rows(State.STORED, State.CHECKED):
         known = frontier.links(row.id)
-        for link in unpack_to(known[1], failed) if known is not None else ():
+        for link in unpack_to(known.links, failed) if known is not None else ():
             met.add(link.url)
             place = Location(row.url, link.line)
             yield diagnose("broken-link", place, where=link.place, url=link.url, reason=failed[link.url].reason)
@@ -36,41 +42,15 @@ def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
             yield diagnose("crawl-failed", None, url=url, reason=row.reason, place=_origin(frontier, row))
 
 
+def _is_closed(row: Row, origins: Container[str]) -> bool:
+    return row.status is None and row.place != "start" and parts_of(row.url).origin in origins
+
+
 def _origin(frontier: Frontier, row: Row) -> str:
     parent = frontier.by_id(row.parent) if row.parent is not None else None
     if parent is None:
         return ""
     return f" ({row.place})" if (row.place or "").startswith("redirect") else f" (found in {parent.url})"
-
-
-def gone_files(frontier: Frontier, mirror: Mirror, claims: Claims, *, purge: bool) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each file of a former crawl whose URL this one did not meet, or that is answered 404.
-
-    With ``purge`` such files are removed.
-    """
-    for row in list(_gone(frontier)):
-        if row.name is None or mirror.size(row.name) is None:
-            continue
-        if purge:
-            mirror.remove(row.name)
-            with frontier:
-                claims.release(row.name)
-                frontier.forget(row.id)
-        yield diagnose("file-purged" if purge else "file-outdated", None, file=row.name, url=row.url)
-
-
-_GONE = (404, 410)
-
-
-def _gone(frontier: Frontier) -> Iterator[Row]:
-    yield from (row for row in frontier.rows(State.FAILED) if row.status in _GONE)
-    if _is_complete(frontier):
-        yield from frontier.rows(State.STORED, of_this_run=False)
-
-
-def _is_complete(frontier: Frontier) -> bool:
-    """Whether a URL that was not discovered is gone: a page that could not be fetched may link to it."""
-    return all(row.status in _GONE and row.place != "start" for row in frontier.rows(State.FAILED))
 
 
 # ---- the log

@@ -5,7 +5,9 @@ A file that was cut off is kept with its validators, and a range request fetches
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -54,8 +56,8 @@ class RequestFactory:
 
     def _range(self, task: Task) -> tuple[str, ...]:
         """Return the fields that ask for the rest of a file that was cut off, nothing where the whole is asked for."""
-        row = task.row
-        if task.conditional or task.method != "GET":
+        row, task.leftover = task.row, None
+        if task.conditional or task.is_whole or task.method != "GET":
             return ()
         part = Path(part_of(self.mirror.spool, row.id)) if self.frontier.is_partial(row.id) else None
         if part is not None and part.exists():
@@ -64,9 +66,9 @@ class RequestFactory:
         leftover = row.name if self.options.update.continue_partial and row.status is None else None
         if leftover is None or not self.mirror.size(leftover):
             return ()
-        begun = self.mirror.read(leftover)
-        Path(part_of(self.mirror.spool, row.id)).write_bytes(begun)
-        return range_fields(len(begun), None)
+        copied = shutil.copyfile(self.mirror.path(leftover), part_of(self.mirror.spool, row.id))
+        task.leftover = os.stat(copied).st_size
+        return range_fields(task.leftover, None)
 
     def request(self, task: Task) -> Request:
         """Return the request of a task."""
@@ -100,8 +102,8 @@ class RequestFactory:
     def pause(self, task: Task, response: Response) -> float | None:
         """Return the seconds after which to try again, ``None`` when the response is final."""
         network = self.options.network
-        if task.method == "HEAD" and self._needs_get(task, response):
-            task.method, task.tried = "GET", task.tried - 1
+        if self._asks_otherwise(task, response):
+            task.tried -= 1
             return 0.0
         if response.refused is not None or (network.tries and task.tried + 1 >= network.tries):
             return None
@@ -113,6 +115,17 @@ class RequestFactory:
         if requested is not None and requested > LONGEST_RETRY_AFTER:
             return None
         return requested if requested is not None else retry_wait(task.tried + 1, network.retry_wait)
+
+    def _asks_otherwise(self, task: Task, response: Response) -> bool:
+        """Change a request that the server cannot answer: HEAD to GET, a rest to the whole file."""
+        if task.method == "HEAD" and self._needs_get(task, response):
+            task.method = "GET"
+            return True
+        if response.head.status == 416 and not task.is_whole and not is_whole(response.head, task.leftover):
+            task.is_whole = True
+            Path(part_of(self.mirror.spool, task.row.id)).unlink(missing_ok=True)
+            return True
+        return False
 
     def _needs_get(self, task: Task, response: Response) -> bool:
         """Whether a GET must follow: the server does not support HEAD, or the file holds links."""
@@ -137,6 +150,7 @@ def _may_hold_links(row: Row) -> bool:
 
 # ---- partial files
 
+_UNSATISFIED = re.compile(r"bytes\s+\*/(\d+)\s*$", re.IGNORECASE)
 _RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)\s*$", re.IGNORECASE)
 
 
@@ -163,6 +177,12 @@ def continues(head: Head, size: int) -> bool:
     """Whether a 206 is the rest after ``size`` bytes."""
     match = _RANGE.match(head.get("content-range") or "")
     return match is not None and int(match[1]) == size
+
+
+def is_whole(head: Head, size: int | None) -> bool:
+    """Whether a 416 says that the file has ``size`` bytes: there is no rest (RFC 9110, section 15.5.17)."""
+    match = _UNSATISFIED.match(head.get("content-range") or "")
+    return head.status == 416 and match is not None and int(match[1]) == size
 
 
 def total(head: Head) -> int | None:

@@ -5,6 +5,7 @@ protego gives the longest match, wildcards, Crawl-delay and sitemaps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,51 +14,68 @@ from adaptc.crawl.bodies import decoded_or_as_is
 from adaptc.crawl.discover.feeds import SITEMAP
 from adaptc.crawl.frontier import Frontier, MetUrl
 from adaptc.crawl.http import Fetcher, Request, Response
-from adaptc.crawl.options import CrawlOptions
+from adaptc.crawl.options import USER_AGENT, CrawlOptions, product_token
+from adaptc.crawl.robots_failure import NO_RESPONSE, RobotsFailure, failure_bytes, failure_of
 from adaptc.crawl.schedule import Pace, Task, retry_wait
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.weburl import parts_of, resolved
 
 LONGEST = 500 * 1024  # bytes that are read of a robots.txt (RFC 9309, section 2.5)
 MOST_REDIRECTS = 5  # section 2.3.1.2
-UNREACHABLE = 599  # the status stored for an origin whose robots.txt cannot be fetched
-_TOKEN = "adaptc"
+_SERVER_ERROR = 500
+_EVERYBODY = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """The rules of one origin. ``rules`` is protego's, ``None`` where ``blanket`` decides for every URL."""
+    """The rules of one origin for the group ``group``. ``rules`` is protego's, ``None`` where there are none.
 
-    blanket: bool = True
+    ``failure`` is set when robots.txt could not be fetched: then nothing may be asked for.
+    """
+
     rules: Any = None
-    reason: str = ""
+    group: str = _EVERYBODY
+    failure: RobotsFailure | None = None
     sitemaps: tuple[str, ...] = field(default=())
 
     def allows(self, url: str) -> bool:
         """Whether the URL may be asked for."""
-        return bool(self.rules.can_fetch(url, _TOKEN)) if self.rules is not None else self.blanket
+        return self.failure is None and (self.rules is None or bool(self.rules.can_fetch(url, self.group)))
 
     @property
     def delay(self) -> float:
         """Seconds to leave between requests: Crawl-delay, not of the standard but in common use."""
-        return float(self.rules.crawl_delay(_TOKEN) or 0.0) if self.rules is not None else 0.0
+        return float(self.rules.crawl_delay(self.group) or 0.0) if self.rules is not None else 0.0
 
 
-def robots_of(status: int, content: bytes) -> Robots:
-    """Return the rules of a response for ``/robots.txt`` (section 2.3.1).
+def robots_of(status: int, content: bytes, token: str = product_token(USER_AGENT)) -> Robots:
+    """Return the rules of a response for ``/robots.txt`` (section 2.3.1), for the product ``token``.
 
-    2xx is read; 4xx (and redirects that do not end) means no rules; 5xx and no answer at all mean that nothing may be
-    asked for.
+    2xx is read; 4xx (and redirects that do not end) means no rules; 5xx is a failure.
     """
-    if status >= 500:
-        reason = "cannot be fetched" if status == UNREACHABLE else f"is answered with {status}"
-        return Robots(blanket=False, reason=f"robots.txt {reason}: everything counts as forbidden (RFC 9309, 2.3.1.4)")
+    if status >= _SERVER_ERROR:
+        return Robots(failure=failure_of(status, content))
     if not 200 <= status < 300:
         return Robots()
     from protego import Protego
 
-    rules = Protego.parse(content[:LONGEST].decode("utf-8-sig", "replace"))
-    return Robots(rules=rules, reason="robots.txt forbids it", sitemaps=tuple(rules.sitemaps))
+    text = content[:LONGEST].decode("utf-8-sig", "replace")
+    rules = Protego.parse(text)
+    return Robots(rules, _group(text, token), sitemaps=tuple(rules.sitemaps))
+
+
+_USER_AGENT = re.compile(r"\s*user[- ]?agent\s*[:\s]\s*([^#]*)", re.IGNORECASE)
+
+
+def _group(text: str, token: str) -> str:
+    """Return the name of the group for a product token, as written; ``*`` where there is none.
+
+    The whole token is compared, in any letter case (section 2.2.1). protego also takes a group whose name is a part of
+    ours, and is asked for a group that is known to exist.
+    """
+    lines = (_USER_AGENT.match(line) for line in text.splitlines())
+    names = (match[1].strip() for match in lines if match is not None)
+    return next((name for name in names if token and product_token(name) == token), _EVERYBODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,7 @@ class Origins:
         self, options: CrawlOptions, frontier: Frontier, fetcher: Fetcher, settler: Settler, pace: Pace
     ) -> None:
         self.options, self.frontier, self.fetcher = options, frontier, fetcher
+        self.token = options.network.agent
         self.settler, self.pace = settler, pace
         self._known: dict[str, Robots] = {}
         self._requested: set[str] = set()
@@ -92,19 +111,23 @@ class Origins:
             self._ask_again(origin, now)
             return False
         stored = self.frontier.robots(origin)
-        if stored is not None:
-            self._learn(origin, robots_of(*stored))
+        if stored is not None and stored[0] < _SERVER_ERROR:  # after a failure, a resumed crawl asks again
+            self._learn(origin, robots_of(*stored, self.token))
             return True
         self._requested.add(origin)
         self._ask(RobotsTask(origin, host, origin + "/robots.txt"), now)
         return False
 
-    def refusal(self, task: Task) -> str:
-        """Return why robots.txt forbids a URL, nothing when it does not; what the user named is asked for anyway."""
+    def forbids(self, task: Task) -> bool:
+        """Settle a URL that robots.txt forbids, or that cannot be judged; what the user named is asked for anyway."""
         robots = self._known.get(task.origin) if self.options.robots else None
         if robots is None or task.row.place == "start" or robots.allows(task.row.url):
-            return ""
-        return robots.reason
+            return False
+        if robots.failure is None:
+            self.settler.refuse(task.row, "robots", "robots.txt forbids it")
+        else:
+            self.settler.fail(task.row, robots.failure.kind, robots.failure.reason)
+        return True
 
     def arrived(self, task: RobotsTask, response: Response, clock: Callable[[], float]) -> None:
         """Follow a redirect, try again, or learn the rules."""
@@ -136,9 +159,9 @@ class Origins:
         self.fetcher.start(Request(task, task.url))
 
     def _settle(self, origin: str, response: Response) -> None:
-        status = UNREACHABLE if response.error else response.head.status
-        body = self._content(response) if 200 <= status < 300 else b""
-        robots = robots_of(status, body)
+        status = NO_RESPONSE if response.error else response.head.status
+        body = self._content(response) if 200 <= status < 300 else failure_bytes(origin, response)
+        robots = robots_of(status, body, self.token)
         self._learn(origin, robots)
         with self.frontier:
             self.frontier.remember_robots(origin, status, body)

@@ -129,7 +129,8 @@ def retry_wait(tried: int, longest: float) -> float:
 class Task:
     """A URL to fetch. ``method`` is GET, or HEAD with ``--spider``; ``tried`` counts the attempts that failed.
 
-    ``conditional`` says that ``headers`` ask for the file only if it changed.
+    ``conditional`` says that ``headers`` ask for the file only if it changed. ``leftover`` is the size of a file that
+    another program left and whose rest is asked for; ``is_whole`` says that no rest is asked for.
     """
 
     row: Row
@@ -139,6 +140,8 @@ class Task:
     tried: int = 0
     headers: tuple[str, ...] = ()
     conditional: bool = False
+    leftover: int | None = None
+    is_whole: bool = False
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from adaptc.core import media
@@ -17,6 +18,7 @@ from adaptc.crawl.names import Claims, name_of
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.reader import Reader
 from adaptc.crawl.report import Journal
+from adaptc.crawl.request import is_whole, part_of
 from adaptc.crawl.schedule import Task
 from adaptc.crawl.scope import Candidate, Refusal, Scope
 from adaptc.crawl.storage import StoragePolicy
@@ -69,13 +71,25 @@ class Settler:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
         if not self.options.update.no_clobber or row.name is None or self.mirror.size(row.name) is None:
             return False
-        discovered = self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, file_links_of(discovered, self.options.scope))
+            self.links.add(row, file_links_of(self._known_links(row), self.options.scope))
             self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
         self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
         return True
+
+    def _accept_leftover(self, row: Row) -> None:
+        """Take the file that another program left: it is complete (``--continue``)."""
+        assert row.name is not None
+        media_type, size = media.by_name(row.name) or "", self.mirror.size(row.name)
+        with self.frontier:
+            self.links.add(row, file_links_of(self._links_on_disk(row), self.options.scope))
+            self.frontier.update(
+                row.id, State.STORED, type=media_type, kind=kind_of(media_type, row.place or "", b"").value, size=size,
+                disk=size, rule=None, reason="--continue: the file is complete",
+            )  # fmt: skip
+        self.kept += 1
+        self.journal.write("kept", row.url, status=416, file=row.name)
 
     def settle(self, task: Task, response: Response) -> None:
         """Record the result of a request; a body is recorded once it has been read."""
@@ -85,18 +99,27 @@ class Settler:
         if response.refused is not None:
             self._refused_by_head(row, response.refused, head)
         elif response.error:
-            self._fail(row, response.error, f"could not be fetched: {response.message}", None)
+            self.fail(row, response.error, f"could not be fetched: {response.message}")
         elif head.status in _REDIRECTS and head.get("location"):
             self._redirect(task, head.get("location") or "", head.status)
         elif head.status == 304 and task.conditional:
             self._unchanged(row)
+        elif task.leftover is not None and is_whole(head, task.leftover):
+            self._accept_leftover(row)
         elif 200 <= head.status < 300:
+            self._forget_part(task, response)
             self._keep(row, response)
             return
         else:
-            self._fail(row, _ERROR_CLASS.get(head.status, "server"), f"is answered with {head.status}", head.status)
+            self.fail(row, _ERROR_CLASS.get(head.status, "server"), f"is answered with {head.status}", head.status)
+        self._forget_part(task, response)
         if response.file is not None and not (response.error and self.frontier.partial(row.id)):
             response.file.unlink(missing_ok=True)
+
+    def _forget_part(self, task: Task, response: Response) -> None:
+        """Remove the copy of a leftover that the response does not continue."""
+        if task.leftover is not None and response.file is None and response.head.status != 206:
+            Path(part_of(self.mirror.spool, task.row.id)).unlink(missing_ok=True)
 
     def _refused_by_head(self, row: Row, refused: Refusal, head: Head) -> None:
         if refused.rule == "spider":
@@ -110,7 +133,8 @@ class Settler:
             self.frontier.update(row.id, State.REFUSED, rule=rule, reason=reason)
         self.journal.write("refused", row.url, rule=rule, reason=reason)
 
-    def _fail(self, row: Row, kind: str, reason: str, status: int | None) -> None:
+    def fail(self, row: Row, kind: str, reason: str, status: int | None = None) -> None:
+        """Note that a URL that was wanted could not be fetched; ``kind`` is the class of the error."""
         with self.frontier:
             self.frontier.update(row.id, State.FAILED, rule=kind, reason=reason, status=status)
         self.journal.write("failed", row.url, status=status, rule=kind, reason=reason, referrer=self._referrer(row))
@@ -126,11 +150,11 @@ class Settler:
         row = task.row
         target = self._cleaned(resolved(row.url, location))
         if target is None:
-            self._fail(row, "protocol", f"redirects to {location}, which is no URL of the web", status)
+            self.fail(row, "protocol", f"redirects to {location}, which is no URL of the web", status)
             return
         problem = bad_redirect(self.frontier, row, target, self.options.network.max_redirect)
         if problem:
-            self._fail(row, "server", problem, status)
+            self.fail(row, "server", problem, status)
             return
         refused = self._redirect_refusal(row, target)
         with self.frontier:
@@ -172,7 +196,7 @@ class Settler:
         if isinstance(outcome, OSError):
             raise outcome
         if isinstance(outcome, BodyError):
-            self._fail(body.row, outcome.kind, str(outcome), body.response.head.status)
+            self.fail(body.row, outcome.kind, str(outcome), body.response.head.status)
         else:
             self._store(body, outcome)
 
@@ -208,22 +232,27 @@ class Settler:
 
     def _unchanged(self, row: Row) -> None:
         """Keep the file of a 304 and follow the links that it had."""
-        known = self.frontier.links(row.id)
-        discovered = Discovery(known[0], list(unpack(known[1]))) if known is not None else self._links_on_disk(row)
         with self.frontier:
-            self.links.add(row, file_links_of(discovered, self.options.scope))
+            self.links.add(row, file_links_of(self._known_links(row), self.options.scope))
             self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
         self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)
 
+    def _known_links(self, row: Row) -> Discovery:
+        """Return the links that a file had when it was fetched: those of the file itself may be converted."""
+        known = self.frontier.links(row.id)
+        if known is None:
+            return self._links_on_disk(row)
+        return Discovery(known.base, list(unpack(known.links)), known.nofollow)
+
     def _links_on_disk(self, row: Row) -> Discovery:
-        """Return the links of a file that another program, or ``--no-clobber``, left."""
+        """Return the links of a file that another program left."""
         assert row.name is not None
         media_type = media.by_name(row.name) or ""
         kind = kind_of(media_type, row.place or "", b"")
         if kind not in PARSED:
             return Discovery(row.url)
-        return discover(kind, self.mirror.read(row.name), row.url, Head(200))
+        return discover(kind, self.mirror.read(row.name), row.url, Head(200), self.options.network.agent)
 
     def keep_robots(self, url: str, response: Response, content: bytes) -> None:
         """Keep a robots.txt as a file of the site (as wget does), unless it is asked for as a page, too."""
@@ -239,7 +268,7 @@ class Settler:
         try:
             self.mirror.write(name, content, http_time(response.head.get("last-modified")))
         except OutsideMirror as problem:
-            self._fail(row, "file", f"cannot be written: {problem}", response.head.status)
+            self.fail(row, "file", f"cannot be written: {problem}", response.head.status)
             return
         self.frontier.update(
             row.id, State.STORED, name=name, status=response.head.status, type=response.head.media_type,

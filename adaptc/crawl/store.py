@@ -9,11 +9,11 @@ import sqlite3
 import zlib
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from adaptc.crawl.discover.link import Link
 
-SCHEMA = 1
+SCHEMA = 2
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE urls (
@@ -26,12 +26,20 @@ CREATE TABLE urls (
 CREATE INDEX urls_found ON urls (depth) WHERE state = 0;
 CREATE INDEX urls_queued ON urls (rank) WHERE state = 1;
 CREATE TABLE names (key TEXT PRIMARY KEY, is_file INTEGER) WITHOUT ROWID;
-CREATE TABLE links (url INTEGER PRIMARY KEY, base TEXT, links BLOB);
+CREATE TABLE links (url INTEGER PRIMARY KEY, base TEXT, links BLOB, nofollow INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE partial (url INTEGER PRIMARY KEY, validator TEXT);
 CREATE TABLE robots (origin TEXT PRIMARY KEY, status INTEGER, rules BLOB, run INTEGER) WITHOUT ROWID;
 """
 
 _DIRECTORIES = 200_000  # remembered in memory
+
+
+class KnownLinks(NamedTuple):
+    """The links of a file, as ``pack`` wrote them; ``base`` and ``nofollow`` are as in ``Discovery``."""
+
+    base: str
+    links: bytes
+    nofollow: bool
 
 
 class Store:
@@ -45,6 +53,9 @@ class Store:
         self._claimed_directories: set[str] = set()
         if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
             self._db.executescript(TABLES)
+            self.set_meta("schema", str(SCHEMA))
+        elif self.meta("schema") == "1":
+            self._db.execute("ALTER TABLE links ADD COLUMN nofollow INTEGER NOT NULL DEFAULT 0")
             self.set_meta("schema", str(SCHEMA))
         self.run = int(self.meta("run") or 0)
         self._partial = {row[0] for row in self._db.execute("SELECT url FROM partial")}  # large files: few
@@ -115,14 +126,14 @@ class Store:
 
     # ---- links of a file
 
-    def remember_links(self, number: int, base: str, links: bytes) -> None:
+    def remember_links(self, number: int, base: str, links: bytes, nofollow: bool) -> None:
         """Keep what a file leads to, for reports and for the crawl after a 304."""
-        self._db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (number, base, links))
+        self._db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", (number, base, links, nofollow))
 
-    def links(self, number: int) -> tuple[str, bytes] | None:
-        """Return base URL and links of a file."""
-        row = self._db.execute("SELECT base, links FROM links WHERE url = ?", (number,)).fetchone()
-        return (row[0], row[1]) if row else None
+    def links(self, number: int) -> KnownLinks | None:
+        """Return what a file leads to."""
+        row = self._db.execute("SELECT base, links, nofollow FROM links WHERE url = ?", (number,)).fetchone()
+        return KnownLinks(row[0], row[1], bool(row[2])) if row else None
 
     # ---- robots.txt
 
@@ -132,6 +143,12 @@ class Store:
             "SELECT status, rules FROM robots WHERE origin = ? AND run = ?", (origin, self.run)
         ).fetchone()
         return (row[0], row[1]) if row else None
+
+    def robots_errors(self) -> list[tuple[str, int, bytes]]:
+        """Return the origins of this run whose robots.txt failed, with status and content."""
+        return self._db.execute(
+            "SELECT origin, status, rules FROM robots WHERE status >= 500 AND run = ? ORDER BY origin", (self.run,)
+        ).fetchall()
 
     def remember_robots(self, origin: str, status: int, rules: bytes) -> None:
         """Keep an origin's robots.txt for this run."""

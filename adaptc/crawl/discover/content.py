@@ -58,34 +58,37 @@ def kind_of(media_type: str, place: str, head: bytes) -> Kind:
     return Kind.MANIFEST if place == "link rel=manifest" else Kind.OTHER
 
 
-def discover(kind: Kind, content: bytes, url: str, head: Head) -> Discovery:
-    """Return the links of a response in their order: those of its fields first."""
-    discovered = _of_content(kind, content, url, head.charset)
+def discover(kind: Kind, content: bytes, url: str, head: Head, agent: str) -> Discovery:
+    """Return the links of a response in their order: those of its fields first.
+
+    ``agent`` is the product token by which pages and fields may forbid us to follow links.
+    """
+    discovered = _of_content(kind, content, url, head.charset, agent)
     fields: list[Link] = field_links(head, url)
     discovered.links[:0] = fields
-    discovered.nofollow = discovered.nofollow or forbids_following(head)
+    discovered.nofollow = discovered.nofollow or forbids_following(head, agent)
     return discovered
 
 
-def _of_content(kind: Kind, content: bytes, url: str, charset: str | None) -> Discovery:
+def _of_content(kind: Kind, content: bytes, url: str, charset: str | None, agent: str) -> Discovery:
     if kind is Kind.PAGE:
-        return _page_links(content, url, charset)
+        return _page_links(content, url, charset, agent)
     if kind is Kind.SHEET:
         return _sheet_links(content, url, charset)
     if kind is Kind.SVG:
         return _svg_links(content, url)
     if kind is Kind.XML:
-        return _xml_links(content, url)
+        return _xml_links(content, url, agent)
     if kind is Kind.SITEMAP:
         return sitemap_links(content, url)
     return manifest_links(content, url) if kind is Kind.MANIFEST else Discovery(url)
 
 
 # What reads pages is imported where they are read: a crawl's reader may be another process.
-def _page_links(content: bytes, url: str, charset: str | None) -> Discovery:
+def _page_links(content: bytes, url: str, charset: str | None, agent: str) -> Discovery:
     from adaptc.crawl.discover.page import page_links
 
-    return page_links(content, url, charset)
+    return page_links(content, url, charset, agent)
 
 
 def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovery:
@@ -117,7 +120,7 @@ _FEEDS = frozenset({"rss", "feed", "RDF"})
 _SITEMAPS = frozenset({"urlset", "sitemapindex"})
 
 
-def _xml_links(content: bytes, url: str) -> Discovery:
+def _xml_links(content: bytes, url: str, agent: str) -> Discovery:
     """Return the links of an XML file by its root element; XML of any other kind leads nowhere."""
     root = parse_xml(content)
     name = local_name(root.tag) if root is not None else ""
@@ -127,4 +130,4 @@ def _xml_links(content: bytes, url: str) -> Discovery:
         return sitemap_tree_links(root, url)
     if name == "svg":
         return _svg_links(content, url)
-    return _page_links(content, url, None) if name == "html" else Discovery(url)
+    return _page_links(content, url, None, agent) if name == "html" else Discovery(url)

@@ -136,15 +136,15 @@ def _refresh(head: Head, url: str) -> Iterator[Link]:
             yield Link(target, False, "Refresh header")
 
 
-def forbids_following(head: Head) -> bool:
-    """Whether ``X-Robots-Tag`` says nofollow, to everybody or to us (Google's and Bing's convention)."""
+def forbids_following(head: Head, agent: str) -> bool:
+    """Whether ``X-Robots-Tag`` says nofollow, to everybody or to ``agent`` (Google's and Bing's convention)."""
     for value in head.all("x-robots-tag"):
-        agent = _AGENT.match(value)
+        addressee = _AGENT.match(value)
         rules = value
-        if agent is not None and agent[1].lower() not in _VALUED:
-            if agent[1].lower() != "adaptc":
+        if addressee is not None and addressee[1].lower() not in _VALUED:
+            if addressee[1].lower() != agent:
                 continue
-            rules = agent[2]
+            rules = addressee[2]
         if {"nofollow", "none"} & {word.strip().lower() for word in rules.split(",")}:
             return True
     return False

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 _NOFOLLOW = re.compile(r"\b(?:nofollow|none)\b", re.IGNORECASE)
-_ROBOTS = ("robots", "adaptc")
+_EVERYBODY = "robots"
 
 
-def page_links(content: bytes, url: str, charset: str | None) -> Discovery:
-    """Return the links of the page at ``url``; ``charset`` is that of its Content-Type."""
+def page_links(content: bytes, url: str, charset: str | None, agent: str) -> Discovery:
+    """Return the links of the page at ``url``; ``charset`` is that of its Content-Type, ``agent`` our product token."""
     decoded = decode_page(content, charset)
     lowered = decoded.text.lower()
     tree = parse(decoded.readable, spans="<style" in lowered)  # of styles, references have places of their own
-    discovered = Discovery(document_base(url, base_href(tree)), nofollow=_forbids_following(tree))
+    discovered = Discovery(document_base(url, base_href(tree)), nofollow=_forbids_following(tree, agent))
     nofollow_places = _nofollow_places(tree) if "nofollow" in lowered else frozenset()
     for reference in references(tree):
         link = _link(discovered.base, reference, decoded, nofollow_places)
@@ -77,9 +77,9 @@ def _nofollow_places(tree: Document) -> frozenset[tuple[int, int]]:
     return frozenset((line, column + 1) for line, column in positions)
 
 
-def _forbids_following(tree: Document) -> bool:
+def _forbids_following(tree: Document, agent: str) -> bool:
     metas = tree.find_all("meta") if tree.find("meta") is not None else []
-    named = (meta for meta in metas if (meta.attr("name") or "").strip().lower() in _ROBOTS)
+    named = (meta for meta in metas if (meta.attr("name") or "").strip().lower() in (_EVERYBODY, agent or _EVERYBODY))
     return any(_NOFOLLOW.search(meta.attr("content") or "") for meta in named)
 
 

@@ -1,0 +1,64 @@
+"""Files of former crawls whose URLs are gone: told, or removed (``--purge``), but not too many at once.
+
+A crawl that could not look everywhere says nothing about what is gone. A server that answers with a login or
+maintenance page for the site looks like one that lost its pages: a bound on what one crawl removes asks the user first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adaptc.core.diagnostics import Diagnostic, diagnose
+from adaptc.crawl.frontier import Frontier, Row, State
+from adaptc.crawl.mirror import Mirror
+from adaptc.crawl.names import Claims
+from adaptc.crawl.options import UpdateOptions
+from adaptc.crawl.robots_failure import robots_failures
+from adaptc.crawl.weburl import parts_of
+
+TOO_MANY = "purge-too-many"  # the id of the diagnostic that asks for a confirmation
+
+
+def gone_files(frontier: Frontier, mirror: Mirror, claims: Claims, options: UpdateOptions) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each file of a former crawl whose URL this one did not meet, or that is answered 404.
+
+    With ``purge`` such files are removed, unless they are more than ``purge_most`` allows.
+    """
+    gone = [(row, row.name) for row in _gone(frontier) if row.name is not None and mirror.size(row.name) is not None]
+    held = frontier.count_files()
+    purge = options.purge and len(gone) <= options.purge_most.allowed(held)
+    if options.purge and not purge:
+        yield diagnose(TOO_MANY, None, gone=len(gone), held=held, bound=str(options.purge_most))
+    for row, name in gone:
+        if purge:
+            mirror.remove(name)
+            with frontier:
+                claims.release(name)
+                frontier.forget(row.id)
+        yield diagnose("file-purged" if purge else "file-outdated", None, file=name, url=row.url)
+
+
+_GONE = (404, 410)
+
+
+def _gone(frontier: Frontier) -> Iterator[Row]:
+    if any(not failure.is_host_down for _, failure in robots_failures(frontier)):
+        return  # an origin was not looked at
+    yield from (row for row in frontier.rows(State.FAILED) if row.status in _GONE)
+    if _is_complete(frontier):
+        yield from frontier.rows(State.STORED, of_this_run=False)
+
+
+def _is_complete(frontier: Frontier) -> bool:
+    """Whether a URL that was not discovered is gone: a page that could not be fetched may link to it."""
+    return not any(_may_lead_on(frontier, row) for row in frontier.rows(State.FAILED))
+
+
+def _may_lead_on(frontier: Frontier, row: Row) -> bool:
+    """Whether a URL that failed may be a page that leads to files of the mirror.
+
+    A start, and what it redirects to, always may; an origin of which there never was a file does not.
+    """
+    if row.depth == 0:
+        return True
+    return row.status not in _GONE and frontier.holds_files(parts_of(row.url).origin)
