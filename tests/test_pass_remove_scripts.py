@@ -156,6 +156,39 @@ def test_an_image_that_noscript_repeats_stands_there_once():
     assert text.count("<img") == 1
 
 
+@pytest.mark.parametrize(
+    ("lazy", "copy"),
+    [
+        ("<img class=lazy src=ph.gif data-src=p.jpg>", "<img src=p.jpg>"),
+        ("<img src=dot.gif data-src=p-300x200.jpg>", "<img src=p.jpg>"),
+        ("<img class=lazyload src=small.jpg data-srcset='p-800w.jpg 800w'>", "<a href=p.jpg><img src=p-800w.jpg></a>"),
+    ],
+)
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "{lazy}<noscript>{copy}</noscript>",
+        "<noscript>{copy}</noscript>{lazy}",
+        "<picture><source data-srcset=p.webp>{lazy}<noscript>{copy}</noscript></picture>",
+        "<picture><source data-srcset=p.webp>{lazy}</picture><noscript>{copy}</noscript>",
+    ],
+)
+def test_a_lazy_picture_is_shown_once(markup, lazy, copy):
+    dot = (  # GIF of one pixel
+        b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,"
+        b"\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;"
+    )
+    names = ("p.jpg", "p.webp", "ph.gif", "small.jpg", "p-300x200.jpg", "p-800w.jpg")
+    text = made("<p>" + markup.format(lazy=lazy, copy=copy), files={**dict.fromkeys(names, "x"), "dot.gif": dot})
+    assert text.count("<img") == 1
+    assert "data-src=" not in text
+
+
+def test_two_lazy_pictures_are_both_shown():
+    text = made("<p><img data-src=a.png><img data-src=b.png>", files={"a.png": "x", "b.png": "x"})
+    assert text.count("<img") == 2
+
+
 # ---- what scripts show
 
 
@@ -283,6 +316,14 @@ def test_a_menu_in_a_row_gets_a_line_of_its_own():
     text = made(f"<div class=row><b data-target='#n'>m</b>{MENU}</div><p>text", css=css, files=PAGES)
     assert "flex-wrap:wrap!important" in text
     assert "flex:1 0 100%!important" in text
+
+
+def test_a_side_bar_opens_on_a_telephone_with_the_menus_in_it():
+    css = ".treeview-menu{display:none}@media(max-width:600px){.side{display:none;position:absolute}}"
+    inner = MENU.replace("id=n class=n", "class=treeview-menu").replace("nav", "div")
+    text = made(f"<a id=menu-toggle>m</a><div class=side><p>Words {inner}</div><p>text", css=css, files=PAGES)
+    assert re.findall("data-adaptc-shown=[^>]* class=([a-z-]+)", text) == ["side", "treeview-menu"]
+    assert "position:relative!important" in text
 
 
 def test_a_bar_does_not_cover_the_menu_that_moves_below_it():

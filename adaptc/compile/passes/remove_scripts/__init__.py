@@ -6,13 +6,15 @@ from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.remove_scripts.code import remove_code
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
+from adaptc.compile.passes.remove_scripts.covers import remove_covers
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
-from adaptc.compile.passes.remove_scripts.loading import load_lazy_images, remove_covers
+from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.streaming import place_streamed_parts
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 
 __all__ = ["remove_scripts", "show_scriptless"]
 
@@ -36,7 +38,7 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
         shown = show_hidden(editor, sheets)
         counts = (
             ("shown", "what a script would show", shown.count),
-            ("loaded", "images that a script would load", load_lazy_images(editor)),
+            ("loaded", "images that a script would load", load_lazy_images(editor, _Blanks(page, view))),
             ("uncovered", "what covers the page until a script removes it", remove_covers(editor)),
             ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers)),
         )
@@ -44,3 +46,22 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     if removed := remove_code(editor):
         report.actions.append(Action(NAME, "removed", "scripts, event handlers and templates", count=removed))
     return report
+
+
+_DOT = 4  # CSS pixels of a side, at most, of an image that only holds a place
+_DOT_BYTES = 1024
+
+
+class _Blanks:
+    """Tells whether the image at a URL of a page is too small to show anything."""
+
+    def __init__(self, page: PageContext, view: View) -> None:
+        self._page, self._view = page, view
+
+    def __call__(self, url: str) -> bool:
+        path = self._view.follow(self._page.base, url).path if url else None
+        if path is None or not self._view.media_type(path).startswith("image/"):
+            return False
+        content = self._view.read(path)
+        facts = probe(content, LIMIT_PIXELS) if len(content) <= _DOT_BYTES else None
+        return isinstance(facts, ImageFacts) and max(facts.natural_size) <= _DOT

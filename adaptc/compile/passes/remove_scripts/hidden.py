@@ -145,7 +145,10 @@ def _has_content(element: Element) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The rules that show an element, each with the element that it is for; ``is_closed``: not at all widths."""
+    """The rules that show an element, each with the element that it is for.
+
+    ``is_closed`` says that it stays closed, and that what is visible in it would be seen.
+    """
 
     rules: tuple[tuple[Element, str], ...]
     is_closed: bool = False
@@ -170,7 +173,8 @@ class _Show:
             moved = self._moved(candidate, over)
             if moved is not None:
                 return _Plan((*rules, *moved))
-        return _Plan((*rules, *(opened or ())), is_closed=True)
+        is_inherited = all("visibility" in candidate.hiding.get(width, ()) for width in WIDTHS)
+        return _Plan((*rules, *(opened or ())), is_inherited)
 
     def _lies_over(self, candidate: _Candidate, width: int) -> bool:
         """Whether an element would lie over the page if it were shown where it is."""
@@ -197,16 +201,20 @@ class _Show:
 
     def _opened(self, candidate: _Candidate, widths: list[int]) -> list[tuple[Element, str]] | None:
         """Return the rules by which a control opens an element where it is, ``None`` if none does."""
-        is_fixed = any(self._places.is_fixed(candidate.element, width) for width in widths)
-        by_focus = candidate.kind is Kind.EFFECT
-        if is_fixed and not by_focus:
-            return None
-        selector = self._openers.selector(candidate.element, self._hidden, by_focus=by_focus)
+        selector = self._opener(candidate, widths)
         if selector is None:
             return None
         is_over = all(self._places.is_over(candidate.element, width) for width in widths)
         wanted = [*self._showing(candidate, widths), "pointer-events:auto", *([] if is_over else [_DROPPED])]
         return self._rules(candidate.element, wanted, widths, selector)
+
+    def _opener(self, candidate: _Candidate, widths: list[int]) -> str | None:
+        element, by_focus = candidate.element, candidate.kind is Kind.EFFECT
+        if any(self._places.is_fixed(element, width) for width in widths) and not by_focus:
+            return None
+        if candidate.kind is Kind.MENU:  # the navigation of the page is shown rather than opened
+            return self._openers.in_own_box(element, self._hidden)
+        return self._openers.selector(element, self._hidden, by_focus=by_focus)
 
     def _moved(self, candidate: _Candidate, widths: list[int]) -> list[tuple[Element, str]] | None:
         """Return the rules that show an element in the flow of the page, ``None`` if its place has no room for it."""

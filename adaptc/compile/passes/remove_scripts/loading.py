@@ -1,14 +1,14 @@
-"""What a page shows while scripts load the rest: covers, and placeholders of lazy images."""
+"""Images that a script loads when they come into view: each gets its source, and its placeholder goes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.landmarks import class_words
 from adaptc.formats.html.syntax import parse_srcset
-from adaptc.formats.html.visible_text import content_length
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -28,20 +28,27 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def load_lazy_images(editor: Editor) -> int:
-    """Give each lazy image its source; one that a ``<noscript>`` repeats is removed. Returns their number."""
+# Class names of images that a script loads, whatever they show until then
+_LAZY_NAMES = frozenset({"lazy", "lazyload", "lazyloading", "lazyloaded", "lozad", "unveil", "defer", "deferred"})
+
+
+def load_lazy_images(editor: Editor, is_blank: Callable[[str], bool] = lambda _: False) -> int:
+    """Give each lazy image its source; one that a ``<noscript>`` repeats is removed. Returns their number.
+
+    ``is_blank`` says whether the image at a URL is too small to show anything.
+    """
     count = 0
     for image in editor.tree.iter_elements(("img", "source")):
         sources = [(name, image.attr(name) or "") for name in _SOURCES if _is_url(image.attr(name))]
         sets = [(name, image.attr(name) or "") for name in _SOURCE_SETS if parse_srcset(image.attr(name) or "")]
-        if (sources or sets) and _shows_nothing(image):
+        if (sources or sets) and (_shows_nothing(image) or is_blank((image.attr("src") or "").strip())):
             _load(editor, image, sources[0][1] if sources else "", sets[0][1] if sets else "")
             count += 1
     return count
 
 
 def _load(editor: Editor, image: Element, source: str, sources: str) -> None:
-    if image.tag == "img" and _has_twin(image, source):
+    if image.tag == "img" and _has_twin(image, source, sources):
         editor.remove_element(image)
         return
     if sources and (image.tag == "source" or not source):
@@ -62,34 +69,48 @@ def _shows_nothing(image: Element) -> bool:
     if image.tag == "source":
         return not parse_srcset(image.attr("srcset") or "")
     source = (image.attr("src") or "").strip()
-    return not source or _PLACEHOLDER.search(source.partition("?")[0]) is not None
+    is_placeholder = not source or _PLACEHOLDER.search(source.partition("?")[0]) is not None
+    return is_placeholder or not _LAZY_NAMES.isdisjoint(class_words(image))
 
 
-def _has_twin(image: Element, source: str) -> bool:
-    """Whether the next element, from a ``<noscript>``, is the same picture for browsers without scripts."""
+def _has_twin(image: Element, source: str, sources: str) -> bool:
+    """Whether the element before or after, from a ``<noscript>``, is the same picture for browsers without scripts."""
+    addresses = {source, *(candidate.url for candidate in parse_srcset(sources))} - {""}
+    twins = (twin for place in _places(image) for twin in _neighbours(place))
+    return any(_is_same(image, twin, addresses) for twin in twins)
+
+
+def _places(image: Element) -> Iterator[Element]:
+    """Yield an image, and the ``<picture>`` around it."""
     from turbohtml import Element
 
-    twin = next((each for each in image.next_siblings if isinstance(each, Element)), None)
-    return twin is not None and twin.tag == "img" and bool(source) and twin.attr("src") == source
+    yield image
+    if isinstance(image.parent, Element) and image.parent.tag == "picture":
+        yield image.parent
 
 
-_NAMES = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash", "pageloader", "siteloader"})
-_SMALL = 40  # characters of text in a cover, at most: "Loading, please wait"
-_CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"
+def _neighbours(place: Element) -> Iterator[Element]:
+    """Yield the images that the elements before and after consist of."""
+    from turbohtml import Element
+
+    for siblings in (place.next_siblings, place.previous_siblings):
+        neighbour = next((each for each in siblings if isinstance(each, Element) and each.tag != "source"), None)
+        if neighbour is not None and not neighbour.text.strip():
+            yield from ([neighbour] if neighbour.tag == "img" else neighbour.select("img"))[:1]
 
 
-def remove_covers(editor: Editor) -> int:
-    """Remove covers, or hide those with an id or a text ("Loading"); returns their number."""
-    covers = [each for each in editor.tree.select("body *") if _is_cover(each)]
-    for element in covers:
-        if element.text.strip() or "id" in element.attrs or element.select_one("[id]") is not None:
-            editor.set_attribute(element, "style", "display:none!important")
-        else:
-            editor.remove_element(element)
-    return len(covers)
+def _is_same(image: Element, twin: Element, addresses: set[str]) -> bool:
+    if any(name in twin.attrs for name in (*_SOURCES, *_SOURCE_SETS)):
+        return False  # another lazy image
+    shown = {twin.attr("src") or "", *(candidate.url for candidate in parse_srcset(twin.attr("srcset") or ""))}
+    stems = {stem for url in addresses if (stem := _stem(url))}
+    return not shown.isdisjoint(addresses) or any(_stem(url) in stems for url in shown if url)
 
 
-def _is_cover(element: Element) -> bool:
-    if element.tag not in ("div", "section", "span", "aside", "figure") or _NAMES.isdisjoint(class_words(element)):
-        return False
-    return content_length(element) <= _SMALL and element.select_one(_CONTENT) is None
+# Of one picture in several sizes: "ship-300x200.jpg", "ship@2x.jpg", "ship-scaled.jpg"
+_SIZE = re.compile(r"(?:[-_@](?:\d{2,4}x\d{2,4}|\dx|\d{3,4}w?|scaled))+$")
+
+
+def _stem(url: str) -> str:
+    """Return folder and name of a picture's file, without its extension and what tells its size."""
+    return _SIZE.sub("", url.partition("?")[0].rpartition(".")[0])

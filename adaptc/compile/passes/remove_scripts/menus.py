@@ -48,12 +48,14 @@ class Menus:
 
         Of several menus with the same links one is enough: one of ``shown``, which are shown anyway, or the first.
         """
-        narrowest = self._widths[0]
-        listed = {href for each in shown for href in self._only_in(each, narrowest)}
+        narrowest, listed = self._widths[0], dict.fromkeys(shown)
         for element in self._closed[narrowest] if self._has_opener else ():
             links = self._only_in(element, narrowest)
-            if len(links) >= _FEWEST and not links <= listed:
-                listed |= links
+            others = (each for each in listed if element not in each.ancestors)
+            if len(links) >= _FEWEST and not links <= {
+                href for each in others for href in self._only_in(each, narrowest)
+            }:
+                listed[element] = None
                 yield element
 
     def drop_downs(self) -> list[Element]:

@@ -40,16 +40,23 @@ class Openers:
                 self._by_id.setdefault(identity, control)
         self.used: dict[Element, None] = {}
 
-    def selector(self, closed: Element, hidden: Collection[Element], *, by_focus: bool = False) -> str | None:
-        """Return the selector of a rule that opens an element, called ``&``; ``None`` if nothing opens it.
+    def in_own_box(self, closed: Element, hidden: Collection[Element], state: str = _POINTING_OR_FOCUS) -> str | None:
+        """Return the selector of a rule that opens an element, called ``&``, by the one control in the box around it.
 
-        ``hidden`` are all elements that are closed: a control is not in them. With ``by_focus`` pointing at the control
-        does not open it.
+        ``hidden`` are all elements that are closed: a control is not in them. ``None`` if there is no such control.
+        """
+        own_box = self._box(closed, frozenset(hidden))
+        return None if own_box is None else f"{state}{'>*' * own_box}>&"
+
+    def selector(self, closed: Element, hidden: Collection[Element], *, by_focus: bool = False) -> str | None:
+        """Return the selector of a rule that opens an element by its control, wherever that is; ``None`` without one.
+
+        With ``by_focus`` pointing at the control does not open it.
         """
         state = _FOCUS if by_focus else _POINTING_OR_FOCUS
-        own_box = self._box(closed, frozenset(hidden))
-        if own_box is not None:
-            return f"{state}{'>*' * own_box}>&"
+        in_own_box = self.in_own_box(closed, hidden, state)
+        if in_own_box is not None:
+            return in_own_box
         neighbour = _previous(closed)
         if neighbour is not None and neighbour not in hidden and _is_control(neighbour):
             self._use(neighbour)

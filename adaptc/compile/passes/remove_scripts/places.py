@@ -49,7 +49,7 @@ class Places:
 
     def room(self, element: Element, widths: Iterable[int], *, is_moved: bool) -> Iterator[tuple[Element, str]]:
         """Yield what has to make room for an element that grows, with declarations: ancestors that cover the page or
-        have a height of their own and, for one that moves into the flow, bars before it that lie over it."""
+        have a height of their own and, for one that moves into the flow, bars next to it that would lie over it."""
         widths = tuple(widths)
         parent = element.parent
         if isinstance(parent, Element) and any(self._display(parent, width) in _FLEX for width in widths):
@@ -58,8 +58,12 @@ class Places:
         for ancestor in _ancestors(element):
             yield from self._released(ancestor, widths)
         if is_moved:
-            for bar in _elements_before(element):
-                if _is_bar(bar) and any(self._position(bar, width) in _OVER for width in widths):
+            for bar in _elements_next_to(element):
+                if (
+                    bar.tag != "footer"
+                    and _is_bar(bar)
+                    and any(self._position(bar, width) in _OVER for width in widths)
+                ):
                     yield bar, RELEASED
 
     def _released(self, ancestor: Element, widths: tuple[int, ...]) -> Iterator[tuple[Element, str]]:
@@ -107,7 +111,8 @@ def _ancestors(element: Element) -> Iterator[Element]:
     return (each for each in element.ancestors if isinstance(each, Element) and each.tag not in ("html", "body"))
 
 
-def _elements_before(element: Element) -> Iterator[Element]:
-    """Yield the siblings before an element and before its ancestors."""
+def _elements_next_to(element: Element) -> Iterator[Element]:
+    """Yield the siblings of an element and of its ancestors."""
     for each in (element, *_ancestors(element)):
-        yield from (sibling for sibling in each.previous_siblings if isinstance(sibling, Element))
+        around = each.parent.children if each.parent is not None else ()
+        yield from (sibling for sibling in around if isinstance(sibling, Element) and sibling is not each)
