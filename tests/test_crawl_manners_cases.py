@@ -6,6 +6,8 @@ import base64
 import gzip
 import hashlib
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,8 +15,10 @@ import brotli
 import pytest
 import zstandard
 from crawl_case import Case, check, crawl
-from crawl_server import TLS, Answer, Asked, redirect, serving, tls
+from crawl_server import TLS, Answer, Asked, Resource, Server, redirect, serving, tls
 from servers import free_port
+
+from adaptc.cli.main import run
 
 TWO = {"/": '<a href="a.html">a</a><a href="b.html">b</a>', "/a.html": "a", "/b.html": "b"}
 
@@ -437,6 +441,53 @@ def test_credentials_do_not_go_to_another_host(tmp_path: Path) -> None:
         out = next(one for one in server.asked if one.path == "/out")
         assert "authorization" not in out.fields
         assert "authorization" in server.asked[1].fields
+
+
+@contextmanager
+def two_servers(site: dict[str, Resource], other: dict[str, Resource]) -> Iterator[tuple[Server, Server]]:
+    """One with TLS, and one without it on another port of the same host; ``{plain}`` is the URL of that."""
+    with serving(other) as plain:
+        filled = {path: str(text).replace("{plain}", plain.base) for path, text in site.items()}
+        with serving(filled, tls()) as secure:
+            yield secure, plain
+
+
+SECRETS = [
+    "--user me --password pw --auth-no-challenge",
+    "--header Authorization:secret",
+    "--header Cookie:secret=1",
+    "--header authorization:secret",
+]
+
+
+@pytest.mark.parametrize("options", SECRETS)
+def test_credentials_do_not_go_from_https_to_http(options: str, tmp_path: Path) -> None:
+    with two_servers({"/": "<a href={plain}/x>x</a><a href=/y>y</a>", "/y": "y"}, {"/x": "x"}) as (secure, plain):
+        crawl(secure, tmp_path / "m", f"{options} --ca-certificate {TLS}/ca.pem")
+        assert [{"authorization", "cookie"} & set(each.fields) for each in plain.asked] == [set(), set()]
+        assert all({"authorization", "cookie"} & set(each.fields) for each in secure.asked)
+
+
+def test_a_netrc_does_not_go_from_https_to_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password pw\n")
+    with two_servers({"/": "<a href={plain}/x>x</a>"}, {"/x": "x"}) as (secure, plain):
+        run(["crawl", f"{secure.base}/", "-o", str(tmp_path / "m"), "--ca-certificate", f"{TLS}/ca.pem"])
+        assert [asked.path for asked in plain.asked if "authorization" in asked.fields] == []
+        assert [asked.path for asked in plain.asked] == ["/robots.txt", "/x"]
+        assert all("authorization" in asked.fields for asked in secure.asked)
+
+
+@pytest.mark.parametrize("options", SECRETS)
+def test_credentials_do_not_go_to_another_port_or_host(options: str, tmp_path: Path) -> None:
+    is_password = options.startswith("--user")
+    with serving({"/x": "x"}) as elsewhere:
+        link = elsewhere.base if is_password else elsewhere.other
+        with serving({"/": f"<a href={link}/x>x</a>"}) as server:
+            crawl(server, tmp_path / "m", f"-H {options}")
+            assert [each.path for each in elsewhere.asked] == ["/robots.txt", "/x"]
+            assert [{"authorization", "cookie"} & set(each.fields) for each in elsewhere.asked] == [set(), set()]
+            assert all({"authorization", "cookie"} & set(each.fields) for each in server.asked)
 
 
 # ---- cookies

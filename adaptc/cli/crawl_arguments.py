@@ -166,11 +166,11 @@ def _header(line: str, option: str) -> str:
 
 
 def _credentials(parameters: dict[str, Any], urls: list[str]) -> dict[str, tuple[str, str]]:
-    """Return user and password by host: those in a URL, else those of the options, for the hosts of the URLs only."""
+    """Return user and password by origin: those in a URL, else those of the options, for those of the URLs only."""
     credentials = {}
     for typed in urls:
         url = start_url(typed)
         own = credentials_in(typed)
         if url is not None and (own is not None or parameters["user"] is not None):
-            credentials[parts_of(url).host] = own or (parameters["user"], parameters["password"] or "")
+            credentials[parts_of(url).origin] = own or (parameters["user"], parameters["password"] or "")
     return credentials

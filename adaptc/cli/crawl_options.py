@@ -194,7 +194,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("-U", "--user-agent", type=str, metavar="TEXT", help="Instead of adaptc and its version."),
         _value("--referer", type=str, metavar="URL", help="Instead of the page with the link."),
         _value("--header", type=str, metavar="LINE", multiple=True, help="Add or replace a field. May be given again."),
-        _value("--user", "--http-user", type=str, metavar="NAME", help="For the hosts of the URLs (Basic and Digest)."),
+        _value("--user", "--http-user", type=str, metavar="NAME", help="For the start URLs (Basic and Digest)."),
         _value("--password", "--http-password", type=str, metavar="TEXT", help="The password of --user."),
         _flag("--auth-no-challenge", help="Send Basic credentials without being asked."),
         _off("--no-netrc", "netrc", "Do not read ~/.netrc."),

@@ -104,7 +104,7 @@ def crawl(
         claims = Claims(frontier, folds_case=options.names.folds_case or mirror.folds_case())
         archive = _archive(options.records, stack)
         settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, reader, archive)
-        network = fetcher or _curl(options, reader)
+        network = fetcher or _curl(options, starts, reader)
         stack.callback(network.close)
         engine = Engine(options, frontier, network, settler, claims)
         engine.is_stopped, engine.clock = is_stopped, clock
@@ -207,10 +207,10 @@ def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Rea
     return reader_for(runner, alone=alone)
 
 
-def _curl(options: CrawlOptions, reader: Reader) -> Fetcher:
+def _curl(options: CrawlOptions, starts: tuple[str, ...], reader: Reader) -> Fetcher:
     from adaptc.crawl.curl_fetcher import CurlFetcher
 
-    return CurlFetcher(options.network, recording=options.records.warc is not None, descriptors=reader.awaited)
+    return CurlFetcher(options.network, starts, recording=options.records.warc is not None, descriptors=reader.awaited)
 
 
 _DEFAULT_BOUND = PurgeBound()

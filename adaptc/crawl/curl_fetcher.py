@@ -16,6 +16,7 @@ from pathlib import Path
 import pycurl
 
 from adaptc.core.fs import write_atomic
+from adaptc.crawl.credentials import Credentials
 from adaptc.crawl.curl_transfer import Transfer, add_cookies, cookie_lines, own_headers, set_authorities, set_up
 from adaptc.crawl.http import Request, Response
 from adaptc.crawl.options import NetworkOptions
@@ -53,13 +54,14 @@ Descriptors = tuple[list[int], list[int]]
 class CurlFetcher:
     """Fetches with libcurl.
 
-    ``recording`` keeps the bytes of requests, for WARC files; ``descriptors`` gives what else ends the waiting of
-    ``poll``.
+    ``starts`` are the URLs that the crawl begins with, for which credentials are. ``recording`` keeps the bytes of
+    requests, for WARC files; ``descriptors`` gives what else ends the waiting of ``poll``.
     """
 
     def __init__(
         self,
         options: NetworkOptions,
+        starts: tuple[str, ...],
         *,
         recording: bool = False,
         descriptors: Callable[[], Descriptors] = lambda: ([], []),
@@ -77,7 +79,12 @@ class CurlFetcher:
         self._under_way: dict[pycurl.Curl, Transfer] = {}
         self._rate = _Rate(options.limit_rate)
         self._own = own_headers(options)
-        self._basic: set[str] = set()  # hosts that were satisfied with Basic: it is sent without being asked for again
+        self._credentials = Credentials(options, starts)
+        secret = self._credentials.secret_fields
+        self._public = [line for line in self._own if line not in secret]  # for any other host
+        self._basic: set[str] = (
+            set()
+        )  # origins that were satisfied with Basic: it is sent without being asked for again
         self._cookies = self._created()
         self._idle.append(self._cookies)
         add_cookies(self._cookies, options)
@@ -162,7 +169,7 @@ class CurlFetcher:
         if self.recording:
             response.sent, response.address = b"".join(transfer.sent[-1:]), curl.getinfo(pycurl.PRIMARY_IP)
         if self.options.auth and head.status < 400 and transfer.challenged:
-            self._basic.add(parts_of(transfer.request.url).host)
+            self._basic.add(parts_of(transfer.request.url).origin)
         return response
 
     def _is_whole(self, code: int, transfer: Transfer) -> bool:
@@ -186,23 +193,28 @@ class CurlFetcher:
         curl.setopt(pycurl.URL, request.url.encode())
         if request.url.startswith("https:"):
             set_authorities(curl, self.options)
-        method_and_headers = (request.method, request.headers)
-        if transfer.settings != method_and_headers:
+        has_secret = bool(self._credentials.secret_fields) and self._credentials.may_have_fields(request.url)
+        own = self._own if has_secret else self._public
+        settings = (request.method, request.headers, has_secret)
+        if transfer.settings != settings:
             curl.setopt(pycurl.NOBODY if request.method == "HEAD" else pycurl.HTTPGET, 1)
-            curl.setopt(pycurl.HTTPHEADER, [*self._own, *request.headers])
-            transfer.settings = method_and_headers
+            curl.setopt(pycurl.HTTPHEADER, [*own, *request.headers])
+            transfer.settings = settings
+        if self.options.netrc:
+            is_safe = self._credentials.may_use_netrc(request.url)
+            curl.setopt(pycurl.NETRC, pycurl.NETRC_OPTIONAL if is_safe else pycurl.NETRC_IGNORED)
         if self.options.auth:
-            self._authenticate(curl, parts_of(request.url).host)
+            self._authenticate(curl, request.url)
 
-    def _authenticate(self, curl: pycurl.Curl, host: str) -> None:
-        """Give credentials to the hosts they are for, and to no other (a redirect may lead anywhere)."""
-        known = self.options.auth.get(host)
+    def _authenticate(self, curl: pycurl.Curl, url: str) -> None:
+        """Give credentials to the origins they are for, and to no other (a redirect may lead anywhere)."""
+        known = self._credentials.of(url)
         if known is None:
             curl.unsetopt(pycurl.USERPWD)
             return
         curl.setopt(pycurl.USERNAME, known[0])
         curl.setopt(pycurl.PASSWORD, known[1])
-        unasked = self.options.auth_no_challenge or host in self._basic
+        unasked = self.options.auth_no_challenge or parts_of(url).origin in self._basic
         curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_BASIC if unasked else _SCHEMES)
 
 

@@ -22,7 +22,7 @@ class Transfer:
 
     ``lines`` are those of every head: libcurl may send several requests for one (100 Continue, 401 before a Digest,
     CONNECT to a proxy), and passes the body of the last on. ``settings`` are the method and the fields that the handle
-    is set to.
+    is set to, and whether those that are secret are among them.
     """
 
     __slots__ = ("chunks", "file", "head", "lines", "received", "refused", "request", "sent", "settings")
@@ -31,7 +31,7 @@ class Transfer:
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
         self.sent: list[bytes] = []
-        self.settings: tuple[str, tuple[str, ...]] | None = None
+        self.settings: tuple[str, tuple[str, ...], bool] | None = None
 
     def begin(self, request: Request) -> None:
         """Get ready for a request."""
@@ -105,7 +105,6 @@ def set_up(curl: pycurl.Curl, options: NetworkOptions) -> None:
     curl.setopt(pycurl.PATH_AS_IS, 1)  # the URL is serialised already; signatures may hold its exact spelling
     curl.setopt(pycurl.USERAGENT, options.user_agent)
     curl.setopt(pycurl.IPRESOLVE, _FAMILIES[options.family])
-    curl.setopt(pycurl.NETRC, pycurl.NETRC_OPTIONAL if options.netrc else pycurl.NETRC_IGNORED)
     curl.setopt(pycurl.IGNORE_CONTENT_LENGTH, 1 if options.ignore_length else 0)
     if options.ignore_length or not options.keep_alive:
         curl.setopt(pycurl.FORBID_REUSE, 1)

@@ -21,7 +21,7 @@ RETRIED = frozenset({429, 503})  # statuses that ask to try again later; the use
 class NetworkOptions:
     """Options of connections and requests. Times are seconds, ``limit_rate`` bytes a second; 0 means none.
 
-    ``auth`` gives (user, password) by host: the hosts of the start URLs. ``headers`` replace ours of the same name.
+    ``auth`` gives (user, password) by origin: those of the start URLs. ``headers`` replace ours of the same name.
     """
 
     user_agent: str = USER_AGENT
