@@ -73,8 +73,10 @@ def test_structured_data_stays() -> None:
 
 
 def test_scripts_that_move_streamed_parts_stay() -> None:
-    streamed = '<div hidden id="S:0"><p>late part</p></div><script>$RC=function(b,c){};$RC("B:0","S:0")</script>'
-    content = ARTICLE.replace("</main>", '<!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main>')
+    streamed = (
+        f'<div hidden id="S:0"><p>{"late " * 20}</p></div><script>$RC=function(b,c){{}};$RC("B:0","S:0")</script>'
+    )
+    content = '<main><h1>A</h1><!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main>'
     assert streamed in adapted(prerendered("Next.js, app router", content, after=streamed))
 
 

@@ -67,6 +67,11 @@ def test_passes_that_follow_edit_the_page_without_scripts():
     assert "<script" not in (site.rewrite(steps=steps, promise="article").content or b"").decode()
 
 
+def test_a_sheet_that_is_also_a_hint_stays():
+    text = made("<p class=a>t", head='<link rel="preload stylesheet" href=a.css as=style>', files={"a.css": ".a{}"})
+    assert "href=a.css" in text
+
+
 def test_structured_data_stays():
     assert '{"@type":"Thing"}' in made('<p>t<script type="application/ld+json">{"@type":"Thing"}</script>')
 
@@ -96,6 +101,33 @@ def test_streamed_parts_are_in_their_places():
     assert re.search(r"</h1><!--\$\?--><p>late</p><!--\$\?--><b>later</b><i hidden>wait</i>", text)
     assert "<p hidden>Loading</p><!--/$--></main><footer>f</footer>" in text
     assert "S:0" not in text
+
+
+CODE_GROUP = (
+    "<div class=tabs><input type=radio name=g id=a checked><label for=a>npm</label>"
+    "<input type=radio name=g id=b><label for=b>yarn</label></div>"
+    "<div class=blocks><div class='language-sh active'>npm i it</div><div class=language-sh>yarn add it</div></div>"
+)
+CODE_GROUP_CSS = ".blocks>div{display:none}.blocks>div.active{display:block}"
+
+
+def test_radio_buttons_choose_their_panels():
+    text = made(CODE_GROUP, css=CODE_GROUP_CSS)
+    first, second = (re.search(rf'<input data-adaptc-shown="?(\d+)[^>]* id={name}', text)[1] for name in "ab")
+    for radio, panel in ((first, "language-sh active"), (second, "language-sh")):
+        shown, hidden = re.search(rf"<div data-adaptc-shown=\"(\d+) (\d+)\" class='?{panel}'?>", text).groups()
+        strong = ":not(#_):not(#_)"
+        for number, state, display in ((shown, ":checked", "revert"), (hidden, ":not(:checked)", "none")):
+            rule = f':root:has([data-adaptc-shown~="{radio}"]{state}) [data-adaptc-shown~="{number}"]{strong}'
+            assert f"{rule}{{display:{display}!important}}" in text
+
+
+@pytest.mark.parametrize(
+    "css",
+    [".blocks>div{color:red}", CODE_GROUP_CSS + ".tabs:has(#b:checked)+.blocks>div{display:block}"],
+)
+def test_radio_buttons_without_hidden_panels_or_with_rules_of_their_own_stay(css):
+    assert ":root:has" not in made(CODE_GROUP, css=css)
 
 
 def test_noscript_is_opened():

@@ -17,13 +17,15 @@ from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts
 from adaptc.formats.script.names import ScriptNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turbohtml import Element
+    from turbohtml import Document, Element
 
 __all__ = ["adapt_prerendered"]
 
@@ -39,14 +41,15 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     framework = find_framework(editor.tree) if options["hydration"] == "drop" and page.has_scripts else None
     if framework is None:
         return Report()
-    hydration, root = Hydration.of(editor.tree, framework), editor.tree.select_one(framework.root)
-    if not hydration.scripts or root is None:
+    hydration = Hydration.of(editor.tree, framework)
+    if not hydration.scripts:
         return Report()
     sheets = page_sheets(editor.tree, page.base, view).texts
-    if reason := dependence_reason(editor.tree, root, sheets):
+    if reason := dependence_reason(_streamed_tree(editor), framework.root, sheets):
         return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
     names = ScriptNames(_script_texts(hydration.others, page, view))
-    actions = _adapt(editor, Scope(hydration.islands or (root,), names), sheets)
+    roots = hydration.islands or editor.tree.select(framework.root)[:1]
+    actions = _adapt(editor, Scope(roots, names), sheets)
     hydration.remove(editor)
     removed = Action(NAME, "removed", f"hydration by {framework.name}", count=len(hydration.scripts))
     return Report([removed, *actions], drops_scripts=True)
@@ -63,6 +66,11 @@ def _adapt(editor: Editor, scope: Scope, sheets: Sequence[str]) -> Iterator[Acti
     ):
         if count:
             yield Action(NAME, verb, subject, count=count)
+
+
+def _streamed_tree(editor: Editor) -> Document:
+    """Return the tree of the page once inline scripts, which stay, have moved its streamed parts."""
+    return parse_bare(place_streamed_parts(editor.text)) if has_streamed_parts(editor.text) else editor.tree
 
 
 def _script_texts(scripts: Sequence[Element], page: PageContext, view: View) -> Iterator[str]:

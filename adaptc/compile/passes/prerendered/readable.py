@@ -28,8 +28,11 @@ _TYPED = frozenset({
 })  # fmt: skip
 
 
-def dependence_reason(tree: Document, root: Element, sheets: Sequence[str]) -> str | None:
-    """Return why a page needs its scripts to be read or sent, or ``None`` if it does not."""
+def dependence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str | None:
+    """Return why the part of a page that ``selector`` selects needs its scripts to be read or sent, if it does."""
+    root = tree.select_one(selector)
+    if root is None:
+        return "its HTML does not have the element that scripts fill"
     main = _main_content(tree, root)
     if content_length(main) < _LEAST:
         return "its HTML holds hardly any text"

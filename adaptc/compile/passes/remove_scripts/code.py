@@ -99,7 +99,8 @@ def _remove_hints(editor: Editor) -> int:
 
 
 def _is_hint(link: Element) -> bool:
-    return not _HINTS.isdisjoint((link.attr("rel") or "").lower().split())
+    relations = (link.attr("rel") or "").lower().split()
+    return "stylesheet" not in relations and not _HINTS.isdisjoint(relations)
 
 
 def _remove_templates_and_canvases(editor: Editor) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from adaptc.compile.passes.remove_scripts.choices import add_choice, choice_panels
 from adaptc.compile.passes.remove_scripts.controls import script_targets
 from adaptc.compile.passes.remove_scripts.libraries import DROP_DOWN_MENUS, library_rules
 from adaptc.compile.passes.remove_scripts.marks import Marks
@@ -92,7 +93,10 @@ def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Elem
     """Show what only scripts would show, where ``is_served`` says that these were removed."""
     cascade, marks = Cascade(editor.tree, tuple(sheets)), Marks(editor)
     menus, openers = Menus(cascade, WIDTHS), Openers(editor.tree, marks)
-    candidates = [each for each in _candidates(cascade, menus) if is_served(each.element)]
+    choices = {panel: radio for panel, radio in choice_panels(cascade).items() if is_served(panel)}
+    candidates = [
+        each for each in _candidates(cascade, menus) if each.element not in choices and is_served(each.element)
+    ]
     shows = _Show(cascade, marks, openers, frozenset(each.element for each in candidates))
     plans = [(each, plan) for each in candidates if (plan := shows.plan(each)) is not None]
     closed = {each.element for each, plan in plans if plan.is_closed}
@@ -102,9 +106,11 @@ def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Elem
             count += 1
             for element, rule in plan.rules:
                 marks.add(element, rule)
+    for panel, radio in choices.items():
+        add_choice(marks, panel, radio)
     rules, own_openers = library_rules(editor)
     marks.write(rules)
-    return Shown(count, frozenset((*openers.used, *own_openers)))
+    return Shown(count + len(choices), frozenset((*openers.used, *own_openers)))
 
 
 def _candidates(cascade: Cascade, menus: Menus) -> Iterator[_Candidate]:
