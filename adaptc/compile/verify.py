@@ -125,7 +125,8 @@ class Verifier:
         return self._extra_bytes(draft, draft.encoded() or b"")
 
     def _extra_bytes(self, draft: Draft, encoded: bytes) -> int:
-        extra, embeds = compressed_size(encoded) - self.source_size, self.embeds(draft)
+        absorbed = sum(report.absorbed for report in draft.reports.values())
+        extra, embeds = compressed_size(encoded) - self.source_size - absorbed, self.embeds(draft)
         if embeds is None:
             return extra
         source_embeds = embedded_files(self.tree, self.context.base, self.view)

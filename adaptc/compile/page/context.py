@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 class Report:
     """The actions of a page pass.
 
-    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer.
+    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer. ``absorbed`` is
+    the size in bytes of fonts that are now part of the page; no reference of its markup leads to them.
     """
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     is_scriptless: bool = False
     drops_scripts: bool = False
+    absorbed: int = 0
 
     @property
     def has_changes(self) -> bool:

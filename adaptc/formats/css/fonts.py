@@ -18,6 +18,7 @@ __all__ = [
     "drop_fetched_fonts",
     "drop_font_imports",
     "drop_fonts",
+    "font_face_items",
     "font_family",
     "has_private_use",
     "icon_families",
@@ -89,7 +90,7 @@ def _without_faces(text: str, is_dropped: Callable[[str], bool]) -> str:
     """
     pieces: list[str] = []
     position = 0
-    for item in _font_faces(sheet_items(text)):
+    for item in font_face_items(text):
         if is_dropped(text[item.body : item.close]):
             pieces.append(text[position : item.start if "/*!" in text[item.gap : item.start] else item.gap])
             position = item.end
@@ -137,8 +138,13 @@ def icon_families(texts: tuple[str, ...]) -> frozenset[str]:
     return frozenset(named | (_families_of_private_content(texts) & faces.keys()))
 
 
+def font_face_items(text: str) -> Iterator[Item]:
+    """Yield the ``@font-face`` rules of a style sheet."""
+    return _font_faces(sheet_items(text))
+
+
 def _faces(text: str) -> Iterator[tuple[str, str]]:
-    for item in _font_faces(sheet_items(text)):
+    for item in font_face_items(text):
         body = text[item.body : item.close]
         yield font_family(body), body
 

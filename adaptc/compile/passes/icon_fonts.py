@@ -1,0 +1,110 @@
+"""icon-fonts: the glyphs of an icon font that a page uses, in the page.
+
+The characters that it may show are those of its markup, its sheets and its scripts, escapes included. So a page whose
+sheets have all rules of an icon font keeps the whole of it, in its file.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.inlining import data_uri
+from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.view import Options, View
+from adaptc.core.model import Action
+from adaptc.formats.css.font_faces import chosen_source, replace_font_sources
+from adaptc.formats.font import FontGlyphs, font_glyphs, subset_font
+from adaptc.formats.html.edit import Editor
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["inline_icon_fonts"]
+
+NAME = "icon-fonts"
+_WOFF2 = "font/woff2"
+
+
+def inline_icon_fonts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Replace the icon fonts of the page's style elements by their glyphs in use, up to ``largest`` bytes each."""
+    report = Report()
+    styles = [] if page.has_policy else [each for each in editor.tree.iter_elements("style") if _has_fonts(each)]
+    styles = [style for style in styles if not is_isolated(style, editor.text)]
+    if not styles or page.base_path is None:
+        return report
+    glyphs = _PageGlyphs(editor, page, view, options["largest"])
+    for style in styles:
+        text = replace_font_sources(style.text, glyphs.replacement)
+        if text != style.text:
+            editor.set_raw_text(style, text)
+    report.absorbed = sum(len(view.read(path)) for path in glyphs.sizes)
+    report.actions += [
+        Action(NAME, "inlined", path, f"{size:,} bytes of glyphs are used") for path, size in glyphs.sizes.items()
+    ]
+    return report
+
+
+def _has_fonts(style: Element) -> bool:
+    return "@font-face" in style.text.lower()
+
+
+class _PageGlyphs:
+    """The characters and words that a page may show, and the fonts reduced to them."""
+
+    def __init__(self, editor: Editor, page: PageContext, view: View, largest: int) -> None:
+        self.page, self.view, self.largest = page, view, largest
+        self.sizes: dict[str, int] = {}
+        markup, sheets = html.unescape(editor.text), page_sheets(editor.tree, page.base, view).texts
+        texts = (markup, *sheets, *page.script_texts())
+        self._characters = frozenset().union(*map(_code_points, texts))
+        self._words = frozenset().union(*map(_words, (markup, *page.script_texts())))
+
+        self._beginnings = tuple(word for word in self._words if word.endswith("_") and len(word) > 1)
+
+    def replacement(self, source: str) -> str | None:
+        """Return the data URI for a ``src`` value, ``None`` if that stays."""
+        path = self.view.follow(self.page.base, chosen_source(source) or "").path
+        content = b"" if path is None else self.view.read(path)
+        glyphs = font_glyphs(content)
+        if path is None or glyphs is None or not glyphs.are_icons:
+            return None
+        subset = subset_font(content, self._used(glyphs))
+        if subset is None or len(subset) > min(self.largest, len(content) // 2):
+            return None
+        self.sizes[path] = len(subset)
+        return data_uri(subset, _WOFF2)
+
+    def _used(self, glyphs: FontGlyphs) -> FontGlyphs:
+        """Return those of a font's glyphs that the page may show; scripts compose words ("arrow_" + side)."""
+        words = {word for word in glyphs.words if word in self._words or word.startswith(self._beginnings)}
+        letters = {ord(letter) for word in words for letter in word}
+        return FontGlyphs(glyphs.characters & (self._characters | letters), frozenset(words))
+
+
+# A character as CSS, scripts and markup write it: \f015, "\uf015", "\u{f015}", &#xf015;, 0xf015, fromCharCode(61461)
+_HEXADECIMAL = re.compile(r"(?:\\+u?\{?|&#[xX]|0[xX])([0-9a-fA-F]{2,6})")
+_DECIMAL = re.compile(r"(?<![\w.])([1-9]\d{3,6})(?![\w.])")
+_PAIR = re.compile(r"\\u([dD][89aAbB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+
+
+@lru_cache(maxsize=128)
+def _code_points(text: str) -> frozenset[int]:
+    return frozenset((*map(ord, set(text)), *_written_code_points(text)))
+
+
+def _written_code_points(text: str) -> Iterator[int]:
+    yield from (int(digits, 16) for digits in set(_HEXADECIMAL.findall(text)))
+    yield from map(int, set(_DECIMAL.findall(text)))
+    for high, low in set(_PAIR.findall(text)):  # UTF-16 (Unicode, 3.9)
+        yield 0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00
+
+
+@lru_cache(maxsize=128)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text))

@@ -1,0 +1,149 @@
+"""Fonts reduced to the glyphs for some characters, as WOFF2 (W3C), by fontTools.
+
+A font of icons has up to 3,000 glyphs, of which a page shows a dozen: 78 kB become 1 to 3. Some of them draw a word
+("home") by a ligature. A subset of a text font gains little: a page needs most letters.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fontTools.ttLib import TTFont
+
+__all__ = ["FontGlyphs", "font_glyphs", "subset_font"]
+
+_PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0x110000))
+_LIGATURES = 4
+_NO_SUBSETTING = 0x0100  # OpenType, OS/2: fsType
+# The names that hold a copyright and a licence (OpenType, name), which travel with the font
+_LICENCE_NAMES = (0, 7, 13, 14)
+
+
+@lru_cache(maxsize=8)
+def _decoded(content: bytes) -> bytes | None:
+    """Return a font without compression, ``None`` if it is broken: decoding WOFF2 takes ten times a subset's time."""
+    font = _open(content)
+    if font is None:
+        return None
+    font.flavor = None
+    return _saved(font)
+
+
+def _open(content: bytes) -> TTFont | None:
+    from fontTools.ttLib import TTFont
+
+    logging.getLogger("fontTools").setLevel(logging.ERROR)  # it warns of every unknown table
+    try:
+        return TTFont(io.BytesIO(content), recalcTimestamp=False)
+    except _broken():
+        return None
+
+
+def _saved(font: TTFont) -> bytes | None:
+    output = io.BytesIO()
+    try:
+        font.save(output)
+    except _broken():
+        return None
+    return output.getvalue()
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """Return what fontTools raises on broken input. A bug of ours would be a TypeError or NameError."""
+    import brotli
+    from fontTools.ttLib import TTLibError
+
+    decoders = (TTLibError, brotli.error, zlib.error, struct.error)
+    return (*decoders, AssertionError, AttributeError, EOFError, LookupError, OSError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class FontGlyphs:
+    """What a font draws: characters by code point, and ``words`` by ligatures of their letters."""
+
+    characters: frozenset[int]
+    words: frozenset[str]
+
+    @property
+    def are_icons(self) -> bool:
+        """Whether most characters, but for ASCII, are of the private use areas."""
+        characters = [code for code in self.characters if code > 0x7F]
+        return 2 * sum(any(code in area for area in _PRIVATE_USE) for code in characters) > len(characters)
+
+
+@lru_cache(maxsize=32)
+def font_glyphs(content: bytes) -> FontGlyphs | None:
+    """Return what a font draws, ``None`` if it is broken or its licence bits forbid subsets."""
+    decoded = _decoded(content)
+    font = None if decoded is None else _open(decoded)
+    if font is None:
+        return None
+    try:
+        if "OS/2" in font and font["OS/2"].fsType & _NO_SUBSETTING:
+            return None
+        words = {word for table in _ligature_tables(font) for word in _spellings(table.ligatures, font).values()}
+        return FontGlyphs(frozenset(font.getBestCmap() or ()), frozenset(words))
+    except _broken():
+        return None
+
+
+@lru_cache(maxsize=256)
+def subset_font(content: bytes, glyphs: FontGlyphs) -> bytes | None:
+    """Return a font with these glyphs of it alone, without hints; ``None`` if it is broken.
+
+    Hints align the stems of letters. Icons have none to speak of.
+    """
+    decoded = _decoded(content)
+    font = None if decoded is None else _open(decoded)
+    if font is None:
+        return None
+    try:
+        for table in _ligature_tables(font):  # all letters together would keep every ligature
+            spellings = _spellings(table.ligatures, font)
+            table.ligatures = {
+                first: [each for each in followers if spellings[id(each)] in glyphs.words]
+                for first, followers in table.ligatures.items()
+            }
+        _reduce(font, glyphs.characters)
+    except _broken():
+        return None
+    font.flavor = "woff2"
+    return _saved(font)
+
+
+def _reduce(font: TTFont, characters: Set[int]) -> None:
+    from fontTools import subset
+
+    options = subset.Options(layout_features=["*"], hinting=False, notdef_outline=True, name_IDs=_LICENCE_NAMES)
+    options.drop_tables += ["FFTM", "webf"]  # of FontForge and Font Squirrel, of which browsers know nothing
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=characters)
+    subsetter.subset(font)
+
+
+def _ligature_tables(font: TTFont) -> Iterator[Any]:
+    """Yield the tables of ligatures (OpenType, GSUB, type 4), those in extensions (type 7) as well."""
+    lookups = font["GSUB"].table.LookupList.Lookup if "GSUB" in font and font["GSUB"].table.LookupList else ()
+    for lookup in lookups:
+        for subtable in lookup.SubTable:
+            table = getattr(subtable, "ExtSubTable", subtable)
+            if table.LookupType == _LIGATURES:
+                yield table
+
+
+def _spellings(ligatures: Mapping[str, Sequence[Any]], font: TTFont) -> dict[int, str]:
+    """Return the words that ligatures draw, by the ``id`` of the ligature."""
+    letters = {glyph: chr(code) for code, glyph in sorted((font.getBestCmap() or {}).items(), reverse=True)}
+    return {
+        id(each): "".join(letters.get(glyph, "\0") for glyph in (first, *each.Component))
+        for first, followers in ligatures.items()
+        for each in followers
+    }
