@@ -425,6 +425,41 @@ def test_what_covers_the_page_and_says_so_is_hidden():
     assert "<div style=display:none!important id=preloader>" in made("<div id=preloader><b>Loading</b></div><p>text")
 
 
+FIXED = ".f{position:fixed;bottom:0}"
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "<div class='f cookie-notice' id=c>We use cookies. <a href=a.html>Privacy</a> <button>Ok</button></div>",
+        "<div class=f id=gdpr><p>Your privacy</p><button>Accept</button><button>Reject</button></div>",
+        "<div id=onetrust-consent-sdk><div class=f>We value your privacy <button>Accept</button></div></div>",
+        "<div role=dialog aria-label=Cookies>This site uses cookies. <a href='#' role=button>OK</a></div>",
+        "<section class=cookie-bar>Cookies! <a href=javascript:accept()>Got it</a></section>",
+    ],
+)
+def test_a_consent_bar_that_only_a_script_dismisses_is_hidden(bar):
+    text = made(f"<main><h1>T</h1><p>{'text ' * 200}</main>{bar}", css=FIXED, files=PAGES)
+    assert re.search("</main><[a-z]+ [^>]*style=display:none!important", text)
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        "<div class='f cookie-notice'>We use cookies. <form action=a.html method=post><button>Ok</button></form></div>",
+        "<div class='f cookie-notice'>We use cookies. <a href=a.html>Privacy</a></div>",
+        "<article class='f cookie-box'>Cookies with chocolate <button>Like</button></article>",
+        "<div><div class=cookie-card>Cookies with chocolate <button>Like</button></div></div>",
+        "<div class='f card'>Subscribe <button>Ok</button></div>",
+        "<div role=dialog class=f>Log in. Mind our privacy policy. <button>Ok</button></div>",
+        "<section class=consent-box>Consent to an operation <button>Print</button></section>",
+    ],
+)
+def test_what_is_no_consent_bar_or_works_without_scripts_stays(box):
+    text = made(f"<main><h1>T</h1><p>{'text ' * 200}</main>{box}", css=FIXED, files=PAGES)
+    assert "display:none!important" not in text
+
+
 def test_a_cover_with_content_stays():
     assert "splash" in made("<div class=splash><h1>Welcome</h1></div>")
 

@@ -30,6 +30,7 @@ PAGE = f"""<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport 
 <div class=search><form action=help.html><input name=q></form></div></header>
 <nav class=side id=side>{LINKS["jobs"]}{LINKS["press"]}{LINKS["help"]}</nav><main class=content><h1>Ships</h1>
 <p>{TEXT}</p><p>{TEXT}</p><p>{TEXT}</p><a data-target=#d>Open</a><p>{TEXT}</p></main>
+<div class=consent id=cookie-bar><p>We use cookies.</p><button>Accept</button></div>
 <div class=modal id=d><div class=backdrop></div><p>Words of a dialogue</p></div>
 <script>/*{"".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(60))}*/</script>"""
 # The texts of the content that something else lies over, each scrolled to the middle of the window
@@ -67,6 +68,7 @@ def test_nothing_lies_over_the_content(browser: Browser, tree: Path) -> None:
             assert browser.evaluate(COVERED) == [], width
             links = browser.evaluate('[...document.querySelectorAll("a")].filter(a => a.checkVisibility()).length')
             assert links >= 6, width
+            assert browser.evaluate('document.querySelector("#cookie-bar").checkVisibility()') is False
         assert browser.evaluate('document.querySelector("#s").checkVisibility()') is False
         browser.evaluate('document.querySelector("[data-target=\\\\#s]").focus()')
         assert browser.evaluate('document.querySelector("#s").checkVisibility()') is True

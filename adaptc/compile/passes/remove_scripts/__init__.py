@@ -11,6 +11,7 @@ from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.streaming import place_streamed_parts
@@ -39,7 +40,11 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
         counts = (
             ("shown", "what a script would show", shown.count),
             ("loaded", "images that a script would load", load_lazy_images(editor, _Blanks(page, view))),
-            ("uncovered", "what covers the page until a script removes it", remove_covers(editor)),
+            (
+                "uncovered",
+                "what covers the page until a script removes it",
+                remove_covers(editor, Cascade(editor.tree, sheets)),
+            ),
             ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers)),
         )
         report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]
