@@ -14,8 +14,8 @@ HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
 
 
-def steps(loads="nothing", scripts="none", apart=()):
-    options = {"loads": loads, "scripts": scripts, "apart": list(apart)}
+def steps(loads="nothing", scripts="none", apart=(), libraries=()):
+    options = {"loads": loads, "scripts": scripts, "apart": list(apart), "libraries": list(libraries)}
     return (Step(BY_NAME["used-styles"], options),)
 
 
@@ -223,11 +223,75 @@ def test_names_that_a_script_may_bring_in_count_as_used(script, kept):
         "<p class=a data-toggle-class='b'>text",
         "<p class=a>text<template><p class=b></template>",
         '<p class=a>text<script type=application/json>{"class":"b"}</script>',
+        "<p class=a>text<script type='text/x-template'><p class=b></script>",
         "<p class=a>text<noscript><p class=b></p></noscript>",
     ],
 )
 def test_names_that_the_page_holds_for_its_scripts_count_as_used(body):
     assert ".b{" in live(".a{color:red}.b{color:blue}.none{margin:0}", body, "run()")
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        ("document.createElement('script').src = 'lib/more.js'", ".open"),
+        ("import './lib/module.js'", ".deep"),
+        ("import('./lib/module.js')", ".deep"),
+        ("const load = import.meta, pages = {a: () => import('/lib/module.js')}", ".deep"),
+        ("import 'toolbox'", ".deep"),
+        ("$('#nav').load('parts/nav.html')", ".item"),
+        ("fetch('parts/list.json').then(r => r.json()).then(d => { box.innerHTML = d.html })", ".item"),
+        ("fetch(box.dataset.from)", ".card"),
+        (
+            "r.u = e => 'lib/' + ({7: 'chunk'}[e] || e) + '.' + {7: 'ab12'}[e] + '.js'; r.p = '/';"
+            "document.createElement('script')",
+            ".late",
+        ),
+    ],
+)
+def test_names_in_files_that_scripts_load_count_as_used(script, kept):
+    names = (".a", ".open", ".deep", ".item", ".card", ".late", ".none")
+    css = "".join(f"{name}{{top:{number}px}}" for number, name in enumerate(names))
+    files = {
+        "css/a.css": css,
+        "lib/more.js": "e.className = 'open'",
+        "lib/module.js": "import './deep.js'",
+        "lib/deep.js": "e.className = 'deep'",
+        "lib/chunk.ab12.js": "e.className = 'late'",
+        "parts/nav.html": "<ul><li class=item>none</ul>",
+        "parts/list.json": '{"html": "<li class=\\"item\\">"}',
+        "parts/card.html": "<p class=card>",
+    }
+    body = "<p class=a data-from=parts/card.html>text"
+    imports = '<script type=importmap>{"imports": {"toolbox": "./lib/module.js"}}</script>'
+    head = f"{LINKS}{imports}<script type=module>{script}</script>"
+    text = made(body, head=head, files=files, promise="words", options=LIVE)
+    assert f"{kept}{{" in text
+    assert ".none" not in text
+
+
+def test_a_file_that_is_not_there_brings_in_nothing():
+    script = "document.createElement('script').src = 'lib/more.js'; $('#nav').load('nav.html'); define(['popper.js'])"
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")
+
+
+def test_names_of_variables_and_words_of_comments_bring_in_nothing():
+    css = ".a{color:red}.open{color:blue}.tab-wide{top:0}.tab-open{top:1px}"
+    text = live(
+        css, script="/* open */ var open = tab(wide); e.className = 'tab'; e.title = c + '-'; n = id + '_' + i++"
+    )
+    assert text.endswith("<style>.a{color:red}</style>")
+    assert ".tab-open" in live(css, script="var open = ['open']; e.className = 'tab-' + open")
+
+
+def test_a_known_library_of_another_site_brings_in_what_it_sets():
+    css = ".a{color:red}.modal-open{top:0}.none{top:1px}"
+    library = "<script src=https://cdn.example/npm/bootstrap@5.2.3/dist/js/bootstrap.bundle.min.js></script>"
+    options = {**LIVE, "libraries": ("bootstrap: modal- show",)}
+    text = made(head=LINKS + library, files={"css/a.css": css}, promise="words", options=options)
+    assert "<style>.a{color:red}.modal-open{top:0}</style>" in text
+    other = library.replace("bootstrap.bundle", "bootstrap-tour")
+    assert "<style" not in made(head=LINKS + other, files={"css/a.css": css}, promise="words", options=options)
 
 
 def test_what_scripts_animate_or_set_stays():
@@ -246,9 +310,17 @@ def test_fonts_and_images_stay_while_everything_may_be_loaded():
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("import('./more.js')", "may load others"),
-        ("document.createElement('script').src = '/lib/more.js'", "may load others"),
-        ("$('#nav').load('nav.html')", "may fetch parts of pages"),
+        ("import(name)", "may load others"),
+        ("document.createElement('script').src = '/lib/' + name + '.js'", "may load others"),
+        ("document.createElement('script').src = 'https://elsewhere.example/w.js'", "may load others"),
+        ("requirejs.config({baseUrl: 'lib'})", "may load others"),
+        ("$('#nav').load('parts/' + name + '.html')", "may fetch parts of pages"),
+        ("fetch(`data/${name}.json`)", "may fetch parts of pages"),
+        (
+            "fetch(a.href).then(r => r.text()).then(t => { history.pushState({}, '', a.href);"
+            " show(new DOMParser().parseFromString(t, 'text/html')) })",
+            "may show other pages",
+        ),
         ("document.styleSheets[0].disabled = true", "looks for style sheets"),
         ("'unfinished", "may load others"),
     ],

@@ -185,6 +185,7 @@ _USED_STYLES = {
     "loads": Option("nothing", "nothing", "images", "everything"),
     "scripts": Option("none", "none", "own"),
     "apart": Option([]),
+    "libraries": Option([]),
 }
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
@@ -220,7 +221,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("remove-scripts", 5, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
-        "used-styles", 2, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+        "used-styles", 3, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),

@@ -1,41 +1,58 @@
 """The names (of classes, ids, attributes, elements) that a page's scripts may bring into it.
 
-They include every word of a script, and names that it may compose: with a string that begins or ends with a hyphen or
-underscore (``"fa-" + icon``), of a word and a number, and of words joined with hyphens (`${block}-${state}`).
+They are the words of the scripts' strings, templates and regular expressions, the names of properties
+(``{active: true}``, ``e.hidden = true``, ``e.dataset.openPanel``), and names that a script may compose: with a string
+that begins or ends with a hyphen or underscore (``"fa-" + icon``), of a word and a number, and, in a script that joins
+with hyphens (`${block}-${state}`), of its words. Names of variables bring in nothing, nor do comments.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
-from adaptc.formats.script.code_text import code_text, unescape
+from adaptc.formats.script.code_text import unescape
 from adaptc.formats.script.tokens import Kind, Token, tokenize
 
-__all__ = ["ScriptNames", "loadable_scripts", "may_fetch_markup"]
+__all__ = ["ScriptNames"]
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
-_BEGINNING = re.compile(r"([A-Za-z][\w-]*[-_])(?=[\"'`$\\ ])")
-_END = re.compile(r"(?<=[\"'`}])([-_]+[A-Za-z][\w-]*)")
+_BEGINNING = re.compile(r"([A-Za-z][\w-]*[-_])(?=[\"'`$\\<{%# ]|\Z)")
+_END = re.compile(r"(?:\A|(?<=[\"'`}>]))([-_]+[A-Za-z][\w-]*)")
 _JOINTS = re.compile(r"[-_]+")
+_JOINT = re.compile(r"[\"'`}][-_]+(?:\$\{|[\"'`])\Z")
+_WORDS = re.compile(r"[\w ]+\Z")
+_ASSIGNING = frozenset({"=", ":", "return", "?", ","})
+_CHOOSING = frozenset({"?", ":", "&&", "||"})
+_FUNCTIONS = frozenset({"function", "async", "("})
+_ARGUMENTS = 12  # tokens between a joint and the parenthesis
+_CAPITAL = re.compile(r"[A-Z]")
 _DIGITS = "0123456789"
+_TEXTS = (Kind.STRING, Kind.TEMPLATE)
 
-# Fetched markup may have any names
-_MARKUP_FILE = re.compile(r"[^<>\s]+\.(?:html?|xhtml|php|aspx?|jsp|shtml|cfm)(?![\w.])", re.IGNORECASE)
-_FETCHES = re.compile(r"\bfetch\(|\.(?:load|get|post)\(|\bajax\(|\bXMLHttpRequest\b")
-_SCRIPT_FILE = re.compile(r"[^<>\s]+\.m?js(?![\w.])[^<>\s]*|https?://[^<>\s]+|//[^<>\s/]+/[^<>\s]*")
-_MAKES_SCRIPT = re.compile(r'createElement\("script"\)|\bimportScripts\b|\b(?:require|define)\(\[|\bgetScript\(')
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of one text: whole ones, beginnings and ends of composed ones, and words that it may join."""
+
+    words: frozenset[str]
+    beginnings: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
+    joined: frozenset[str] = frozenset()
 
 
 class ScriptNames:
-    """A container of the names that scripts may bring in."""
+    """A container of the names that ``scripts`` may bring in, or ``texts`` that they read: markup, JSON, attributes."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        names = [_names(text) for text in texts]
-        self._words = frozenset().union(*(words for words, _, _ in names))
-        self._beginnings = tuple(sorted({beginning for _, beginnings, _ in names for beginning in beginnings}))
-        self._ends = tuple(sorted({end for _, _, ends in names for end in ends}))
+    def __init__(self, scripts: Iterable[str], texts: Iterable[str] = ()) -> None:
+        names = [*map(_names_of_script, scripts), *map(_names_of_text, texts)]
+        self._words = frozenset().union(*(each.words for each in names))
+        self._beginnings = tuple(sorted({beginning for each in names for beginning in each.beginnings}))
+        self._ends = tuple(sorted({end for each in names for end in each.ends}))
+        self._joined = frozenset().union(*(each.joined for each in names))
         self._cache: dict[object, bool] = {}
 
     def __contains__(self, name: object) -> bool:
@@ -51,44 +68,114 @@ class ScriptNames:
         if name.startswith(self._beginnings) or name.endswith(self._ends):
             return True
         pieces = [piece for piece in _JOINTS.split(name) if piece]
-        return len(pieces) > 1 and all(piece in self._words or piece.isdigit() for piece in pieces)
+        return len(pieces) > 1 and all(piece in self._joined or piece.isdigit() for piece in pieces)
 
 
 @lru_cache(maxsize=512)
-def _names(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    return frozenset(_WORD.findall(text)), frozenset(_BEGINNING.findall(text)), frozenset(_END.findall(text))
+def _names_of_text(text: str) -> _Names:
+    return _Names(frozenset(_WORD.findall(text)), frozenset(_BEGINNING.findall(text)), frozenset(_END.findall(text)))
 
 
 @lru_cache(maxsize=512)
-def may_fetch_markup(text: str) -> bool:
-    """Whether a script may fetch markup, whose names are unknown."""
-    return any(map(_MARKUP_FILE.fullmatch, _strings(text))) and _FETCHES.search(code_text(text)) is not None
-
-
-@lru_cache(maxsize=512)
-def loadable_scripts(text: str) -> tuple[str, ...]:
-    """Return the addresses of scripts that a script may load, with ``""`` for unknown ones and imports."""
-    tokens = tokenize(text)
-    if tokens is None or _has_import(tokens):
-        return ("",)
-    if not _MAKES_SCRIPT.search(code_text(text)):
-        return ()
-    return tuple(string for string in _strings(text) if _SCRIPT_FILE.fullmatch(string))
-
-
-def _strings(text: str) -> tuple[str, ...]:
+def _names_of_script(text: str) -> _Names:
     tokens = tokenize(text)
     if tokens is None:
-        return (text,)
-    return tuple(unescape(token.text[1:-1]) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE))
-
-
-def _has_import(tokens: Sequence[Token]) -> bool:
-    """Whether there is an import declaration or expression; a property of that name is none."""
-    return any(
-        token.text == "import"
-        and token.kind is Kind.WORD
-        and (previous is None or previous.text not in (".", "?."))
-        and (following.text in ("(", "{", "*") or following.kind in (Kind.STRING, Kind.WORD))
-        for previous, token, following in zip((None, *tokens), tokens, tokens[1:], strict=False)
+        names = _names_of_text(text)
+        return _Names(names.words, names.beginnings, names.ends, names.words)
+    tokens = [token for token in tokens if token.kind is not Kind.COMMENT]
+    strings = [_content(token) for token in tokens if token.kind in _TEXTS]
+    patterns = [token.text for token in tokens if token.kind is Kind.REGEX]
+    properties = frozenset(_properties(tokens))
+    joints = [prefixes for joint in _joints(tokens) for prefixes in _prefixes(tokens, joint)]
+    return _Names(
+        properties.union(*map(_WORD.findall, chain(strings, patterns))),
+        frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings))),
+        frozenset(chain.from_iterable(map(_END.findall, strings))),
+        _parts(strings).union(_keys(tokens)) if "" in joints else frozenset(),
     )
+
+
+def _content(token: Token) -> str:
+    """Return the text of a string, or of a piece of a template."""
+    return unescape(token.text[1:].removesuffix("${") if token.text.endswith("${") else token.text[1:-1])
+
+
+def _parts(strings: Iterable[str]) -> frozenset[str]:
+    """Return the words that a script may join to names: its strings of words alone."""
+    return frozenset(word for string in strings if _WORDS.match(string) for word in string.split())
+
+
+def _properties(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield names of properties that a script defines or sets; those of ``dataset`` also as attributes."""
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if token.kind is not Kind.WORD:
+            continue
+        if after.text == ":" or (after.text == "=" and before.text == "."):
+            yield token.text
+        if before.text in (".", "?.") and _CAPITAL.search(token.text):
+            yield f"data-{_CAPITAL.sub(_hyphenate, token.text)}"
+
+
+def _keys(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the keys of objects whose values are no functions."""
+    for token, after, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if token.kind is Kind.WORD and after.text == ":" and value.text not in _FUNCTIONS:
+            yield token.text
+
+
+def _hyphenate(capital: re.Match[str]) -> str:
+    return f"-{capital[0].lower()}"
+
+
+# ---- names joined with hyphens and underscores
+
+
+def _joints(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the places of hyphens between parts of a name.
+
+    They are those of ``a + "-" + b``, ``a + (b ? "-" + b : "")``, ``c = a + "-"``, ``[a, b].join("_")``,
+    ``"".concat(a, "-", b)`` and `${a}-${b}`; not those of comparisons (``a.indexOf(b + "-")``) and numbers.
+    """
+    for place in range(1, len(tokens) - 1):
+        token = tokens[place]
+        if token.kind in _TEXTS and _JOINT.match(token.text) and _is_joint(tokens, place):
+            yield place
+
+
+def _is_joint(tokens: Sequence[Token], place: int) -> bool:
+    before, token, after = tokens[place - 1].text, tokens[place].text, tokens[place + 1].text
+    if token[0] == "}":
+        return token.endswith("${")
+    if after == "+" and "++" in (following.text for following in tokens[place + 2 : place + 6]):
+        return False  # a number that nothing else has: a + "_" + count++
+    if before == "+":
+        return after == "+" or (place > 2 and tokens[place - 3].text in _ASSIGNING)
+    return (after == "+" and before in _CHOOSING) or _is_argument(tokens, place)
+
+
+def _is_argument(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the token is an argument of ``join`` or ``concat``."""
+    for opening in range(place - 1, max(place - _ARGUMENTS, 1), -1):
+        if tokens[opening].text == "(":
+            return tokens[opening - 1].text in ("join", "concat")
+    return False
+
+
+def _prefixes(tokens: Sequence[Token], joint: int) -> Iterator[str]:
+    """Yield the beginnings of names that a joint composes, and ``""`` for an unknown one."""
+    before, left = tokens[joint - 1], tokens[joint - 2]
+    values = _constant(tokens, left.text) if before.text == "+" and left.kind is Kind.WORD else ()
+    hyphen = _content(tokens[joint])
+    yield from [value + hyphen for value in values] or [""]
+
+
+def _constant(tokens: Sequence[Token], name: str) -> list[str]:
+    """Return the strings that are the only values of a name, or nothing."""
+    values = []
+    for place in range(len(tokens) - 2):
+        if tokens[place].text == name and tokens[place + 1].text in ("=", ":"):
+            value = tokens[place + 2]
+            if value.kind is not Kind.STRING:
+                return []
+            values.append(_content(value))
+    return values

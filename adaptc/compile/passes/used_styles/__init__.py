@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.inlining import rebase_sheet
+from adaptc.compile.page.script_reach import Outsiders, ScriptReach, script_reach
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
@@ -22,7 +22,7 @@ from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import content_texts, is_followable, link_label
-from adaptc.formats.script.names import ScriptNames, loadable_scripts, may_fetch_markup
+from adaptc.formats.script.names import ScriptNames
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -38,47 +38,43 @@ def inline_used_styles(editor: Editor, page: PageContext, view: View, options: O
     set any class, an option says whether what their texts name counts as used.
     """
     report = Report()
-    reason = next(_reasons_to_leave(page, options), None)
+    reach = _reach(editor, page, view, options)
+    reason = _reason_to_leave(page, reach, options)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
-    _UsedStyles(editor, page, view, options).run(report)
+    _UsedStyles(editor, page, view, reach, options).run(report)
     return report
 
 
-def _reasons_to_leave(page: PageContext, options: Options) -> Iterator[str]:
+def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Options) -> str | None:
     if page.has_policy:
-        yield "a Content-Security-Policy restricts the page"
+        return "a Content-Security-Policy restricts the page"
     if page.base_path is None:
-        yield "the page's base URL is on another site"
-    if page.has_scripts:
-        yield from _reasons_of_scripts(page, options)
-
-
-def _reasons_of_scripts(page: PageContext, options: Options) -> Iterator[str]:
+        return "the page's base URL is on another site"
+    if reach is None:
+        return None
     if options["scripts"] == "none":
-        yield "the page has scripts, which may set any class"
-        return
-    others = [*page.unseen_scripts, *(url for text in page.script_texts() for url in loadable_scripts(text))]
-    if any(not _is_on(url, options["apart"]) for url in others):
-        yield "a script may load others, which may set any class"
-    if any(map(may_fetch_markup, page.script_texts())):
-        yield "a script may fetch parts of pages"
-    if page.looks_for_sheets():
-        yield "a script of the page looks for style sheets"
+        return "the page has scripts, which may set any class"
+    return reach.unknown or ("a script of the page looks for style sheets" if page.looks_for_sheets() else None)
 
 
-def _is_on(url: str, hosts: Iterable[str]) -> bool:
-    """Whether an address is on one of ``hosts`` or a subdomain."""
-    host = urlsplit(url).hostname or ""
-    return any(host == name or host.endswith(f".{name}") for name in hosts)
+def _reach(editor: Editor, page: PageContext, view: View, options: Options) -> ScriptReach | None:
+    """Return what the page's scripts may bring in, ``None`` if it has no scripts."""
+    if not page.has_scripts:
+        return None
+    if options["scripts"] == "none" or page.has_policy or page.base_path is None:
+        return ScriptReach()
+    return script_reach(editor.tree, page, view, Outsiders.of(options["apart"], options["libraries"]))
 
 
 class _UsedStyles:
     """The sheets of one page."""
 
-    def __init__(self, editor: Editor, page: PageContext, view: View, options: Options) -> None:
-        self.editor, self.page, self.view = editor, page, view
+    def __init__(
+        self, editor: Editor, page: PageContext, view: View, reach: ScriptReach | None, options: Options
+    ) -> None:
+        self.editor, self.page, self.view, self.reach = editor, page, view, reach
         self.keep_images, self.keep_fonts = options["loads"] != "nothing", options["loads"] == "everything"
 
     def run(self, report: Report) -> None:
@@ -98,7 +94,7 @@ class _UsedStyles:
         used = prune_sheets(
             [style.text or "" for style in styles],
             PageMatches(self.editor.tree),
-            keep_names=_names_of_scripts(self.page) if self.page.has_scripts else None,
+            keep_names=None if self.reach is None else _names(self.reach.scripts, self.reach.data),
             inline=inline_declarations(self.editor.tree),
         )
         return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
@@ -141,18 +137,8 @@ class _UsedStyles:
             self.editor.remove_attribute(element, "background")
 
 
-def _names_of_scripts(page: PageContext) -> ScriptNames:
-    """Return the names that scripts may use: in their own texts, and in data of the page."""
-    return _names_of((*page.script_texts(), *_SCRIPT_DATA.findall(page.page.text)))
-
-
 # The same scripts are in all pages of a batch
-_names_of = lru_cache(maxsize=16)(ScriptNames)
-# What scripts read: ``data-`` attributes, data blocks and inert markup
-_SCRIPT_DATA = re.compile(
-    r"""\sdata-[^\s=>]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|<(?:script|template|noscript)\b[\s\S]*?</(?:script|template|noscript)""",
-    re.IGNORECASE,
-)
+_names = lru_cache(maxsize=16)(ScriptNames)
 
 
 def _keep(style: PageStyle) -> PageStyle:

@@ -1,0 +1,212 @@
+"""What the scripts of a page may bring into it: their own texts, and those of the files that they may load.
+
+Files of the site are followed to the last one: scripts, JSON, parts of pages. An address that leads to no file loads
+nothing. Of a script on another site its host or its name may be known: see ``Outsiders``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from adaptc.compile.page.context import PageContext, script_source
+from adaptc.core import media
+from adaptc.core.urls import Reach, join
+from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.loads import SCRIPTS, loads
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+    from adaptc.compile.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptReach:
+    """The texts that may bring names into a page: of scripts, and of ``data`` (JSON, markup, attributes).
+
+    ``unknown`` is the reason why there may be others; then the texts are incomplete.
+    """
+
+    scripts: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outsiders:
+    """Scripts on other sites: ``hosts`` whose scripts bring their own styles, and the classes that libraries set.
+
+    A library is known by the name of its file, without version: ``bootstrap`` is
+    ``npm/bootstrap@5.2.3/dist/js/bootstrap.bundle.min.js``.
+    """
+
+    hosts: tuple[str, ...]
+    libraries: Mapping[str, str]
+
+    @classmethod
+    def of(cls, hosts: Sequence[str], libraries: Sequence[str]) -> Outsiders:
+        """Read the options of a level: hosts, and ``name: class class-`` for each library, in one row or several."""
+        return _outsiders(tuple(hosts), tuple(libraries))
+
+    def names(self, url: str) -> str | None:
+        """Return the names that a script may bring in, as a script; ``None`` if nothing is known of it."""
+        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+        if any(host == name or host.endswith(f".{name}") for name in self.hosts):
+            return ""
+        return self.libraries.get(library_name(url))
+
+
+@lru_cache(maxsize=8)
+def _outsiders(hosts: tuple[str, ...], libraries: tuple[str, ...]) -> Outsiders:
+    names: dict[str, str] = {}
+    for row in libraries:
+        library, _, classes = row.partition(":")
+        names[library.strip()] = names.get(library.strip(), "") + "".join(f'"{name}";' for name in classes.split())
+    return Outsiders(hosts, names)
+
+
+# What follows a library's name in that of its file
+_VARIANT = re.compile(
+    r"(?:[.@_-](?:v?\d[\w.]*|min|slim|bundle|umd|esm|cjs|iife|pkgd|prod|production|latest|global|browser|module|jquery|js))+\Z"
+)
+
+
+def library_name(url: str) -> str:
+    """Return the name of a library's file without its version and variant."""
+    name = urlsplit(url).path.rpartition("/")[2].lower()
+    return _VARIANT.sub("", name)
+
+
+def script_reach(tree: Document, page: PageContext, view: View, outsiders: Outsiders) -> ScriptReach:
+    """Return what the scripts of a page in its present state may bring in."""
+    search = _Search(page, view, outsiders)
+    search.add_page(tree)
+    search.run()
+    return ScriptReach(tuple(search.scripts), tuple(search.data), search.unknown)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search through what scripts load. ``pending`` has texts with their URLs, ``named`` addresses of data."""
+
+    page: PageContext
+    view: View
+    outsiders: Outsiders
+    scripts: dict[str, None] = field(default_factory=dict)
+    data: dict[str, None] = field(default_factory=dict)
+    unknown: str | None = None
+    pending: list[tuple[str, str]] = field(default_factory=list)
+    named: dict[tuple[str, str], None] = field(default_factory=dict)
+    roots: dict[str, None] = field(default_factory=dict)
+    fetches: bool = False
+    seen: set[str] = field(default_factory=set)
+
+    def add_page(self, tree: Document) -> None:
+        """Add the scripts of the page, and what it holds for them."""
+        base = self.page.base
+        for element in tree.iter_elements("script"):
+            source, url = script_source(element, base, self.view), element.attr("src") or ""
+            if source:
+                self._add_script(source, join(base, url) or base)
+            elif source is None and not url.startswith("data:"):  # an address that holds a text of the page
+                self._add_outsider(url)
+        for text in self.page.script_texts():  # handlers, and what is an address now
+            self._add_script(text, base)
+        for text in _held_for_scripts(self.page.page.text):
+            self.data[text] = None
+            self.named.update(dict.fromkeys((base, address) for address in _DATA_ADDRESS.findall(text)))
+
+    def run(self) -> None:
+        """Follow what scripts load until there is nothing new, or something unknown."""
+        while self.pending and self.unknown is None:
+            self._follow(*self.pending.pop())
+        if self.fetches and self.unknown is None:
+            for base, address in self.named:
+                self._add_data(address, base)
+
+    def _follow(self, text: str, url: str) -> None:
+        loaded = loads(text)
+        self.unknown, self.fetches = loaded.unknown, self.fetches or loaded.fetches
+        self.roots.update(dict.fromkeys(join(url, root) or url for root in loaded.roots))
+        self.named.update(dict.fromkeys((url, address) for address in loaded.data))
+        for specifier in loaded.modules:
+            self._add_file(self._mapped(specifier), (url,))
+        for address in loaded.scripts:
+            self._add_file(address, (self.page.base, url, *self.roots))
+        for address in loaded.elsewhere:
+            self._add_outsider(address)
+
+    def _mapped(self, specifier: str) -> str:
+        """Return the address of a module; one that the page's import map does not name cannot be loaded."""
+        if specifier.startswith((".", "/")) or "//" in specifier:
+            return specifier
+        address = re.search(rf'"{re.escape(specifier)}"\s*:\s*"([^"]+)"', self.page.page.text)
+        return address[1] if address else ""
+
+    def _add_script(self, source: str | bytes, url: str) -> None:
+        text = source if isinstance(source, str) else _decoded(source)
+        if text not in self.scripts:
+            self.scripts[text] = None
+            self.pending.append((text, url))
+
+    def _add_file(self, address: str, bases: Iterable[str]) -> None:
+        for base in dict.fromkeys(bases):
+            destination = self.view.follow(base, address)
+            path = destination.path
+            if destination.target.reach is Reach.EXTERNAL:
+                self._add_outsider(join(base, address) or address)
+            elif path is not None and path not in self.seen and self.view.media_type(path) == media.JS:
+                self.seen.add(path)
+                self._add_script(self.view.artifact(path), join(base, address) or base)
+
+    def _add_data(self, address: str, url: str) -> None:
+        for base in dict.fromkeys((self.page.base, url, *self.roots)):
+            path = self.view.follow(base, address).path
+            if path is not None and path not in self.seen and path != self.page.path:
+                self.seen.add(path)
+                self.data.update(dict.fromkeys(_texts(self.view.read(path), self.view.media_type(path))))
+
+    def _add_outsider(self, url: str) -> None:
+        names = self.outsiders.names(url)
+        if names is None:
+            self.unknown = SCRIPTS
+        elif names:
+            self.scripts[names] = None
+
+
+# What a page holds for its scripts: ``data-`` attributes and those of htmx, data blocks and inert markup
+_HELD = re.compile(
+    r"""\s(?:data|hx)-[^\s=>]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|<(?:script|template|noscript)\b[\s\S]*?</(?:script|template|noscript)""",
+    re.IGNORECASE,
+)
+# A script element that holds code, which counts by what it does
+_CODE = re.compile(
+    r"""\A(<script\b(?![^>]*\stype\s*=(?!\s*(?:["']?(?:module\b|[\w/]*(?:java|ecma)script\b)|""|''|[\s>])))[^>]*>)[\s\S]*""",
+    re.IGNORECASE,
+)
+_DATA_ADDRESS = re.compile(r"""[^\s"'<>=()]+\.(?:json|html?|xhtml)(?![\w.])""", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+@lru_cache(maxsize=4)
+def _held_for_scripts(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_CODE.sub(r"\1", piece) for piece in _HELD.findall(text)))
+
+
+@lru_cache(maxsize=512)
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8-sig", "replace")
+
+
+@lru_cache(maxsize=512)
+def _texts(content: bytes, media_type: str) -> tuple[str, ...]:
+    """Return what a fetched file may bring in: of a page its tags, and what it holds for scripts."""
+    text = _decoded(content)
+    if media_type != media.HTML:
+        return (unescape(text),)
+    return ("\n".join(_TAG.findall(text)), *_held_for_scripts(text))
