@@ -73,10 +73,11 @@ def test_structured_data_stays() -> None:
 
 
 def test_scripts_that_move_streamed_parts_stay() -> None:
-    streamed = (
-        f'<div hidden id="S:0"><p>{"late " * 20}</p></div><script>$RC=function(b,c){{}};$RC("B:0","S:0")</script>'
-    )
-    content = '<main><h1>A</h1><!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main>'
+    links = "".join(f'<a href="/b.html?{number}">{number}</a>' for number in range(4))
+    late = f'<div hidden id="S:0"><p>{"late " * 20}{links}</p></div>'
+    streamed = late + '<script>$RC=function(b,c){};$RC("B:0","S:0")</script>'
+    waiting = '<!--$?--><template id="B:0"></template><p>Loading</p><!--/$-->'
+    content = f"<button class=menu-toggle></button><main><h1>A</h1>{waiting}</main>"
     assert streamed in adapted(prerendered("Next.js, app router", content, after=streamed))
 
 

@@ -72,6 +72,18 @@ def test_a_sheet_that_is_also_a_hint_stays():
     assert "href=a.css" in text
 
 
+def test_what_a_style_attribute_makes_transparent_is_shown():
+    text = made('<div style="opacity:0;transform:translateY(20px)"><h2>Motion</h2></div>')
+    assert shows(text, "<div")
+
+
+def test_a_menu_that_a_style_attribute_hides_opens():
+    links = "".join(f"<a href=/{name}>{name}</a>" for name in "bcd")
+    button = "<button type=button aria-controls=m>Menu</button>"
+    text = made(f'<header>{button}<nav id=m style="display: none">{links}</nav></header>')
+    assert shows(text, "<nav")
+
+
 def test_structured_data_stays():
     assert '{"@type":"Thing"}' in made('<p>t<script type="application/ld+json">{"@type":"Thing"}</script>')
 

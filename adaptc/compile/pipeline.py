@@ -217,8 +217,8 @@ PASSES: tuple[Pass, ...] = (
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
-    EditPass("prerendered", 3, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
-    EditPass("remove-scripts", 5, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
+    EditPass("prerendered", 4, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
+    EditPass("remove-scripts", 6, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles", 3, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True

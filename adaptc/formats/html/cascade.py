@@ -70,12 +70,20 @@ class Cascade:
         )
 
     def hidden_by(self, *names: str) -> Iterator[Element]:
-        """Yield the elements that some rule hides by one of these properties, each once."""
+        """Yield the elements that some rule or their own attributes hide by one of these properties, each once."""
         selectors = (rule.selector for rule in self.rules if not rule.is_state and _hides(rule, names))
         seen: dict[Element, None] = {}
         for selector in dict.fromkeys(selectors):
             seen |= dict.fromkeys(self._select(selector))
-        yield from seen
+        yield from seen | dict.fromkeys(self._hidden_by_attributes(names))
+
+    def _hidden_by_attributes(self, names: Sequence[str]) -> Iterator[Element]:
+        for element in self.tree.select("[style], [hidden]"):
+            style = element.attr("style") or ""
+            is_hidden = "hidden" in element.attrs and "display" in names
+            is_named = any(name in style.lower() for name in names)
+            if is_hidden or (is_named and _hides(inline_visibility_rule(style), names)):
+                yield element
 
     def _select(self, selector: str) -> list[Element]:
         try:

@@ -15,7 +15,7 @@ from turbohtml import Comment, Document, Element
 
 from adaptc.formats.html.document import parse
 
-__all__ = ["has_streamed_parts", "place_streamed_parts"]
+__all__ = ["has_streamed_parts", "place_streamed_parts", "streamed_parts"]
 
 _MOVES = re.compile(r"""\$R[CRS]\(\s*["']([^"']+)["']\s*,\s*["']([^"']+)["']""")
 _OPENING, _CLOSING = ("$", "$?", "$!", "$~"), "/$"
@@ -60,17 +60,29 @@ class _Splicer:
         return "".join([*pieces, self.text[position:end]])
 
 
-def _splices(tree: Document) -> Iterator[_Splice]:
+def streamed_parts(tree: Document) -> frozenset[Element]:
+    """Return the elements that hold streamed parts until they are moved."""
+    return frozenset(part for _, part in _moves(tree))
+
+
+def _moves(tree: Document) -> Iterator[tuple[Element, Element]]:
+    """Yield each placeholder with the element that holds its part."""
     by_id = {each.attr("id"): each for each in tree.select("[id]")}
     for pair in dict.fromkeys(move for script in tree.iter_elements("script") for move in _MOVES.findall(script.text)):
         first, second = (by_id.get(name) for name in pair)
         if first is None or second is None:
             continue
         place, part = (first, second) if first.tag == "template" else (second, first)
-        span, content = _span(place), _content(part)
-        if place.tag == "template" and span and content and "hidden" in part.attrs:
+        if place.tag == "template" and "hidden" in part.attrs:
+            yield place, part
+
+
+def _splices(tree: Document) -> Iterator[_Splice]:
+    for place, part in _moves(tree):
+        span, part_span, content = _span(place), _span(part), _content(part)
+        if span and part_span and content:
             yield _Splice(*span, content=content)
-            yield _Splice(*(_span(part) or span))
+            yield _Splice(*part_span)
             yield from map(_hiding, _fallback(place))
 
 

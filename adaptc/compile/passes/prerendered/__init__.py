@@ -19,7 +19,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts
+from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts, streamed_parts
 from adaptc.formats.script.names import ScriptNames
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
 def _adapt(editor: Editor, scope: Scope, sheets: Sequence[str]) -> Iterator[Action]:
     for subject, count in lost_functions(editor.tree, scope.is_hydrated):
         yield Action(NAME, "lost", subject, "it needs the removed scripts", count)
-    shown = show_hidden(editor, sheets, scope.is_hydrated)
+    streamed = streamed_parts(editor.tree) if has_streamed_parts(editor.text) else frozenset()
+    shown = show_hidden(editor, sheets, lambda element: element not in streamed and scope.is_hydrated(element))
     for verb, subject, count in (
         ("loaded", "images that a script would load", load_lazy_images(editor) + show_images(editor, scope.roots)),
         ("shown", "what a script would show", shown.count),
