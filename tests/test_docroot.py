@@ -239,9 +239,10 @@ def test_what_cannot_be_read_on_disk(common: Path) -> None:
     (common / "closed").chmod(0o755)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "a.html open.html",
+        "open.html",
         "unreadable-directory closed",
         "unreadable-file README",
+        "unreadable-file a.html",
         "unreadable-file behind",
     ]
 
@@ -289,3 +290,17 @@ def test_a_path_longer_than_the_system_takes(tmp_path: Path) -> None:
     assert [one.id for one in found.diagnostics] == ["unreadable-directory"]
     assert "File name too long" in found.diagnostics[0].message
     subprocess.run(["rm", "-r", tmp_path / ("d" * 200)], check=True)
+
+
+def test_what_nobody_may_read_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "a.html", "b.html", "c/d.html", "e.html")
+    (tmp_path / "link.html").symlink_to("b.html")
+    (tmp_path / "b.html").chmod(0)
+    (tmp_path / "c").chmod(0o300)
+    site = load(tmp_path)
+    assert list(site.resources) == ["a.html", "e.html"]
+    assert sorted(said(site)) == [
+        ("unreadable-directory", "c"),
+        ("unreadable-file", "b.html"),
+        ("unreadable-file", "link.html"),
+    ]

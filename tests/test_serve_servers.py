@@ -275,6 +275,8 @@ def test_the_class_is_that_of_the_narrowest_network(ladder: ServedSite, nginx_cl
     with ladder.start(flag=False, trusted_proxies=["127.0.0.1"], **settings) as server:
         wanted = {
             "10.1.9.9": "poor",
+            "::ffff:10.1.9.9": "poor",
+            "::FFFF:10.1.2.9": "rich",
             "10.1.2.99": "normal",
             "10.1.2.9": "rich",
             "10.2.0.1": "normal",
@@ -293,10 +295,30 @@ def test_the_class_is_that_of_the_narrowest_network(ladder: ServedSite, nginx_cl
 
 def test_hints_make_a_client_poor(ladder: ServedSite) -> None:
     with ladder.start(flag=False, classes=True, poor_level="poorer") as server:
-        for hint in ({"save_data": "on"}, {"ect": "2g"}, {"ect": "slow-2g"}, {"downlink": "0.15"}):
+        new = {"sec_ch_save_data": "?1"}
+        for hint in (
+            new,
+            {"save_data": "on"},
+            {"ect": "2g"},
+            {"ect": "slow-2g"},
+            {"downlink": "0.15"},
+            {"rtt": "2000"},
+        ):
             assert server.get("/", **hint).headers["x-adapt"] == "poorer/id", hint
-        for hint in ({"save_data": "off"}, {"ect": "3g"}, {"downlink": "1.5"}, {"downlink": "0.4"}):
+        for hint in ({"save_data": "off"}, {"ect": "3g"}, {"downlink": "1.5"}, {"downlink": "0.4"}, {"rtt": "350"}):
             assert server.get("/", **hint).headers["x-adapt"] == "lossless/id", hint
+
+
+@pytest.mark.parametrize("critical", [False, True])
+def test_browsers_are_asked_for_hints(ladder: ServedSite, critical: bool) -> None:
+    with ladder.start(classes=True, poor_level="poorer", critical_hints=critical) as server:
+        for is_on in (False, True):
+            ladder.switch(is_on)
+            settle()
+            fields = server.get("/").headers
+            assert {"Save-Data", "Sec-CH-Save-Data", "ECT", "Downlink", "RTT"} <= set(fields["accept-ch"].split(", "))
+            assert fields.get("critical-ch") == ("Save-Data, ECT, Downlink, RTT" if critical else None)
+            assert "accept-ch" not in server.get("/plain.bin").headers
 
 
 def test_a_client_may_ask_for_what_there_is_and_nothing_else(ladder: ServedSite) -> None:
@@ -332,6 +354,39 @@ def test_a_bucket_has_its_level_and_may_be_rejected(ladder: ServedSite) -> None:
         assert (reply.status, reply.headers["retry-after"], reply.headers["cache-control"]) == (503, "7", "no-store")
         assert reply.headers["x-adapt"] == "0/-"
         assert server.get("/", x_server_actions="none").status == 503
+
+
+def test_excluded_and_odd_names_are_rejected_too(ladder: ServedSite) -> None:
+    ladder.site.write({"odd?.html": PAGE})
+    with ladder.start(flag=False, buckets=True, reject=True, exclude=["/news"]) as server:
+        targets = ("/news/index.html", "/news/", "/odd%3F.html", "/index.html")
+        assert [server.get(target).status for target in targets] == [200] * 4
+        assert "x-adapt" not in server.get("/news/").headers
+        state_directory.write_buckets(ladder.state, dict.fromkeys(state_directory.BUCKETS, "0"), "full")
+        settle()
+        assert [server.get(target).status for target in targets] == [503] * 4
+
+
+def test_directories_with_other_index_pages(served: ServedSite) -> None:
+    served.site.write({"old/index.htm": page("old"), "both/index.html": page("new"), "both/index.htm": page("old")})
+    order = "DirectoryIndex index.html index.htm" if served.kind == "apache" else "index index.html index.htm;"
+    with served.start(before=order, flag=False) as server:
+        for directory, name in (("old", "index.htm"), ("both", "index.html"), ("news", "index.html")):
+            reply = server.get(f"/{directory}/", accept_encoding="br")
+            assert reply.headers.get("x-adapt") == "lossless/br", directory
+            assert reply.body == served.site.read(f"{directory}/{name}", coding="br")
+        assert server.get("/nothing/").status == 404
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything, and so do the workers of these servers")
+def test_a_variant_that_the_server_cannot_read_is_replaced_by_the_original(served: ServedSite) -> None:
+    if served.kind == "apache":
+        pytest.skip("Apache does so with serve.freshness = strict")
+    with served.start(flag=False) as server:
+        (served.site.output / "lossless" / "br" / "index.html").chmod(0)
+        reply = server.get("/index.html", accept_encoding="br")
+        assert (reply.status, reply.body) == (200, PAGE.encode())
+        assert "content-encoding" not in reply.headers
 
 
 def test_clients_are_spread_over_the_buckets(ladder: ServedSite) -> None:

@@ -83,6 +83,16 @@ def test_a_source_with_another_time_is_sent_itself(served: ServedSite, moved: fl
 
 
 @pytest.mark.servers
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything, and so do the workers of these servers")
+def test_a_source_that_the_server_cannot_read_is_not_served(served: ServedSite) -> None:
+    with served.start(**STRICT) as server:
+        served.switch()
+        (served.site.docroot / "index.html").chmod(0)
+        assert server.get("/index.html").status == 403
+        assert level_of(server, "news/index.html") == "lossless/br"
+
+
+@pytest.mark.servers
 def test_a_source_that_is_gone_is_gone(served: ServedSite) -> None:
     with served.start(flag=False, **STRICT) as server:
         served.site.remove("news/index.html")

@@ -137,6 +137,7 @@ class ServeConfig:
     freshness: str = "watched"
     classes: bool = False
     hints: bool = True
+    critical_hints: bool = False
     poor_level: str | None = None
     normal_level: str | None = None
     rich_level: str | None = None

@@ -139,6 +139,7 @@ FIELDS: dict[str, Check] = {
     "serve.freshness": one_of(*FRESHNESS),
     "serve.classes": flag,
     "serve.hints": flag,
+    "serve.critical_hints": flag,
     "serve.poor_level": schema.string,
     "serve.normal_level": schema.string,
     "serve.rich_level": schema.string,

@@ -33,7 +33,17 @@ class Entry(NamedTuple):
     mtime_ns: int = 0
     inode: int = 0
     link: str = ""
-    is_executable: bool = False
+    mode: int = 0o644
+
+    @property
+    def is_executable(self) -> bool:
+        """Whether the owner may run the file."""
+        return bool(self.mode & stat.S_IXUSR)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether no user may read the file or directory, but for the superuser: a server does not publish it."""
+        return not self.mode & 0o444
 
 
 class Tree(Protocol):
@@ -152,8 +162,8 @@ def _refuse_change(path: str, before: os.stat_result, after: os.stat_result, siz
 
 
 def _entry(path: str, status: os.stat_result, link: str = "") -> Entry:
-    is_executable = bool(status.st_mode & stat.S_IXUSR)
-    return Entry(path, _kind(status.st_mode), status.st_size, status.st_mtime_ns, status.st_ino, link, is_executable)
+    mode = stat.S_IMODE(status.st_mode)
+    return Entry(path, _kind(status.st_mode), status.st_size, status.st_mtime_ns, status.st_ino, link, mode)
 
 
 class MemoryTree:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.model import CODINGS, MEDIA_TYPES, TOKENS
-from adaptc.serve.patterns import HINTS, IMAGES, accepts, accepts_format, literal
+from adaptc.serve.patterns import ACCEPT_CH, HINT_FIELDS, HINTS, IMAGES, accepts, accepts_format, literal
 from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, Policy
 from adaptc.serve.server import EmittedFile, Server
 
@@ -85,6 +85,8 @@ def _variables(server: Server, policy: Policy) -> dict[str, Any]:
         "root_re": literal(policy.output),
         "prefix_re": literal(policy.prefix),
         "hints": HINTS,
+        "hint_fields": HINT_FIELDS,
+        "accept_ch": ACCEPT_CH,
     }
     return common | dict(server.variables(policy))
 

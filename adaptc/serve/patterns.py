@@ -10,8 +10,26 @@ from adaptc.core.model import MEDIA_TYPES, NEGOTIABLE, TOKENS
 # URLs of images that may have alternates, in any case
 IMAGES = rf"\.(?:{'|'.join(NEGOTIABLE)})"
 
-# A slow or thrifty client, in Save-Data, ECT and Downlink (Mbit/s, here below 0.4) joined by bars.
-HINTS = r"^on\||^[^|]*\|(?:slow-)?2g\||\|0(?:\.[0-3]\d*)?$"
+# Client hints of the network (WICG: Network Information, Save Data), and the fields that may carry each
+HINT_FIELDS = {
+    "Save-Data": ("Save-Data", "Sec-CH-Save-Data"),
+    "ECT": ("ECT", "Sec-CH-ECT"),
+    "Downlink": ("Downlink", "Sec-CH-Downlink"),
+    "RTT": ("RTT", "Sec-CH-RTT"),
+}
+# What a site asks browsers to send (RFC 8942)
+ACCEPT_CH = ", ".join(dict.fromkeys(name for names in HINT_FIELDS.values() for name in names))
+_SPELLING = r"(?:[^|]*,)?"
+# A slow or thrifty client. The hints are joined by bars, the fields of each by a comma. Downlink is in Mbit/s, here
+# below 0.4; RTT in milliseconds, here from 1,400 on, which makes a connection 2g.
+HINTS = "|".join(
+    (
+        rf"^{_SPELLING}\??(?:on|1)[,|]",
+        rf"^[^|]*\|{_SPELLING}(?:\x22)?(?:slow-)?2g",
+        rf"^(?:[^|]*\|){{2}}{_SPELLING}0(?:\.[0-3]\d*)?[,|]",
+        rf"^(?:[^|]*\|){{3}}{_SPELLING}(?:1[4-9]\d\d|[2-9]\d\d\d|\d{{5,}})",
+    )
+)
 
 
 _SPECIAL = re.compile(r"[^A-Za-z0-9_/ ,:=!@~<>&;'\x80-\U0010ffff-]")

@@ -41,6 +41,7 @@ class Policy:
     """All that a template needs. Paths are absolute paths of the server's machine.
 
     ``name`` is an identifier, unique to a site; ``prefix`` the URL path of the docroot without its final slash.
+    ``indexes`` are the names of index pages that the site uses, in the server's order.
     ``levels`` are the trees, highest quality first; ``degraded`` those that shared caches must not store. ``level`` is
     the default. ``class_levels`` maps a class, and each word that a client may ask for, to the highest-quality level it
     gets. ``formats`` are the image formats that the trees have in addition to the images' own. ``unbuilt`` are URL
@@ -50,7 +51,7 @@ class Policy:
     name: str
     title: str
     prefix: str
-    index: str
+    indexes: tuple[str, ...]
     docroot: str
     output: str
     state: str
@@ -63,6 +64,11 @@ class Policy:
     serve: ServeConfig
     formats: tuple[str, ...] = ()
     unbuilt: tuple[str, ...] = ()
+
+    @property
+    def index(self) -> str:
+        """The first name of a directory's index page."""
+        return self.indexes[0]
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -87,7 +93,7 @@ class Policy:
     @property
     def dollar(self) -> str:
         """The variable of a server's configuration that holds a dollar, "" when no path has one."""
-        paths = self.output + self.state + self.index + (self.docroot if self.is_strict else "")
+        paths = self.output + self.state + "".join(self.indexes) + (self.docroot if self.is_strict else "")
         return f"{self.name}_dollar" if "$" in paths else ""
 
     @property
@@ -145,7 +151,7 @@ class Built:
 
     ``follow`` names for each coding those that a file without it may have, apart from ``IDENTITY``: a server must try
     them next. ``docroot`` is the absolute path of the source, ``unbuilt`` the URL paths in it that rules of the server
-    apply to.
+    apply to. ``names`` are those of all files, without their directories.
     """
 
     levels: frozenset[str]
@@ -154,20 +160,22 @@ class Built:
     docroot: str
     formats: tuple[str, ...] = ()
     unbuilt: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
 
 
 def read_built(state: State) -> Built:
     """Return what the trees contain."""
-    levels, combinations = set[str](), set[frozenset[str]]()
+    levels, combinations, names = set[str](), set[frozenset[str]](), set[str]()
     for result in state.results(notes=False):
         levels.add(result.level)
+        names.add(result.path.rpartition("/")[2])
         combinations.add(frozenset(output.coding for output in result.outputs))
     present = frozenset[str]().union(*combinations)
     codings = tuple(coding for coding in CODINGS if coding in present)
     follow = {coding: _follow(coding, codings, combinations) for coding in codings}
     formats = tuple(name for name in FORMATS if name in present)
     unbuilt = tuple(f"/{path}" for path in state.meta("unbuilt") or () if _ORDINARY.fullmatch(path))[:MOST_UNBUILT]
-    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats, unbuilt)
+    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats, unbuilt, frozenset(names))
 
 
 def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:
@@ -201,7 +209,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         identifier(title),
         title,
         prefix,
-        config.site.index[0] if config.site.index else "index.html",
+        _indexes(config, built),
         os.path.abspath(serve.docroot) if serve.docroot else built.docroot,
         output,
         os.path.abspath(serve.state) if serve.state else f"{output}/{STATE_DIRECTORY}",
@@ -237,6 +245,12 @@ def _prefix(config: Config) -> str:
     if config.serve.prefix is not None:
         return config.serve.prefix
     return unquote(urlsplit(config.site.base_url or "").path, errors="surrogateescape").rstrip("/")
+
+
+def _indexes(config: Config, built: Built) -> tuple[str, ...]:
+    """Return the names of index pages that the site uses, in the server's order."""
+    used = tuple(name for name in config.site.index if name in built.names)
+    return used or config.site.index[:1] or ("index.html",)
 
 
 def _class_levels(serve: ServeConfig, levels: tuple[str, ...], level: str, codings: tuple[str, ...]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -119,7 +120,7 @@ def load_file(tree: Tree, path: str, types: Mapping[str, str], rules: ServerRule
     if tree.real_path(path) != path or rules.rule_for(path) is not None:
         return None
     entry = tree.status(path)
-    if entry.kind != "file" or (path not in types and program_kind(tree, entry) is not None):
+    if entry.kind != "file" or entry.is_unreadable or (path not in types and program_kind(tree, entry) is not None):
         return None
     media_type = types.get(path) or media.by_name(path)
     media_type = media_type or media.by_content(tree.read_start(path, media.SNIFF_BYTES)) or media.BINARY
@@ -171,7 +172,9 @@ class _Walk:
         return any(map(self.excluded.fullmatch, set(paths)))
 
     def _entry(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
-        if entry.kind == "directory":
+        if entry.kind in ("directory", "file") and entry.is_unreadable:
+            self._report(f"unreadable-{entry.kind}", place, reason=os.strerror(errno.EACCES))
+        elif entry.kind == "directory":
             self.pending.append((place, entry.path, links))
         elif entry.kind == "file":
             self._file(place, entry)
@@ -190,6 +193,8 @@ class _Walk:
             return
         if real is None or self._is_excluded(*_with_ancestors(real)):
             self._report("symlink-outside", place, target=entry.link)
+        elif target.kind in ("directory", "file") and target.is_unreadable:
+            self._report(f"unreadable-{target.kind}", place, reason=os.strerror(errno.EACCES))
         elif target.kind == "directory":
             self._linked_directory(place, entry.path, real, links)
         elif target.kind == "file":

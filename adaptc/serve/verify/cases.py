@@ -184,6 +184,11 @@ HINTED: tuple[tuple[Mapping[str, str], str], ...] = (
     ({"ECT": "2g"}, "poor"),
     ({"ECT": "slow-2g", "Downlink": "10"}, "poor"),
     ({"Downlink": "0.1"}, "poor"),
+    ({"Sec-CH-Save-Data": "?1"}, "poor"),
+    ({"Save-Data": "on", "Sec-CH-Save-Data": "on"}, "poor"),
+    ({"Sec-CH-ECT": '"2g"', "Sec-CH-Downlink": "10"}, "poor"),
+    ({"RTT": "1400"}, "poor"),
+    ({"RTT": "350", "Sec-CH-RTT": "350"}, "normal"),
     ({"ECT": "4g", "Downlink": "10", "Save-Data": "off"}, "normal"),
 )
 

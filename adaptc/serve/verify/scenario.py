@@ -61,11 +61,19 @@ def url_of(policy: Policy, path: str) -> str:
 
 
 def index_pages(manifest: Manifest, policy: Policy, count: int) -> Iterator[Target]:
-    """Yield index pages by the URLs of their directories."""
-    name = policy.index
-    pages = [page for path, page in manifest.resources.items() if path == name or path.endswith(f"/{name}")]
+    """Yield index pages by the URLs of their directories: the first of each."""
+    pages = list(_first_indexes(manifest, policy.indexes))
     for page in spread(pages, count):
-        yield Target(url_of(policy, page.path.removesuffix(name)), page)
+        yield Target(url_of(policy, page.path[: page.path.rfind("/") + 1]), page)
+
+
+def _first_indexes(manifest: Manifest, names: Sequence[str]) -> Iterator[BuiltResource]:
+    for path, page in manifest.resources.items():
+        directory, _, name = path.rpartition("/")
+        if name in names:
+            preferred = (f"{directory}/{other}".lstrip("/") for other in names[: names.index(name)])
+            if manifest.resources.keys().isdisjoint(preferred):
+                yield page
 
 
 # ---- cases
@@ -115,8 +123,10 @@ class Scenario:
         return tuple(version for versions in choices for version in versions)
 
     def of_target(self, target: Target) -> Scenario:
-        """Return the scenario of a target: excluded and stale ones are not adapted."""
-        is_stale = self.policy.is_strict and not self.mode.rejects and not is_fresh(self.policy, target.resource.path)
+        """Return the scenario of a target: excluded and stale ones are not adapted, but may be rejected."""
+        if self.mode.rejects:
+            return self
+        is_stale = self.policy.is_strict and not is_fresh(self.policy, target.resource.path)
         if is_stale or self._is_excluded(target):
             return replace(self, mode=replace(self.mode, is_on=False, is_known=True))
         return self

@@ -101,7 +101,7 @@ class Invalidator:
         if known is None:
             return True
         resource, digest = known
-        if resource.alias_of is not None or not stat.S_ISREG(status.st_mode):
+        if resource.alias_of is not None or not stat.S_ISREG(status.st_mode) or not status.st_mode & 0o444:
             return True
         if (status.st_size, status.st_mtime_ns, status.st_ino) == (resource.size, resource.mtime_ns, resource.inode):
             return False
