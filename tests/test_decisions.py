@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from adaptc.compile.analyse.decisions import DeliveryCost, changed_decisions, decide, decision_rows
+from adaptc.compile.analyse.decisions import Decisions, DeliveryCost, changed_decisions, decide, decision_rows
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.core import media
 from adaptc.site.site import Source
 
@@ -119,3 +120,14 @@ def test_without_limits_there_are_no_usages_and_a_usage_that_changes_is_noticed(
     facts["b.html"] = shows("i.png")
     after = decide(facts.items(), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
     assert changed_decisions(decision_rows(before), decision_rows(after)) == {"/usage/i.png"}
+
+
+def test_the_imports_of_all_sheets_have_a_budget() -> None:
+    """The sheets that pages load come first; each takes the bytes of all that it imports."""
+    imports = {"a.css": ("base.css",), "b.css": ("base.css",), "z.css": ("c.css", "d.css"), "c.css": ("d.css", "z.css")}
+    sizes = {"base.css": 60_000, "c.css": 10_000, "d.css": 20_000}
+    assert sheets_over_budget(imports, sizes, {"z.css"}, 200_000) == frozenset()
+    assert sheets_over_budget(imports, sizes, {"z.css"}, 100_000) == {"b.css", "c.css"}
+    assert sheets_over_budget(imports, sizes, {"b.css"}, 61_000) == {"a.css", "c.css", "z.css"}
+    rows = decision_rows(Decisions({}, frozenset(), excess=frozenset(("a.css",))))
+    assert changed_decisions({}, rows) == {"/excess/a.css"}

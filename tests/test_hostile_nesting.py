@@ -10,6 +10,7 @@ from small_site import SmallSite
 
 from adaptc.compile.analyse.decorations.image_rules import sheet_images
 from adaptc.compile.page.backgrounds import RemovableImage, clear_backgrounds
+from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.dimensions import sizing_rules
 from adaptc.core.model import Role
 from adaptc.formats.css.fonts import drop_fonts
@@ -97,6 +98,15 @@ def test_frames_in_frames_are_read_to_some_depth() -> None:
 
 def _attribute(markup: str) -> str:
     return markup.replace("&", "&amp;").replace('"', "&quot;")
+
+
+def test_a_long_chain_of_imports_is_walked() -> None:
+    files = {f"{index}.css": f"@import '{index + 1}.css';" for index in range(1500)}
+    site = SmallSite(files | {"1500.css": "a{}"})
+    view = site.view()
+    view.build = lambda path, _: site.contents[path]  # imports stay beyond a depth of 32
+    tree = parse("<style>@import '0.css';</style>")
+    assert len(page_sheets(tree, view.url_of("index.html"), view).texts) == 1502
 
 
 def test_the_diagnostic_of_a_deep_sheet() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from small_site import SmallSite
 
@@ -36,6 +38,16 @@ def test_urls_of_imported_sheets_are_rebased():
 def test_an_import_that_is_no_sheet_of_the_site_stays(url):
     content, outcome = sheet({"a.css": f"@import '{url}';a{{}}", "b.txt": "b{}"}, minify=False)
     assert content is None and [said.id for said in outcome.diagnostics] == ["css-import-kept"]
+
+
+def test_a_sheet_over_the_budget_of_the_site_keeps_its_imports():
+    site = SmallSite({"a.css": "@import 'b.css';a{}", "b.css": "b{}"})
+    site.decisions = dataclasses.replace(site.decisions, excess=frozenset(("a.css",)))
+    outcome = site.asset("a.css", "styles")
+    assert [str(each) for each in outcome.diagnostics] == [
+        "a.css:1:1: note: @import of b.css is kept: the imports of all sheets together are more than 128,000,000 bytes "
+        "[css-import-kept]"
+    ]
 
 
 def test_a_cycle_of_imports_ends():

@@ -208,7 +208,7 @@ PASSES: tuple[Pass, ...] = (
     AlternatePass("alternates", 1, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 2, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
-    AssetPass("styles", 5, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
+    AssetPass("styles", 6, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 1, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
@@ -221,12 +221,12 @@ PASSES: tuple[Pass, ...] = (
     EditPass("remove-scripts", 6, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
-        "used-styles", 3, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+        "used-styles", 4, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 2, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 5, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-styles", 6, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 5, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(

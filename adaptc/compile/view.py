@@ -143,6 +143,9 @@ class View(Protocol):
     def is_pinned(self, path: str) -> bool:
         """Whether a page fixes the bytes of ``path`` with an ``integrity`` attribute."""
 
+    def keeps_imports(self, path: str) -> bool:
+        """Whether the sheet at ``path`` keeps its imports, since those of all sheets would exceed the budget."""
+
     def is_sole_import(self, path: str) -> bool:
         """Whether a single style sheet imports the sheet at ``path``, and nothing else loads it."""
 

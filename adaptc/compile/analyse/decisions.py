@@ -23,13 +23,14 @@ from dataclasses import dataclass, field
 
 from adaptc.compile.analyse.decorations.evidence import SiteCounts, SiteUsage
 from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.core import media
 from adaptc.core.model import Role
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
-# SOLE is on whether a single sheet loads a sheet, by an import.
-PLACEMENT, PIN, USAGE, SOLE = "/placement/", "/pin/", "/usage/", "/sole/"
+# SOLE is on whether a single sheet loads a sheet, by an import; EXCESS on whether a sheet keeps its imports.
+PLACEMENT, PIN, USAGE, SOLE, EXCESS = "/placement/", "/pin/", "/usage/", "/sole/", "/excess/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,15 @@ NOT_SHARED = Placement(False, "it is used in a way that the cost model does not 
 class Decisions:
     """Decisions about the whole site.
 
-    Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, and which sheets
-    are loaded by a single other sheet only.
+    Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
+    are loaded by a single other sheet only, and which keep their imports, since those of all would be too much.
     """
 
     placements: Mapping[str, Placement]
     pinned: frozenset[str]
     usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
+    excess: frozenset[str] = frozenset()
 
 
 NO_DECISIONS = Decisions({}, frozenset())
@@ -202,7 +204,9 @@ def decide(
         if size is not None and (path in sums.transfer or size <= largest_image):
             uses[path] = AssetUse(size, pages)
     usages = {} if limits is None else _usages(sums, limits)
-    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), usages, _sole(sums))
+    sizes = {path: source.size for path, source in sources.items()}
+    excess = sheets_over_budget(sums.imports, sizes, sums.loaded)
+    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), usages, _sole(sums), excess)
 
 
 def _sole(sums: _Sums) -> frozenset[str]:
@@ -246,7 +250,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     usages = {USAGE + path: (decision.value, "") for path, decision in decisions.usages.items()}
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
-    return placements | usages | pins | soles
+    excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
+    return placements | usages | pins | soles | excess
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:

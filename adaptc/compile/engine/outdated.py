@@ -11,7 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from adaptc.compile.analyse.decisions import PIN, PLACEMENT, SOLE, USAGE, Decisions, changed_decisions, decision_rows
+from adaptc.compile.analyse.decisions import (
+    EXCESS,
+    PIN,
+    PLACEMENT,
+    SOLE,
+    USAGE,
+    Decisions,
+    changed_decisions,
+    decision_rows,
+)
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.engine.state import State, Unit
@@ -223,7 +232,7 @@ def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
 
 
 def _subject(key: str) -> str:
-    for prefix in (PLACEMENT, PIN, USAGE, SOLE):
+    for prefix in (PLACEMENT, PIN, USAGE, SOLE, EXCESS):
         key = key.removeprefix(prefix)
     return key
 

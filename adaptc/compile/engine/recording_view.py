@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.decisions import NOT_SHARED, PIN, PLACEMENT, SOLE, USAGE, Decisions, Placement
+from adaptc.compile.analyse.decisions import EXCESS, NOT_SHARED, PIN, PLACEMENT, SOLE, USAGE, Decisions, Placement
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
@@ -132,6 +132,10 @@ class RecordingView:
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None
         return path in self.decisions.pinned
+
+    def keeps_imports(self, path: str) -> bool:
+        self.dependencies[EXCESS + path] = None
+        return path in self.decisions.excess
 
     def is_sole_import(self, path: str) -> bool:
         self.dependencies[SOLE + path] = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.import_budget import BUDGET
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.model import Role
@@ -58,25 +59,32 @@ class _Sheets:
     def of(self, tree: Document, base: str) -> Iterator[tuple[str, str]]:
         for element in tree.iter_elements(("link", "style")):
             if element.tag == "style":
-                yield from self._with_imports(element.text, base)
+                yield element.text, base
+                yield from self._linked(base, _imports(element.text))
             elif "stylesheet" in (element.attr("rel") or "").lower().split():
-                yield from self._linked(base, element.attr("href") or "")
+                yield from self._linked(base, (element.attr("href") or "",))
 
-    def _with_imports(self, text: str, base: str) -> Iterator[tuple[str, str]]:
-        yield text, base
-        for url in _imports(text):
-            yield from self._linked(base, url)
+    def _linked(self, base: str, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield sheets, each followed by those that it imports. Chains may be long: no recursion."""
+        pending = [(base, url) for url in reversed(urls)]
+        while pending:
+            path = self._new_sheet(*pending.pop())
+            if path is not None:
+                text, address = sheet_text(self.view.artifact(path)), self.view.url_of(path)
+                yield text, address
+                pending += ((address, url) for url in reversed(_imports(text)))
 
-    def _linked(self, base: str, url: str) -> Iterator[tuple[str, str]]:
+    def _new_sheet(self, base: str, url: str) -> str | None:
+        """Return the path of a sheet of the site that was not seen before, ``None`` for others."""
         destination = self.view.follow(base, url)
         is_local = destination.target.reach is Reach.LOCAL
         if destination.path is None or self.view.media_type(destination.path) != media.CSS:
             self.complete &= is_local and destination.path is None  # a missing sheet has no rules
-        elif destination.path not in self.seen:
-            self.seen.add(destination.path)
-            yield from self._with_imports(
-                sheet_text(self.view.artifact(destination.path)), self.view.url_of(destination.path)
-            )
+            return None
+        if destination.path in self.seen:
+            return None
+        self.seen.add(destination.path)
+        return destination.path
 
 
 # Artifacts are the same objects in all pages of a batch: a site's sheets are decoded and searched once.
@@ -148,8 +156,11 @@ class SheetLoader:
         self.view = view
         self.root = root
         self.declared = None if root.content.isascii() else declares_encoding(root.content)
+        self.keeps_imports = view.keeps_imports(root.path)
 
     def __call__(self, sheet: str, url: str) -> ImportedSheet | str:
+        if self.keeps_imports:
+            return f"the imports of all sheets together are more than {BUDGET:,} bytes"
         destination = self.view.follow(self.view.url_of(sheet), url)
         if destination.target.reach is not Reach.LOCAL:
             return "it is not a file of this site"

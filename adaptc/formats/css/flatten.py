@@ -3,12 +3,18 @@
 The text of an imported sheet replaces its ``@import``, in blocks for its media, supports and layer conditions.
 Two facts shape the result: an ``@import`` cannot follow a rule, so the imports before one that remains must remain
 as well; and a browser ends a cycle by ignoring the import that would close it.
+
+Many sheets may import the same one, and a chain in which each sheet imports the next one twice has a million paths at
+the twentieth. So each sheet is flattened once, and what is repeated further down is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain as joined
 from typing import Protocol
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
@@ -17,11 +23,13 @@ from adaptc.formats.css.references import CssReference, css_references, rewrite_
 from adaptc.formats.css.scanner import MAX_DEPTH
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced, is_too_deep
 
-# Beyond any real site: depth of a chain, size of a result in code points, number of imports. A chain in which
-# each sheet imports the next one twice doubles at each step.
+# Beyond any real site: depth of a chain, number of imports, size of a result in code points. The last is also limited
+# by the size of the imported sheets, since each condition makes a copy of its own.
 _MAX_DEPTH = 32
+_MAX_IMPORTS = 1000
 _MAX_SIZE = 16_000_000
-_MAX_IMPORTS = 2000
+_MAX_COPIES = 8
+_SMALL = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,11 @@ def flatten(path: str, text: str, load: Loader, rebase: Callable[[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A flattened sheet: the ``@import`` and ``@layer`` statements that must come first, then its rules."""
+    """A flattened sheet: the ``@import`` and ``@layer`` statements that must come first, then its rules.
+
+    ``source_sizes`` are those of all sheets that were loaded for it, by path. ``cuts`` are the importing sheets to
+    which cycles lead back, and ``_TOO_DEEP`` where the depth ended a chain: the result holds for these importers only.
+    """
 
     head: tuple[str, ...]
     body: tuple[str, ...]
@@ -68,10 +80,23 @@ class _Parts:
     diagnostics: tuple[Diagnostic, ...]
     is_changed: bool
     has_import: bool
+    source_sizes: Mapping[str, int]
+    cuts: frozenset[str]
 
     def size(self) -> int:
         """Return the length of the flattened sheet in code points."""
         return sum(map(len, self.head)) + sum(map(len, self.body))
+
+    def is_too_large(self) -> bool:
+        """Whether it is larger than any real sheet, or than copies of its sources explain."""
+        return self.size() > min(_MAX_SIZE, _SMALL + _MAX_COPIES * sum(self.source_sizes.values()))
+
+    def holds_for(self, chain: tuple[str, ...]) -> bool:
+        """Whether the result is the same for other importing sheets."""
+        return not self.cuts and self.source_sizes.keys().isdisjoint(chain)
+
+
+_TOO_DEEP = "?"  # in ``cuts``; no path of a sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +114,11 @@ class _Item:
     conditions: Conditions = Conditions()  # noqa: RUF009 (frozen)
     parts: _Parts | None = None
     reason: str | None = None
+    cuts: frozenset[str] = frozenset()
+
+    @property
+    def is_loadable(self) -> bool:
+        return self.url is not None and self.reason is None
 
     @property
     def is_cycle(self) -> bool:
@@ -99,26 +129,52 @@ class _Item:
         return self.parts is not None and self.reason is None
 
 
+@dataclass(frozen=True, slots=True)
+class _ParsedSheet:
+    """A sheet before its imports are loaded; ``blocker`` is why no rules may precede its own rules, or ``None``."""
+
+    items: tuple[_Item, ...]
+    own: str
+    blocker: str | None
+
+
 class _Flattener:
     """Flattens one sheet with what it imports; all URLs become relative to the sheet at ``root``."""
 
     def __init__(self, root: str, load: Loader, rebase: Callable[[str, str, str], str]) -> None:
         self.root = root
-        self.load = load
+        self.load = cache(load)
         self.rebase = rebase
         self.count = 0
+        self.reason_against = cache(_reason_against)
+        self._parsed: dict[str, _ParsedSheet] = {}
+        self._known: dict[str, _Parts] = {}
 
     def parts(self, path: str, text: str, chain: tuple[str, ...]) -> _Parts:
-        """Flatten one sheet; ``chain`` holds the paths of the sheets that import it."""
+        """Flatten one sheet, or return the known result; ``chain`` holds the paths of the sheets that import it."""
+        known = self._known.get(path)
+        if known is None or not known.holds_for(chain):
+            known = self._known[path] = self._flatten(path, text, (*chain, path))
+        return known
+
+    def _flatten(self, path: str, text: str, chain: tuple[str, ...]) -> _Parts:
+        sheet = self._parsed.get(path)
+        if sheet is None:
+            sheet = self._parsed[path] = self._parse(path, text)
+        items = [self._load_import(item, path, chain) if item.is_loadable else item for item in sheet.items]
+        return _join(path, len(text), _retain_imports(items, sheet.blocker), sheet.own)
+
+    # ---- one sheet
+
+    def _parse(self, path: str, text: str) -> _ParsedSheet:
         items, end = [], 0
         for statement in _head(text):
-            items.append(self._item(path, text, end, statement, (*chain, path)))
+            items.append(self._item(path, text, end, statement))
             end = statement.end
-        items = _retain_imports(items, _blocker(text[end:]))
         own = rewrite_urls(_AFTER_HEAD + text[end:], lambda reference: self._rebased(path, reference))
-        return _join(items, own.removeprefix(_AFTER_HEAD).strip())
+        return _ParsedSheet(tuple(items), own.removeprefix(_AFTER_HEAD).strip(), _blocker(text[end:]))
 
-    def _item(self, path: str, text: str, gap: int, statement: Statement, chain: tuple[str, ...]) -> _Item:
+    def _item(self, path: str, text: str, gap: int, statement: Statement) -> _Item:
         source = text[statement.start : statement.close].rstrip() + ";"
         location = _location(path, text, statement.start)
         comments = text[gap : statement.start].strip()
@@ -130,7 +186,7 @@ class _Flattener:
         conditions = parse_conditions(source[reference.end : -1])
         if conditions is None:
             return replace(item, reason="its conditions are not understood")
-        return self._load_import(replace(item, conditions=conditions), path, chain)
+        return replace(item, conditions=conditions)
 
     def _rebased(self, path: str, reference: CssReference) -> str | None:
         """Return the URL relative to the root, or ``None`` if it is the same."""
@@ -139,22 +195,27 @@ class _Flattener:
         url = self.rebase(reference.url, path, self.root)
         return None if url == reference.url else url
 
+    # ---- its imports
+
     def _load_import(self, item: _Item, path: str, chain: tuple[str, ...]) -> _Item:
         loaded = self.load(path, item.url or "")
         if isinstance(loaded, str):
             return replace(item, reason=loaded)
         if loaded.path in chain:
-            return item
+            return replace(item, cuts=frozenset((loaded.path,)))
+        if len(chain) >= _MAX_DEPTH:
+            return replace(item, reason=f"it is more than {_MAX_DEPTH} imports deep", cuts=frozenset((_TOO_DEEP,)))
         self.count += 1
-        reason = _reason_against(loaded.text, item.conditions, len(chain))
         if self.count > _MAX_IMPORTS:
-            reason = f"there are more than {_MAX_IMPORTS} imports"
-        if reason is not None:
-            return replace(item, reason=reason)
+            return replace(item, reason=f"there are more than {_MAX_IMPORTS} imports")
+        reason = self.reason_against(loaded.text, item.conditions.is_empty)
+        return replace(item, reason=reason) if reason is not None else self._with_parts(item, loaded, chain)
+
+    def _with_parts(self, item: _Item, loaded: ImportedSheet, chain: tuple[str, ...]) -> _Item:
         parts = self.parts(loaded.path, loaded.text, chain)
-        if parts.size() > _MAX_SIZE:
-            return replace(item, reason="the flattened sheet would be too large")
-        return replace(item, parts=replace(parts, imported=(loaded.path, *parts.imported)))
+        if parts.is_too_large():
+            return replace(item, reason="the flattened sheet would be too large", cuts=parts.cuts)
+        return replace(item, parts=replace(parts, imported=(loaded.path, *parts.imported)), cuts=parts.cuts)
 
 
 # A prefix for a body, so that its text is not parsed as the head of a sheet
@@ -184,17 +245,15 @@ def _blocker(body: str) -> str | None:
     return None
 
 
-def _reason_against(text: str, conditions: Conditions, depth: int) -> str | None:
+def _reason_against(text: str, is_unconditional: bool) -> str | None:
     """Return why the text of a sheet cannot replace its ``@import``, or ``None``."""
-    if depth >= _MAX_DEPTH:
-        return f"it is more than {_MAX_DEPTH} imports deep"
     if not (is_balanced(text) and ends_between_rules(text)):
         return "the sheet is malformed: something is open at its end"
     if is_too_deep(text):
         return f"its blocks are nested more than {MAX_DEPTH} deep"
     if "namespace" in at_keywords(text):
         return "the sheet declares a namespace"
-    if not conditions.is_empty and ("<!--" in text or "-->" in text):
+    if not is_unconditional and ("<!--" in text or "-->" in text):
         return "the sheet holds an HTML comment mark"
     return None
 
@@ -235,7 +294,7 @@ def _first_nested(items: list[_Item]) -> int | None:
     return None
 
 
-def _join(items: list[_Item], own: str) -> _Parts:
+def _join(path: str, size: int, items: list[_Item], own: str) -> _Parts:
     head: list[str] = []
     rules: list[str] = []
     for item in items:
@@ -246,13 +305,36 @@ def _join(items: list[_Item], own: str) -> _Parts:
             (rules if rules else head).append(item.text)
     inlined = [item.parts for item in items if item.parts is not None and item.reason is None]
     return _Parts(
-        tuple(filter(None, head)),
-        tuple(filter(None, [*rules, own])),
-        tuple(path for parts in inlined for path in parts.imported),
-        tuple(diagnostic for item in items for diagnostic in _diagnostics(item)),
+        _without_repetitions(head),
+        _without_repetitions([*rules, own]),
+        tuple(dict.fromkeys(path for parts in inlined for path in parts.imported)),
+        tuple(dict.fromkeys(diagnostic for item in items for diagnostic in _diagnostics(item))),
         bool(inlined) or any(item.is_cycle for item in items),
         any(item.reason is not None for item in items) or any(parts.has_import for parts in inlined),
+        dict(joined.from_iterable(each.items() for each in ({path: size}, *_source_sizes(items)))),
+        frozenset().union(*(item.cuts for item in items)) - {path},
     )
+
+
+def _source_sizes(items: list[_Item]) -> Iterator[Mapping[str, int]]:
+    return (item.parts.source_sizes for item in items if item.parts is not None)
+
+
+def _without_repetitions(pieces: list[str]) -> tuple[str, ...]:
+    """Return pieces without those that are repeated below: each declaration in them loses against the same one there.
+
+    The first of several stays where it may have the place of a layer, which is that of its first occurrence.
+    """
+    last = {piece: index for index, piece in enumerate(pieces)}
+    first = {piece: index for index, piece in reversed(list(enumerate(pieces)))}
+    return tuple(
+        piece
+        for index, piece in enumerate(pieces)
+        if piece and (index == last[piece] or (index == first[piece] and _MAY_ORDER_LAYERS.search(piece)))
+    )
+
+
+_MAY_ORDER_LAYERS = re.compile(r"@(?:layer|import|\\)|\blayer\b", re.IGNORECASE)
 
 
 def _inline(conditions: Conditions, parts: _Parts, head: list[str], rules: list[str]) -> None:

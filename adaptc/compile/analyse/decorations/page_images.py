@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from turbohtml import Document, Element
@@ -296,10 +296,9 @@ def _page_sheets(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[
         if element.tag == "style":
             images = sheet_images(element.text)
             yield page.base, images
-            for url in images.imports:
-                yield from _linked(page.base, url, page, sheets, seen)
+            yield from _linked(images.imports, page, sheets, seen)
         elif _is_applied(element):
-            yield from _linked(page.base, element.attr("href") or "", page, sheets, seen)
+            yield from _linked((element.attr("href") or "",), page, sheets, seen)
 
 
 def _is_applied(link: Element) -> bool:
@@ -307,12 +306,14 @@ def _is_applied(link: Element) -> bool:
     return "stylesheet" in rel and "alternate" not in rel and link.attr("disabled") is None
 
 
-def _linked(base: str, url: str, page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:
-    path = page.urls.follow(base, url).path
-    if path is None or path in seen:
-        return
-    seen.add(path)
-    images, address = sheets(path), page.urls.url_of(path)
-    yield address, images
-    for inner in images.imports:
-        yield from _linked(address, inner, page, sheets, seen)
+def _linked(urls: Sequence[str], page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:
+    """Yield sheets that a page loads, each followed by those that it imports."""
+    pending = [(page.base, url) for url in reversed(urls)]
+    while pending:
+        path = page.urls.follow(*pending.pop()).path
+        if path is None or path in seen:
+            continue
+        seen.add(path)
+        images, address = sheets(path), page.urls.url_of(path)
+        yield address, images
+        pending += ((address, url) for url in reversed(images.imports))
