@@ -190,3 +190,26 @@ def test_a_picture_goes_with_its_sources() -> None:
 def test_what_the_author_keeps_stays_with_logo_and_story() -> None:
     html = f'{LOGO}<h1>Ships</h1>{STORY}<p data-adapt="keep"><img src="i/bg.png" alt="A map"></p>'
     assert body(html, keep="logo-story") == html
+
+
+CARD = "<style>.card{position:relative}.cap{position:absolute;bottom:0;color:#fff}</style>"
+
+
+@pytest.mark.parametrize(
+    ("card", "has_box"),
+    [
+        ('<div class="card"><a href="x.html">{}</a><p class="cap">Words</p></div>', True),
+        ('<div class="card"><div>{}</div><div class="cap"><h3>Words</h3></div></div>', True),
+        ('<div class="card">{}<p style="position: absolute">Words</p></div>', True),
+        ('<div class="card">{}<p>Words</p></div>', False),
+        ('<div class="card">{}<p class="cap"></p></div>', False),
+        ('<div><p>{}</p><p class="cap">Words</p></div>', False),
+        ('<div class="card"><div class="cap">{}Words</div></div>', False),
+    ],
+)
+def test_an_image_that_gives_a_card_its_height_leaves_a_box_of_its_colour(card: str, has_box: bool) -> None:
+    image = '<img src="i/bg.png" alt="A map">'
+    result = body(f"{LOGO}<h1>Ships</h1>{STORY}{CARD}{card.format(image)}", keep="logo-story")
+    box = f'<img style=background:#000080 src="{STAND_IN.format(64, 64)}" alt="A map">'
+    assert (box in result) is has_box
+    assert "i/bg.png" not in result

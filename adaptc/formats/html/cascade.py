@@ -72,10 +72,7 @@ class Cascade:
     def hidden_by(self, *names: str) -> Iterator[Element]:
         """Yield the elements that some rule or their own attributes hide by one of these properties, each once."""
         selectors = (rule.selector for rule in self.rules if not rule.is_state and _hides(rule, names))
-        seen: dict[Element, None] = {}
-        for selector in dict.fromkeys(selectors):
-            seen |= dict.fromkeys(self._select(selector))
-        yield from seen | dict.fromkeys(self._hidden_by_attributes(names))
+        yield from self._selected(selectors) | dict.fromkeys(self._hidden_by_attributes(names))
 
     def _hidden_by_attributes(self, names: Sequence[str]) -> Iterator[Element]:
         for element in self.tree.select("[style], [hidden]"):
@@ -84,6 +81,16 @@ class Cascade:
             is_named = any(name in style.lower() for name in names)
             if is_hidden or (is_named and _hides(inline_visibility_rule(style), names)):
                 yield element
+
+    def elements_with(self, name: str, value: str) -> Iterator[Element]:
+        """Yield the elements for which some rule or their own style declares a value of a property, each once."""
+        rules = (rule for rule in self.rules if not rule.is_state and _declares(rule, name, value))
+        styled = self._select(f'[style*="{value}" i]')
+        own = (each for each in styled if _declares(inline_visibility_rule(each.attr("style") or ""), name, value))
+        yield from dict.fromkeys((*self._selected(rule.selector for rule in rules), *own))
+
+    def _selected(self, selectors: Iterable[str]) -> dict[Element, None]:
+        return dict.fromkeys(each for selector in dict.fromkeys(selectors) for each in self._select(selector))
 
     def _select(self, selector: str) -> list[Element]:
         try:
@@ -104,6 +111,10 @@ class Cascade:
 
 def _hides(rule: VisibilityRule, names: Sequence[str]) -> bool:
     return any(name in names and is_hiding(name, value) for name, value, _ in rule.values)
+
+
+def _declares(rule: VisibilityRule, name: str, value: str) -> bool:
+    return any(declared == name and each == value for declared, each, _ in rule.values)
 
 
 def _matches(element: Element, rule: VisibilityRule) -> bool:

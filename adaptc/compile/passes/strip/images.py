@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
@@ -12,6 +12,7 @@ from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
 from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
+from adaptc.compile.passes.strip.cards import Cards
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import is_balanced
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "strip"
 STRIPPED = "stripped"  # the verb of its actions
+_OPAQUE = 0.5  # share of pixels from which an image hides what is behind it
 
 
 class Selection:
@@ -81,12 +83,30 @@ class Images:
             self.remaining.update(label.subject for label in labels)
             self._keep(labels[0].subject, reason)
             return
-        if self.selection.is_hard:
+        if self.selection.is_hard and not self._keeps_box(image, labels[0]):
             self.editor.replace_element(picture_of(image) or image, replacement_markup(image, labels[0]))
         else:
             self.boxes.empty(image)
         self.removed.update(path for label in labels if (path := label.path))
         self.report.actions.append(Action(NAME, STRIPPED, labels[0].subject, labels[0].reason))
+
+    def _keeps_box(self, image: Element, label: LabelledImage) -> bool:
+        """Keep the box of an image that gives a card its height, in its colour: the text over it stays readable."""
+        if not self.cards.holds(image) or self.boxes.reason_to_stay(image, is_ad=True) is not None:
+            return False
+        evidence = None if label.path is None else self.view.evidence(label.path)
+        if evidence is None or not evidence.width or not evidence.height:
+            return False
+        if evidence.colour is not None and (evidence.opaque or 0) > _OPAQUE:
+            style = (image.attr("style") or "").rstrip("; ")
+            colour = f"background:#{''.join(f'{part:02x}' for part in evidence.colour)}"
+            self.editor.set_attribute(image, "style", f"{style};{colour}" if style else colour)
+        return True
+
+    @cached_property
+    def cards(self) -> Cards:
+        """The cards of the page."""
+        return Cards(self.editor.tree, self._sheets())
 
     def _keep(self, subject: str, reason: str) -> None:
         self.report.actions.append(Action(NAME, KEPT, subject, reason))
@@ -152,7 +172,12 @@ class _Styles:
         if image is None or is_isolated(element, self.editor.text):
             return
         evidence = image.evidence
-        if "bgcolor" not in element.attrs and evidence is not None and evidence.colour and (evidence.opaque or 0) > 0.5:
+        if (
+            "bgcolor" not in element.attrs
+            and evidence is not None
+            and evidence.colour
+            and (evidence.opaque or 0) > _OPAQUE
+        ):
             self.editor.set_attribute(element, "bgcolor", f"#{''.join(f'{part:02x}' for part in evidence.colour)}")
         self.editor.remove_attribute(element, "background")
         self._note((url,))
