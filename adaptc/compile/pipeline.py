@@ -52,7 +52,8 @@ class BasePass(Generic[F]):
 
     ``function`` is ``"MODULE:NAME"``, a function of ``adaptc.compile.passes.MODULE``, which is imported when the pass
     first runs. A command that builds nothing, as ``adaptc check`` of a fresh site, needs the recipes of levels only;
-    the modules of all passes, with their parsers, take 0.4 s to import.
+    the modules of all passes, with their parsers, take 0.4 s to import. With ``needs_content`` it is for pages that
+    show their content without scripts: others stay as they are at the level above.
     """
 
     name: str
@@ -60,6 +61,7 @@ class BasePass(Generic[F]):
     media_types: frozenset[str]
     function: str | F
     options: Mapping[str, Option] = field(default_factory=dict)
+    needs_content: bool = False
 
     @property
     def run(self) -> F:
@@ -218,7 +220,14 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
     EditPass("prerendered", 4, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
-    EditPass("remove-scripts", 6, _HTML, "remove_scripts:remove_scripts", prepare="remove_scripts:show_scriptless"),
+    EditPass(
+        "remove-scripts",
+        7,
+        _HTML,
+        "remove_scripts:remove_scripts",
+        needs_content=True,
+        prepare="remove_scripts:show_scriptless",
+    ),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles", 4, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
@@ -244,7 +253,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 2, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 2, _HTML, "reading:write_reading_page"),
+    WholePagePass("reading", 3, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

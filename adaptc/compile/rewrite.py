@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from adaptc.compile.page.context import PageContext, Report, page_context
+from adaptc.compile.page.script_written import script_written
 from adaptc.compile.pipeline import EditPass, Pass, SidecarPass, Step, TextPass, WholePagePass
 from adaptc.compile.verify import Draft, Problem, Verifier
 from adaptc.compile.view import DerivingView, Options
@@ -28,7 +29,8 @@ Steps = tuple[Step[Pass], ...]
 class PageResult:
     """A page at a level. ``content`` is ``None`` if it stays as it is; ``demoted`` names the dropped passes.
 
-    ``embeds`` are the files that a browser loads with it, ``None`` for those of the source.
+    ``embeds`` are the files that a browser loads with it, ``None`` for those of the source. ``refusal`` is the reason
+    why the page must stay as it is at the level above, if there is one.
     """
 
     content: bytes | None = None
@@ -36,6 +38,7 @@ class PageResult:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     demoted: list[str] = field(default_factory=list)
     embeds: tuple[str, ...] | None = None
+    refusal: str | None = None
 
 
 def rewrite_page(path: str, content: bytes, view: DerivingView, steps: Steps, promise: str = "same") -> PageResult:
@@ -71,12 +74,24 @@ class _Rewriter:
         self.verifier = Verifier(content, self.editor.tree, self.context, view, promise, may_grow=may_grow)
 
     def run(self) -> PageResult:
+        """Run the steps; a page that would show nothing then keeps only those that work without content."""
+        is_refusing = any(step.pass_.needs_content for step in self.steps)
+        refusal = script_written(self.verifier.source_tree, self.context) if is_refusing else None
+        draft, result = self._run_verified(list(self.steps), self.editor) if refusal is None else (None, PageResult())
+        if is_refusing and draft is not None and self.verifier.is_blank(draft):
+            refusal = "nothing would be left to see"
+        if refusal is not None:
+            _, result = self._run_verified(_steps_without_content(self.steps), Editor(self.page.text))
+            result.refusal = refusal
+        return result
+
+    def _run_verified(self, steps: list[Step[Pass]], editor: Editor) -> tuple[Draft, PageResult]:
         """Run the steps; while the result has a problem, drop the pass that causes it and run the others again.
 
         This ends: each turn drops a step, and without steps the page is its source.
         """
-        steps, dropped = list(self.steps), dict[str, Diagnostic]()
-        draft = self._run_steps(steps, self.editor)
+        dropped = dict[str, Diagnostic]()
+        draft = self._run_steps(steps, editor)
         while (problem := self.verifier.problem(draft)) is not None:
             del draft  # one tree at a time: that of a page takes eight times its bytes
             culprit, diagnostic = self._find_culprit(steps, problem)
@@ -84,7 +99,7 @@ class _Rewriter:
             steps.remove(culprit)
             # a new editor: the one before holds the edits of the dropped pass
             draft = self._run_steps(steps, Editor(self.page.text))
-        return self._result(draft, dropped)
+        return draft, self._result(draft, dropped)
 
     def _find_culprit(self, steps: list[Step[Pass]], problem: Problem) -> tuple[Step[Pass], Diagnostic]:
         """Return the step to drop: the first that breaks the contract, or the one that adds the most bytes."""
@@ -194,6 +209,17 @@ class _Rewriter:
         if any(report.is_scriptless for report in draft.reports.values()):
             return self.context.without_scripts()
         return draft.context or self.context
+
+
+def _steps_without_content(steps: list[Step[Pass]]) -> list[Step[Pass]]:
+    """Return the steps for a page that scripts write, where there is no level above: none if they edit it.
+
+    A pass that writes pages anew leaves such a page to the others of its level.
+    """
+    refused = [step for step in steps if step.pass_.needs_content]
+    if any(_is_edit(step) for step in refused):
+        return []
+    return [step for step in steps if step not in refused]
 
 
 def _rounds(steps: Iterable[Step[Pass]]) -> Iterator[list[Step[Pass]]]:

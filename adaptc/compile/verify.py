@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.inlining import compressed_size, transfer_size
-from adaptc.compile.page.sheets import paths_in_sheets
+from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
 from adaptc.compile.view import DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.references import base_href, embedded_references, references
+from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
 from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts
 
 if TYPE_CHECKING:
@@ -108,15 +109,41 @@ class Verifier:
 
     def _contract_problem(self, tree: Document) -> Problem | None:
         violations = self._find_violations(tree)
+        if not violations and self.promise == "article" and self.context.has_scripts:
+            violations = hidden_from_reader(self._shown_source, self._shown(tree))
         if self.promise != "same":  # passes of "same" levels write no references but those they read, and inline others
             violations = [*violations, *new_dead_references(self.tree, tree, self.context, self.view)]
         return Problem("contract-broken", "; ".join(violations)) if violations else None
 
     @cached_property
-    def _find_violations(self) -> ContractCheck:
+    def source_tree(self) -> Document:
+        """The tree of the source, with streamed parts in their places where scripts need not place them."""
         text = self.context.page.text
         is_streamed = self.promise == "article" and has_streamed_parts(text)
-        return CONTRACT_CHECKS[self.promise](parse_bare(place_streamed_parts(text)) if is_streamed else self.tree)
+        return parse_bare(place_streamed_parts(text)) if is_streamed else self.tree
+
+    @cached_property
+    def _find_violations(self) -> ContractCheck:
+        return CONTRACT_CHECKS[self.promise](self.source_tree)
+
+    # ---- what a reader sees
+
+    def is_blank(self, draft: Draft) -> bool:
+        """Whether a page shows nothing in some window, but may have shown something before."""
+        shown = self._shown(draft.tree())
+        is_written = self.context.has_scripts
+        return any(
+            shown.is_blank(width) and (is_written or not self._shown_source.is_blank(width)) for width in VIEWPORTS
+        )
+
+    @cached_property
+    def _shown_source(self) -> ShownPage:
+        return self._shown(self.source_tree)
+
+    def _shown(self, tree: Document) -> ShownPage:
+        # passes hide and show elements of pages with scripts only, and applying a page's sheets takes time
+        is_adapted = self.context.has_scripts
+        return ShownPage(tree, page_sheets(tree, self.context.base, self.view).texts if is_adapted else ())
 
     # ---- sizes
 

@@ -102,6 +102,7 @@ KINDS: dict[str, Kind] = {
     "bundle-name-taken": Kind(W, "has no bundle next to it: the site has a file {name}"),
     "bundle-too-large": Kind(N, "is not bundled: its files have {size} bytes, more than {limit}"),
     "level-larger": Kind(N, "is the same at {name} as at {above}: {name} would make it larger to transfer ({reason})"),
+    "page-needs-scripts": Kind(N, "is the same at {name} as at {above}: its scripts write its content ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),

@@ -156,19 +156,24 @@ class UnitBuilder:
 
     def _page_not_larger(self, level: str, path: str, view: RecordingView) -> UnitResult:
         """Return a page at a level, or as it is at the level above if it would be larger than that."""
-        result = self._page(level, path, view)
+        result, refusal = self._page(level, path, view)
         above = self.above.get(level)
         if above is not None:
             higher = self._above(above, path)
             view.include(higher.dependencies, ())
-            excess = self._weight(result, view).excess(self._weight(higher, view))
-            if excess is not None:
-                result = _as_above(result, higher, excess)
+            result = self._lower(result, higher, refusal, view)
             result = dataclasses.replace(result, dependencies=tuple(view.dependencies))
         self._pages[level, path] = result
         if len(self._pages) > _CACHED_PAGES:
             self._pages.popitem(last=False)
         return result
+
+    def _lower(self, result: UnitResult, higher: UnitResult, refusal: str | None, view: RecordingView) -> UnitResult:
+        """Return the page, or as it is at the level above if it must or should stay so."""
+        if refusal is not None:
+            return _as_above(result, higher, refusal, "page-needs-scripts")
+        excess = self._weight(result, view).excess(self._weight(higher, view))
+        return result if excess is None else _as_above(result, higher, excess, "level-larger")
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path))
@@ -182,16 +187,17 @@ class UnitBuilder:
         view.include(dependencies, ())
         return weight
 
-    def _page(self, level: str, path: str, view: RecordingView) -> UnitResult:
+    def _page(self, level: str, path: str, view: RecordingView) -> tuple[UnitResult, str | None]:
+        """Return the page at a level, and why it must stay as it is at the level above, if so."""
         plan = self.plans[level]
         original = view.read(path)
         steps = plan.steps_for(media.HTML)
         if not steps:
-            return self._encode(level, path, original, original, view)
+            return self._encode(level, path, original, original, view), None
         done = rewrite_page(path, original, view, steps, plan.level.promise)
         result = self._encode(level, path, _or(done.content, original), original, view)
         files, diagnostics = self._sidecars(plan, path, original, view)
-        return dataclasses.replace(
+        page = dataclasses.replace(
             result,
             dependencies=tuple(view.dependencies),
             extras=(*result.extras, *files),
@@ -200,6 +206,7 @@ class UnitBuilder:
             demoted=tuple(done.demoted),
             embeds=done.embeds,
         )
+        return page, done.refusal
 
     def _sidecars(
         self, plan: Plan, path: str, original: bytes, view: RecordingView
@@ -267,10 +274,10 @@ def failure(path: str, name: str, bug: Exception) -> Diagnostic:
     return diagnose("pass-failed", Location(path), name=name, reason=reason)
 
 
-def _as_above(result: UnitResult, higher: UnitResult, excess: str) -> UnitResult:
-    """Return the unit with the files of the level above in place of its own."""
-    action = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {excess}")
-    diagnostic = diagnose("level-larger", Location(result.path), name=result.level, above=higher.level, reason=excess)
+def _as_above(result: UnitResult, higher: UnitResult, reason: str, kind: str) -> UnitResult:
+    """Return the unit with the files of the level above in place of its own; ``kind`` is that of the diagnostic."""
+    action = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {reason}")
+    diagnostic = diagnose(kind, Location(result.path), name=result.level, above=higher.level, reason=reason)
     return dataclasses.replace(
         higher,
         level=result.level,

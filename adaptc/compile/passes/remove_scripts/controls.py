@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.forms import find_forms
-from adaptc.formats.html.visible_text import content_texts
+from adaptc.formats.html.visible_text import content_texts, is_followable
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -49,8 +49,15 @@ def _add_style(editor: Editor, element: Element, declarations: str) -> None:
 
 
 def _is_native(button: Element) -> bool:
-    parent = button.parent
-    return any(name in button.attrs for name in _NATIVE) or getattr(parent, "tag", None) == "summary"
+    if any(name in button.attrs for name in _NATIVE) or getattr(button.parent, "tag", None) == "summary":
+        return True
+    return _is_link(button)
+
+
+def _is_link(button: Element) -> bool:
+    """Whether pressing a button follows the link around it or in it; a disabled one takes the clicks of both."""
+    link = button.closest("a[href]") or button.select_one("a[href]")
+    return link is not None and is_followable(link.attr("href"))
 
 
 def _sends(button: Element, is_in_form: bool) -> bool:

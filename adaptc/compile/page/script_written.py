@@ -1,0 +1,148 @@
+"""Whether scripts write what a page shows: an application, of which nothing is left without them.
+
+The markup of such a page is a shell, often with a header and a footer, around an element that a script fills. A page
+counts as one if it holds no text, or hardly any apart from its navigation while a script names an element without
+content; or if it shows the placeholders of a template. What scripts would write is not known, so a page with content of
+its own does not count, whatever a script adds to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from turbohtml import Element, Text
+
+from adaptc.formats.html.landmarks import class_words, find_landmarks
+from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, walk
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+    from adaptc.compile.page.context import PageContext
+
+__all__ = ["script_written"]
+
+_FEWEST = 80  # characters of text that are content, white space left out: a sentence
+_LONGEST_PLACEHOLDER = 60  # characters: "Loading, please wait"
+_PICTURE = 20  # characters that a picture or a control counts for
+_COUNTED = frozenset({"img", "picture", "video", "audio", "iframe", "object", "embed", "input", "select", "textarea"})
+_UNREAD = (UNSEEN | {"noscript"}) - {"svg", "canvas", "template"}
+_LOADING = re.compile(
+    r"load|wait|initiali[sz]|render|\.\.\.|\u2026|lade|charg|carg|attend|\u8aad|\u52a0\u8f7d", re.IGNORECASE
+)
+_LOADERS = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash"})
+_NOTICE = re.compile(r"(?:enabl|requir|activat|need|without|turn).{0,60}java\s?script|"
+                     r"java\s?script.{0,60}(?:enabl|requir|disabl|activat|need|turned)", re.IGNORECASE)  # fmt: skip
+_BOXES = frozenset({"div", "main", "section", "article", "span", "nav", "aside", "ul", "ol", "tbody", "form"})
+_FILLING = "a[href], img, svg, video, audio, iframe, object, input, select, textarea, table, p, h1, h2, h3"
+_USEFUL = "a[href], input, form, table, h1, h2, h3"
+_QUOTED = ('"{}"', "'{}'", "`{}`", "#{}")
+_PLACEHOLDER = re.compile(r"\{\{.+?\}\}", re.DOTALL)
+_CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
+_FEWEST_PLACEHOLDERS = 3
+
+
+def script_written(tree: Document, page: PageContext) -> str | None:
+    """Return why the content of a page counts as written by its scripts, or ``None``."""
+    body = tree.select_one("body")
+    if not page.has_scripts or body is None:
+        return None
+    if not _amount(body, _is_loader, enough=1):
+        return "it holds no content"
+    if _count_placeholders(body) >= _FEWEST_PLACEHOLDERS:
+        return "it shows the placeholders of a template"
+    return _empty_mount(tree, body, page)
+
+
+def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None:
+    mains = tree.select("main, [role=main]")
+    # most pages have content: that is known before their scripts are searched
+    if _main_amount(mains or [body], _is_loader, set(find_landmarks(tree).navigation)) >= _FEWEST:
+        return None
+    around = set(mains)
+    mounts = [each for each in _mounts(tree, page) if not mains or not around.isdisjoint((each, *each.ancestors))]
+    return f"a script fills <{_describe(mounts[0])}>" if mounts else None
+
+
+def _main_amount(roots: list[Element], skips: Callable[[Element], bool], navigation: set[Element]) -> int:
+    """Return the amount of content outside of navigation, footers and boxes that may be filled."""
+
+    def is_apart(element: Element) -> bool:
+        return element in navigation or element.tag == "footer" or skips(element) or _may_be_mount(element)
+
+    return sum(0 if is_apart(root) else _amount(root, is_apart, enough=_FEWEST) for root in roots)
+
+
+def _may_be_mount(element: Element) -> bool:
+    return bool(_script_name(element)) and _is_empty(element)
+
+
+def _mounts(tree: Document, page: PageContext) -> Iterator[Element]:
+    """Yield the elements without content that a script of the page names."""
+    texts = list(page.script_texts())
+    for element in tree.iter_elements():
+        if _may_be_mount(element):
+            name = _script_name(element)
+            if page.unseen_scripts or any(form.format(name) in text for form in _QUOTED for text in texts):
+                yield element
+
+
+def _script_name(element: Element) -> str:
+    """Return by what a script finds a box: its id, or the tag of a custom element."""
+    if "-" in element.tag:
+        return element.tag
+    return (element.attr("id") or "") if element.tag in _BOXES else ""
+
+
+def _is_empty(element: Element) -> bool:
+    if element.select_one(_FILLING) is not None:
+        return False
+    text = element.text.strip()
+    return not text or (len(text) <= _LONGEST_PLACEHOLDER and _LOADING.search(text) is not None)
+
+
+def _is_loader(element: Element) -> bool:
+    """Whether it is shown while scripts load the rest."""
+    if "class" not in element.attrs or _LOADERS.isdisjoint(class_words(element)):
+        return False
+    return len(element.text.strip()) <= _LONGEST_PLACEHOLDER and element.select_one(_USEFUL) is None
+
+
+def _amount(root: Element, skips: Callable[[Element], bool], *, enough: int) -> int:
+    """Return the amount of content in characters, at least up to ``enough``; a request to enable scripts is none."""
+    amount = 0
+    for node in walk(root, lambda each: not _is_unread(each) and not skips(each)):
+        amount += _weight(node)
+        if amount >= enough:
+            break
+    return amount
+
+
+def _is_unread(element: Element) -> bool:
+    if element.tag == "template":
+        return "shadowrootmode" not in element.attrs
+    return element.tag in _UNREAD or is_hidden(element)
+
+
+def _weight(node: Text | Element) -> int:
+    if isinstance(node, Text):
+        return 0 if _NOTICE.search(node.data) else len("".join(node.data.split()))
+    if node.tag == "template":  # of a shadow root: all of what its host shows
+        return _FEWEST
+    return _PICTURE if node.tag in _COUNTED else 0
+
+
+def _count_placeholders(body: Element) -> int:
+    texts = (text for text in content_texts(body) if "{{" in text.data and not _is_code(text))
+    return sum(len(_PLACEHOLDER.findall(text.data)) for text in texts)
+
+
+def _is_code(text: Text) -> bool:
+    return any(isinstance(each, Element) and each.tag in _CODE for each in text.ancestors)
+
+
+def _describe(element: Element) -> str:
+    identity = element.attr("id")
+    return f"{element.tag} id={identity}" if identity else element.tag
