@@ -1,7 +1,8 @@
 """What a reader sees of a page at some width of the window: its texts, links and controls, as the style sheets show it.
 
 An element is hidden by its attributes (``hidden``, a closed dialogue) or by the cascade (``cascade.HIDING``). What only
-a pointer or a focus shows counts as hidden, the content of closed ``<details>`` as visible: a click shows it.
+a pointer or a focus shows counts as hidden, the content of closed ``<details>`` as visible: a click shows it. Bars that
+ask for consent do not count.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from turbohtml import Element, Text
 
 from adaptc.formats.html.cascade import HIDING, Cascade
+from adaptc.formats.html.consent import consent_bars
 from adaptc.formats.html.forms import Forms, find_forms
 from adaptc.formats.html.visible_text import is_followable, walk
 
@@ -39,6 +41,7 @@ class ShownPage:
     def __init__(self, tree: Document, sheets: Sequence[str]) -> None:
         self.body, self._tree = tree.select_one("body"), tree
         self._cascade = Cascade(tree, sheets)
+        self._bars = set(consent_bars(self._cascade))
         styled = (each for each in tree.select("[style]") if _MAY_HIDE.search(each.attr("style") or ""))
         self._suspects = {*self._cascade.hidden_by(*HIDING), *styled, *tree.select("[hidden], dialog:not([open])")}
 
@@ -46,7 +49,7 @@ class ShownPage:
         """Return the visible text nodes and elements at a width."""
         if self.body is None:
             return iter(())
-        hidden = {each for each in self._suspects if self._is_hidden(each, width)}
+        hidden = {each for each in self._suspects if self._is_hidden(each, width)} | self._bars
         if not hidden.isdisjoint((self.body, *self.body.ancestors)):
             return iter(())
         return walk(self.body, lambda each: each not in hidden and not _is_unshown(each))
