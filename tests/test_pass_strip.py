@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stripped_site import NOTE, STAND_IN, StrippedSite, body, said
+from stripped_site import NOTE, STAND_IN, WORDS, StrippedSite, body, picture, said
 
 BOX = STAND_IN.format(24, 24)
 DROP = '[[drop]]\nurl = "*"\n'
@@ -213,3 +213,38 @@ def test_an_image_that_gives_a_card_its_height_leaves_a_box_of_its_colour(card: 
     box = f'<img style=background:#000080 src="{STAND_IN.format(64, 64)}" alt="A map">'
     assert (box in result) is has_box
     assert "i/bg.png" not in result
+
+
+MASTHEAD = '<div><a href="news.html"><img src="i/mast.png"></a></div>'
+SEAL = '<footer><a href="https://sponsor.example/"><img src="i/logo.png" alt="Our sponsor"></a></footer>'
+
+
+def test_a_masthead_without_a_name_stays_and_the_mark_of_a_sponsor_goes() -> None:
+    files = {"i/mast.png": picture(300, 60), "news.html": ""}
+    site = StrippedSite({"index.html": f"{MASTHEAD}<h1>Ships</h1>{WORDS}{SEAL}", **files})
+    result, _ = site.stripped(keep="logo-story")
+    assert MASTHEAD in result
+    assert "<span>Our sponsor</span>" in result
+    assert "<span>Our sponsor</span>" in body(f"<h1>Ships</h1>{WORDS}{SEAL}", keep="logo-story")
+    own = SEAL.replace("Our sponsor", "Us")
+    assert own in body(f"<h1>Ships</h1>{WORDS}{own}", keep="logo-story")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        '<div><img src="i/mast.png" alt="A quay at night"></div>',
+        '<p>Words and <img src="i/mast.png"></p>',
+        '<h1>Ships</h1><div><img src="i/mast.png" alt=""></div>',
+    ],
+)
+def test_what_is_no_masthead_goes(first: str) -> None:
+    site = StrippedSite({"index.html": f"{first}<h1>Ships</h1>{WORDS}", "i/mast.png": picture(300, 60)})
+    assert "<img" not in site.stripped(keep="logo-story")[0]
+
+
+def test_a_story_image_whose_file_is_missing_is_replaced_by_its_text() -> None:
+    figure = '<figure><img src="i/gone.png" alt="A harbour in the evening of a day" width="600" height="400"></figure>'
+    result = body(f"{LOGO}<h1>Ships</h1>{figure}{STORY}{WORDS}", keep="logo-story")
+    assert "<figure><span>A harbour in the evening of a day</span></figure>" in result
+    assert STORY in result

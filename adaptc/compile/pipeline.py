@@ -233,7 +233,7 @@ PASSES: tuple[Pass, ...] = (
         "used-styles", 4, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 3, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("strip", 4, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 6, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 5, _HTML, "inline_scripts:inline_scripts", _READERS),
