@@ -146,7 +146,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _flag("-L", "--relative", help="Only links that are written without a host."),
         _flag("--https-only", help="Only https."),
         _value("-Q", "--quota", type=_SIZE, metavar="SIZE", help="Stop after so many bytes."),
-        _value("--max-filesize", type=_SIZE, metavar="SIZE", help="No larger files."),
+        _value("--max-filesize", type=_SIZE, metavar="SIZE", help="No larger files, as received or decoded."),
         _value("--max-pages", type=click.IntRange(1), metavar="N", help="Stop after N pages."),
         _value("--max-url-length", type=click.IntRange(1), metavar="N", default=2000, show_default=True,
                help="No longer URLs, as traps generate them."),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # wget's table: of several errors the one with the lowest code is reported.
 _CODES = {
     "purge": ExitCode.WITH_ERRORS,
+    "max-filesize": ExitCode.WITH_ERRORS,
     "file": ExitCode.INTERNAL,
     "network": ExitCode.BUSY,
     "tls": ExitCode.TLS,

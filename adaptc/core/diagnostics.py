@@ -130,6 +130,9 @@ KINDS: dict[str, Kind] = {
         "{gone} of {held} files would be removed, more than --purge-most {bound}: nothing was removed. "
         "A larger bound confirms that they are gone",
     ),
+    "links-unread": Kind(
+        W, "has {size}: its links are neither followed nor converted, only files up to {bound} are read"
+    ),
     "links-unconverted": Kind(
         W, "keeps its links as they are: it does not survive decoding and encoding as {encoding}"
     ),

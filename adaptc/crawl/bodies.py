@@ -8,7 +8,7 @@ from collections.abc import Callable
 from adaptc.core.model import TOKENS
 from adaptc.crawl.http import Head
 from adaptc.formats import codings
-from adaptc.formats.codings import CodingError
+from adaptc.formats.codings import CodingError, TooLarge
 
 LARGEST = 1 << 28  # bytes of a decoded body: the limit against decompression bombs
 
@@ -17,8 +17,12 @@ class DecodeError(Exception):
     """A body is not what its ``Content-Encoding`` says."""
 
 
-def decode_body(body: bytes, head: Head, url: str) -> bytes:
-    """Return the content of a response. Raises ``DecodeError``.
+class BodyTooLarge(DecodeError):
+    """A body is larger when it is decoded than is accepted."""
+
+
+def decode_body(body: bytes, head: Head, url: str, most: int = LARGEST) -> bytes:
+    """Return the content of a response, of ``most`` bytes at the most. Raises ``DecodeError``.
 
     A coding that was not requested is an error. An archive that the server declares as gzip-coded stays compressed (as
     in wget).
@@ -30,7 +34,9 @@ def decode_body(body: bytes, head: Head, url: str) -> bytes:
         if decode is None:
             raise DecodeError(f"Content-Encoding {token} was not asked for")
         try:
-            body = decode(body) if body else body
+            body = decode(body, most) if body else body
+        except TooLarge as error:
+            raise BodyTooLarge(str(error)) from None
         except (CodingError, zlib.error) as error:
             raise DecodeError(f"the body is not {token}: {error}") from None
     return body
@@ -90,18 +96,20 @@ def _is_archive(head: Head, url: str) -> bool:
     return path.endswith((".gz", ".tgz", ".svgz")) and head.media_type in (*gzipped, "application/x-tar")
 
 
-def _inflate(body: bytes) -> bytes:
+def _inflate(body: bytes, most: int) -> bytes:
     """Undo ``deflate``: zlib's format (RFC 1950), or the bare stream that some servers send."""
     wrapped = (body[0] & 0x0F) == 8 and int.from_bytes(body[:2], "big") % 31 == 0
     decoder = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
-    content = decoder.decompress(body, LARGEST)
+    content = decoder.decompress(body, most + 1)
+    if len(content) > most:
+        raise TooLarge(f"the decoded content is larger than {most} bytes")
     if not decoder.eof:
         raise CodingError("the stream is cut off")
     return content
 
 
-def _by(coding: str) -> Callable[[bytes], bytes]:
-    return lambda body: codings.decode(body, coding, LARGEST)
+def _by(coding: str) -> Callable[[bytes, int], bytes]:
+    return lambda body, most: codings.decode(body, coding, most)
 
 
 _DECODERS = {**{token: _by(coding) for coding, token in TOKENS.items()}, "deflate": _inflate}

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adaptc.crawl.bodies import LARGEST, DecodeError, dechunked, decode_body, is_chunked, is_coded
-from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
+from adaptc.crawl.bodies import LARGEST, BodyTooLarge, DecodeError, dechunked, decode_body, is_chunked, is_coded
+from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link, distinct
 from adaptc.crawl.http import Head
 from adaptc.crawl.mirror import Mirror, OutsideMirror
 from adaptc.crawl.request import continues, part_of, total
-from adaptc.crawl.scope import ScopeOptions
+from adaptc.crawl.scope import ScopeOptions, too_large
 from adaptc.crawl.store import pack
 
+UNPARSED = "unparsed"  # the rule that is noted for a file that is too large to be read for its links
 _SNIFFED = 512
 # What is wrong with one name, and not with the disk: another file may still be written.
 _UNNAMEABLE = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EILSEQ, errno.EINVAL)
@@ -56,11 +57,15 @@ class FileLinks(NamedTuple):
 
 
 class BodyResult(NamedTuple):
-    """A processed body: its kind, and bytes received and on disk; ``file_links`` is ``None`` for a kind without."""
+    """A processed body: its kind, and bytes received and on disk; ``file_links`` is ``None`` for a kind without.
+
+    ``is_unparsed`` says that it is too large to be read for its links.
+    """
 
     kind: str
     size: int
     disk: int
+    is_unparsed: bool
     file_links: FileLinks | None
 
 
@@ -105,6 +110,8 @@ class JobRunner:
         outcome: BodyResult | BodyError
         try:
             outcome = self._read(job, body)
+        except BodyTooLarge as problem:
+            outcome = self._too_large(str(problem))
         except DecodeError as problem:
             outcome = BodyError("protocol", f"could not be read: {problem}")
         except BodyError as problem:
@@ -118,14 +125,26 @@ class JobRunner:
     def _read(self, job: Job, body: _Body) -> BodyResult:
         head = Head(job.status, job.fields)
         content = self._content(job, head, body)
+        size = body.size if content is None else len(content)
+        if self.scope.max_filesize is not None and size > self.scope.max_filesize:
+            raise BodyError(*too_large(self.scope.max_filesize))
         kind = kind_of(head.media_type, job.place, _start_of(content, body))
-        if content is None and kind in PARSED and body.file is not None:
+        is_unparsed = kind in PARSED and size > most_parsed(kind)
+        parsed = Kind.OTHER if is_unparsed else kind
+        if content is None and parsed in PARSED and body.file is not None:
             content = body.file.read_bytes()
         has_links = kind in PARSED or head.get("link") is not None
-        file_links = self._links(kind, content or b"", job.url, head) if has_links else None
+        file_links = self._links(parsed, content or b"", job.url, head) if has_links else None
         if job.name is not None:
             self._place(job, job.name, content, body)
-        return BodyResult(kind.value, body.size, body.size if content is None else len(content), file_links)
+        return BodyResult(kind.value, body.size, size, is_unparsed, file_links)
+
+    def _too_large(self, problem: str) -> BodyError:
+        """Return the error of a body that is larger when decoded than ``--max-filesize``, or than any may be."""
+        limit = self.scope.max_filesize
+        if limit is None or limit > LARGEST:
+            return BodyError("protocol", f"could not be read: {problem}")
+        return BodyError(*too_large(limit))
 
     def _links(self, kind: Kind, content: bytes, url: str, head: Head) -> FileLinks:
         return file_links_of(discover(kind, content, url, head, self.agent), self.scope)
@@ -137,12 +156,17 @@ class JobRunner:
         if is_chunked(head) and self.is_raw:
             _dechunk(body)
         if body.file is None:
-            return decode_body(body.content, head, job.url)
+            return decode_body(body.content, head, job.url, self._most)
         if is_coded(head):
             if body.size > LARGEST:
                 raise DecodeError(f"a coded body of {body.size} bytes is too large")
-            return decode_body(body.file.read_bytes(), head, job.url)
+            return decode_body(body.file.read_bytes(), head, job.url, self._most)
         return None
+
+    @property
+    def _most(self) -> int:
+        """Bytes of a decoded body at the most."""
+        return min(LARGEST, self.scope.max_filesize or LARGEST)
 
     def _complete(self, job: Job, head: Head, body: _Body) -> None:
         """Append the rest of a file to its part. Raises ``DecodeError`` when together they are not the whole file."""

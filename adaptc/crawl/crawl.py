@@ -22,7 +22,7 @@ from adaptc.crawl.names import Claims, NameOptions
 from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
 from adaptc.crawl.purge import TOO_MANY, gone_files
 from adaptc.crawl.reader import Reader, reader_for
-from adaptc.crawl.report import Journal, broken_links
+from adaptc.crawl.report import Journal, broken_links, unread_files
 from adaptc.crawl.robots_failure import robots_failures
 from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
@@ -113,10 +113,11 @@ def crawl(
         engine.run()
         diagnostics = _completed(options, settler)
         frontier.end_run()
+        budget = settler.budget
         return CrawlResult(
-            options.output, settler.files, settler.stored_bytes, settler.kept, time.monotonic() - began,
+            options.output, budget.files, budget.received, settler.kept, time.monotonic() - began,
             frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.refusals(),
-            resumed, _failures(frontier, diagnostics), settler.limit.reason if settler.limit else None, diagnostics,
+            resumed, _failures(frontier, diagnostics), budget.spent.reason if budget.spent else None, diagnostics,
         )  # fmt: skip
 
 
@@ -130,16 +131,16 @@ def _failures(frontier: Frontier, diagnostics: tuple[Diagnostic, ...]) -> frozen
 def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...]:
     """Do what needs the complete mirror, and return the diagnostics."""
     frontier, mirror, claims = settler.frontier, settler.mirror, settler.claims
-    if settler.limit is not None:
-        frontier.give_up(*settler.limit)
+    if settler.budget.spent is not None:
+        frontier.give_up(*settler.budget.spent)
     merge_twins(frontier, mirror, claims, options.names.default_page)
     converted = _converted(options, frontier, mirror)
     if options.spider or options.update.delete_after:  # it leaves the files of a former crawl alone
-        return tuple(broken_links(frontier))
+        return (*unread_files(frontier), *broken_links(frontier))
     # a crawl that ended early did not look for everything
-    gone = tuple(gone_files(frontier, mirror, claims, options.update)) if settler.limit is None else ()
+    gone = tuple(gone_files(frontier, mirror, claims, options.update)) if settler.budget.spent is None else ()
     write_table(frontier, mirror, options.names)
-    return (*converted, *broken_links(frontier), *gone)
+    return (*unread_files(frontier), *converted, *broken_links(frontier), *gone)
 
 
 def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:
@@ -159,7 +160,7 @@ def _watcher(watch: Callable[[CrawlProgress], None], settler: Settler, frontier:
         now = time.monotonic()
         if now - reported >= _PROGRESS_INTERVAL:
             reported = now
-            watch(CrawlProgress(settler.files, settler.stored_bytes, frontier.waiting(), now - began))
+            watch(CrawlProgress(settler.budget.files, settler.budget.received, frontier.waiting(), now - began))
 
     return report
 

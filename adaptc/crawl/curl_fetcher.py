@@ -154,6 +154,8 @@ class CurlFetcher:
             response.is_final = code in _FINAL or (code == pycurl.E_COULDNT_CONNECT and not self.options.retry_refused)
             is_late = code == pycurl.E_OPERATION_TIMEDOUT and not response.connected
             response.is_unreachable = code in _UNCONNECTED or is_late
+            if transfer.is_dropped:
+                response.is_dropped, response.message = True, "the server closed the connection"
         elif not transfer.received:
             response.refused = transfer.request.admit(response.head)
         return response
@@ -183,6 +185,7 @@ class CurlFetcher:
         curl.setopt(pycurl.SHARE, self._share)
         curl.setopt(pycurl.HEADERFUNCTION, transfer.lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, transfer.on_body)
+        curl.setopt(pycurl.PREREQFUNCTION, transfer.on_request)
         if self.recording:
             curl.setopt(pycurl.DEBUGFUNCTION, transfer.on_debug)
             curl.setopt(pycurl.VERBOSE, 1)

@@ -25,7 +25,10 @@ class Transfer:
     is set to, and whether those that are secret are among them.
     """
 
-    __slots__ = ("chunks", "file", "head", "lines", "received", "refused", "request", "sent", "settings")
+    __slots__ = (
+        "chunks", "file", "head", "is_dropped", "lines", "received", "refused", "request", "sent", "settings",
+        "unanswered",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -43,6 +46,8 @@ class Transfer:
         self.file: IO[bytes] | None = None
         self.received = 0
         self.refused: Refusal | None = None
+        self.is_dropped = False
+        self.unanswered = -1  # lines that had come when the last request was sent
 
     def parsed(self) -> Head:
         """Return the last head."""
@@ -63,13 +68,25 @@ class Transfer:
         fields = b"".join(self.lines[: self._last_head()]).lower()
         return b"www-authenticate: basic" in fields and b"www-authenticate: digest" not in fields
 
+    def on_request(self, *_addresses: object) -> int:
+        """Stop libcurl when it sends a request again that a connection was closed for: tries are counted elsewhere."""
+        if self.unanswered == len(self.lines):
+            self.is_dropped = True
+            return int(pycurl.PREREQFUNC_ABORT)
+        self.unanswered = len(self.lines)
+        return int(pycurl.PREREQFUNC_OK)
+
     def on_body(self, chunk: bytes) -> int | None:
         """Take a piece of the body; -1 makes libcurl stop: the head says that it is not wanted."""
         if self.head is None:
             self.refused = self.request.admit(self.parsed())
+        self.received += len(chunk)
+        excess = self.received - self.request.most
+        if excess > 0:
+            self.refused = self.request.excess
+            self.chunks.append(chunk[:-excess])  # the beginning of a robots.txt is read
         if self.refused is not None:
             return -1
-        self.received += len(chunk)
         if self.file is not None:
             self.file.write(chunk)
         else:

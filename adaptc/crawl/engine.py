@@ -36,10 +36,11 @@ class Engine:
     ) -> None:
         self.options, self.frontier, self.fetcher = options, frontier, fetcher
         self.settler, self.claims = settler, claims
-        self.requests = RequestFactory(options, settler.scope, frontier, settler.mirror)
+        self.requests = RequestFactory(options, settler.scope, frontier, settler.mirror, settler.budget)
         network = options.network
         self.pace = Pace(network.wait, network.random_wait, network.connections, network.all_connections)
         self.origins = Origins(options, frontier, fetcher, settler, self.pace)
+        self.budget = settler.budget
         self.queue = TaskQueue()
         self.clock: Callable[[], float] = time.monotonic
         self.is_stopped: Callable[[], bool] = lambda: False
@@ -53,7 +54,7 @@ class Engine:
         self._begin_level()
         while True:
             self._fetch_level()
-            if self.settler.limit is not None or self.frontier.next_level() is None:
+            if self.budget.spent is not None or self.frontier.next_level() is None:
                 break
             self._begin_level()
 
@@ -139,7 +140,7 @@ class Engine:
 
     def _fill(self) -> None:
         """Take rows of the level into memory while there is room."""
-        if self.settler.limit is not None:
+        if self.budget.spent is not None:
             self.queue = TaskQueue()
             return
         if self._is_drained or len(self.queue) > _WINDOW // 2:
@@ -161,9 +162,15 @@ class Engine:
         while has_started and self.pace.active < self.pace.total:
             has_started = False
             for origin, line in self.queue.lines():
+                if not self._may_start():
+                    break
                 if self.pace.may_start(line[0].host, now) and self.origins.is_ready(origin, line[0].host, now):
                     has_started = self._begin(self.queue.take(origin), now) or has_started
         self.queue.rotate()
+
+    def _may_start(self) -> bool:
+        """Whether the budget allows one more request; those that are being read count as under way."""
+        return self.budget.may_start(self.pace.active + len(self._arrived) + self.settler.reader.pending)
 
     def _begin(self, task: Task, now: float) -> bool:
         if self.settler.from_disk(task.row) or self.origins.forbids(task):
@@ -194,12 +201,13 @@ class Engine:
         if isinstance(task, RobotsTask):
             self.origins.arrived(task, response, self.clock)
             return
-        if self.settler.limit is not None:  # it was under way when the limit was reached
-            self.settler.refuse(task.row, *self.settler.limit)
-            return
+        self.budget.forget(task.row.id)
         pause = self.requests.pause(task, response)
         if pause is None:
             self.settler.settle(task, response)
+            return
+        if self.budget.spent is not None:  # nothing is tried again
+            self.settler.refuse(task.row, *self.budget.spent)
             return
         now = self.clock()
         if response.head.status in (429, 503):

@@ -277,6 +277,14 @@ class Frontier(Store):
             yield from map(Row._make, rows)
             last = rows[-1][0]
 
+    def noted(self, rule: str) -> list[Row]:
+        """Return the files of this run, kept or not, of which a rule is noted."""
+        rows = self._db.execute(
+            f"{SELECT_ROW} WHERE state IN ({State.STORED}, {State.CHECKED}) AND run = ? AND rule = ? ORDER BY id",
+            (self.run, rule),
+        )
+        return list(map(Row._make, rows))
+
     def stored_ending(self, ending: str) -> list[int]:
         """Return the ids of the URLs that this run stored and that end so."""
         rows = self._db.execute(

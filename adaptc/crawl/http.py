@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +16,9 @@ from adaptc.crawl.scope import Refusal
 class Request:
     """What to ask for. ``key`` comes back with the response.
 
-    ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. Bodies too large
-    for memory go to the file ``spool``; with status 206 they are appended.
+    ``admit`` sees the head before the body is loaded and returns why it is not wanted, or ``None``. A body of more than
+    ``most`` bytes, as received, is refused for the reason ``excess``. Bodies too large for memory go to the file
+    ``spool``; with status 206 they are appended.
     """
 
     key: Any
@@ -25,6 +27,8 @@ class Request:
     headers: tuple[str, ...] = ()
     admit: Callable[[Head], Refusal | None] = field(default=lambda _head: None)
     spool: str | None = None
+    most: int = sys.maxsize
+    excess: Refusal | None = None
 
 
 @dataclass(slots=True)
@@ -33,7 +37,7 @@ class Response:
 
     ``error`` is why there is no complete response, as wget's exit codes tell errors apart: ``network``, ``tls``,
     ``protocol``; ``message`` is libcurl's description, ``is_final`` says that a retry would fail too, and
-    ``is_unreachable`` that there was no connection.
+    ``is_unreachable`` that there was no connection, ``is_dropped`` that the server closed one that was open.
     ``refused`` is the result of ``admit``. The body as received (with its content coding) is in memory, or in ``file``
     where it is large; ``sent`` is the request as it went out, where that is recorded;
     ``connected`` how many seconds the connection took, 0 for one that was open.
@@ -48,6 +52,7 @@ class Response:
     message: str = ""
     is_final: bool = False
     is_unreachable: bool = False
+    is_dropped: bool = False
     refused: Refusal | None = None
     sent: bytes = b""
     address: str = ""

@@ -225,7 +225,7 @@ def _packed(outcome: Outcome) -> tuple[Any, ...]:
         return ("oserror", outcome.errno, outcome.strerror, outcome.filename)
     file_links = outcome.file_links
     plain = None if file_links is None else (*file_links[:3], [tuple(link) for link in file_links.links])
-    return ("done", *outcome[:3], plain)
+    return ("done", *outcome[:4], plain)
 
 
 def _unpacked(tag: str, *values: Any) -> Outcome:
@@ -233,8 +233,10 @@ def _unpacked(tag: str, *values: Any) -> Outcome:
         return BodyError(*values)
     if tag == "oserror":
         return OSError(*values)
-    kind, size, disk, plain = values
+    kind, size, disk, is_unparsed, plain = values
     if plain is None:
-        return BodyResult(kind, size, disk, None)
+        return BodyResult(kind, size, disk, is_unparsed, None)
     base, nofollow, packed, links = plain
-    return BodyResult(kind, size, disk, FileLinks(base, nofollow, packed, [Link._make(link) for link in links]))
+    return BodyResult(
+        kind, size, disk, is_unparsed, FileLinks(base, nofollow, packed, [Link._make(link) for link in links])
+    )

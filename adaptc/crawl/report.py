@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.quantities import written_bytes
+from adaptc.crawl.body_job import UNPARSED
+from adaptc.crawl.discover.content import Kind, most_parsed
 from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import STATE
 from adaptc.crawl.robots_failure import robots_failures
@@ -40,6 +43,13 @@ def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
     for url, row in failed.items():
         if url not in met:
             yield diagnose("crawl-failed", None, url=url, reason=row.reason, place=_origin(frontier, row))
+
+
+def unread_files(frontier: Frontier) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each file that is too large to be read for its links."""
+    for row in frontier.noted(UNPARSED):
+        bound = written_bytes(most_parsed(Kind(row.kind)))
+        yield diagnose("links-unread", Location(row.name or row.url), size=written_bytes(row.disk or 0), bound=bound)
 
 
 def _is_closed(row: Row, origins: Container[str]) -> bool:

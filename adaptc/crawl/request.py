@@ -13,13 +13,14 @@ from pathlib import Path
 
 from adaptc.core import media
 from adaptc.crawl.bodies import is_coded
+from adaptc.crawl.budget import Budget
 from adaptc.crawl.discover.content import PARSED, kind_of
 from adaptc.crawl.frontier import Frontier, Row
 from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.mirror import Mirror, http_date
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.schedule import LONGEST_RETRY_AFTER, Task, retry_after, retry_wait
-from adaptc.crawl.scope import Refusal, Scope
+from adaptc.crawl.scope import TOO_LARGE, Refusal, Scope, too_large
 from adaptc.crawl.weburl import parts_of
 
 _SIZEABLE = 1 << 20  # bytes; a larger file that was cut off is continued
@@ -28,8 +29,9 @@ _SIZEABLE = 1 << 20  # bytes; a larger file that was cut off is continued
 class RequestFactory:
     """Makes requests of tasks."""
 
-    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, mirror: Mirror) -> None:
+    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, mirror: Mirror, budget: Budget) -> None:
         self.options, self.scope, self.frontier, self.mirror = options, scope, frontier, mirror
+        self.budget = budget
 
     def prepared(self, task: Task) -> Task:
         """Complete a task: the method, and the fields of a conditional request."""
@@ -76,6 +78,9 @@ class RequestFactory:
             task, task.row.url, task.method, self._fields(task), spool=part_of(self.mirror.spool, task.row.id)
         )
         request.admit = lambda head: self._admit(task, head)
+        limit = self.options.scope.max_filesize
+        if limit is not None:
+            request.most, request.excess = limit, too_large(limit)
         return request
 
     def _fields(self, task: Task) -> tuple[str, ...]:
@@ -89,11 +94,13 @@ class RequestFactory:
         """Return why a body is not wanted, now that its head is there."""
         if not 200 <= head.status < 300:
             return None
-        refused = self.scope.response_refusal(task.row.url, head.media_type, head.length)
-        if refused is not None and task.row.place != "start":
+        refused = self.scope.response_refusal(task.row.url, head.media_type, total(head) or head.length)
+        if refused is not None and (task.row.place != "start" or refused.rule == TOO_LARGE):
             return refused
         if self.options.spider and kind_of(head.media_type, task.row.place or "", b"") not in PARSED:
             return Refusal("spider", "is there")
+        if head.length is not None:
+            self.budget.announce(task.row.id, head.length)
         if (head.length or 0) > _SIZEABLE and head.status == 200 and not self.options.spider:
             with self.frontier:
                 self.frontier.remember_partial(task.row.id, validator(head))
@@ -107,9 +114,9 @@ class RequestFactory:
             return 0.0
         if response.refused is not None or (network.tries and task.tried + 1 >= network.tries):
             return None
-        if response.error:
-            return None if response.is_final else retry_wait(task.tried + 1, network.retry_wait)
-        if response.head.status not in network.retry_on:
+        if response.is_dropped:
+            return 0.0  # a server may close an idle connection at any time
+        if response.is_final or not (response.error or response.head.status in network.retry_on):
             return None
         requested = retry_after(response.head.get("retry-after"), time.time())
         if requested is not None and requested > LONGEST_RETRY_AFTER:

@@ -17,12 +17,15 @@ from adaptc.crawl.http import Fetcher, Request, Response
 from adaptc.crawl.options import USER_AGENT, CrawlOptions, product_token
 from adaptc.crawl.robots_failure import NO_RESPONSE, RobotsFailure, failure_bytes, failure_of
 from adaptc.crawl.schedule import Pace, Task, retry_wait
+from adaptc.crawl.scope import Refusal
 from adaptc.crawl.settle import Settler
 from adaptc.crawl.weburl import parts_of, resolved
 
 LONGEST = 500 * 1024  # bytes that are read of a robots.txt (RFC 9309, section 2.5)
 MOST_REDIRECTS = 5  # section 2.3.1.2
 _SERVER_ERROR = 500
+_MOST_RECEIVED = 5 << 20  # bytes, after which it is cut off
+_CUT = Refusal("robots", "is longer than a robots.txt is read")
 _EVERYBODY = "*"
 
 
@@ -156,7 +159,7 @@ class Origins:
 
     def _ask(self, task: RobotsTask, now: float) -> None:
         self.pace.started(task.host, now)
-        self.fetcher.start(Request(task, task.url))
+        self.fetcher.start(Request(task, task.url, most=_MOST_RECEIVED, excess=_CUT))
 
     def _settle(self, origin: str, response: Response) -> None:
         status = NO_RESPONSE if response.error else response.head.status

@@ -88,6 +88,14 @@ class Refusal(NamedTuple):
     reason: str
 
 
+TOO_LARGE = "max-filesize"
+
+
+def too_large(limit: int) -> Refusal:
+    """Return the refusal of a file of more than ``limit`` bytes."""
+    return Refusal(TOO_LARGE, f"is larger than --max-filesize {limit}")
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """A URL that the user named: its host is in scope, its directory bounds ``--no-parent``."""
@@ -127,9 +135,7 @@ class Scope:
         if self.options.filters and judge(self.options.filters, url, media_type, size) is Ruling.REJECT:
             return Refusal("filter", f"a filter rejects it by its type or size ({media_type}, {size} bytes)")
         limit = self.options.max_filesize
-        if limit is not None and size is not None and size > limit:
-            return Refusal("max-filesize", f"is larger than --max-filesize ({size} of {limit} bytes)")
-        return None
+        return too_large(limit) if limit is not None and size is not None and size > limit else None
 
     # ---- rules on the link
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from adaptc.core import media
-from adaptc.crawl.body_job import BodyError, BodyResult, Outcome, file_links_of
-from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of
+from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, Outcome, file_links_of
+from adaptc.crawl.budget import Budget
+from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery
 from adaptc.crawl.frontier import Frontier, MetUrl, Row, State
 from adaptc.crawl.http import Head, Response
@@ -20,7 +21,7 @@ from adaptc.crawl.reader import Reader
 from adaptc.crawl.report import Journal
 from adaptc.crawl.request import is_whole, part_of
 from adaptc.crawl.schedule import Task
-from adaptc.crawl.scope import Candidate, Refusal, Scope
+from adaptc.crawl.scope import TOO_LARGE, Candidate, Refusal, Scope
 from adaptc.crawl.storage import StoragePolicy
 from adaptc.crawl.store import unpack
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
@@ -47,7 +48,7 @@ class _PendingBody:
 
 
 class Settler:
-    """Settles responses. ``limit`` is set when the quota or the number of pages is used up, and gives the reason."""
+    """Settles responses."""
 
     def __init__(
         self,
@@ -64,8 +65,8 @@ class Settler:
         self.claims, self.journal, self.reader, self.archive = claims, journal, reader, archive
         self.links = Links(options, scope, frontier, journal)
         self.storage = StoragePolicy(options, scope, frontier, claims)
-        self.limit: Refusal | None = None
-        self.stored_bytes = self.pages = self.files = self.kept = 0
+        self.budget = Budget(options.scope)
+        self.kept = 0
 
     def from_disk(self, row: Row) -> bool:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
@@ -73,7 +74,8 @@ class Settler:
             return False
         with self.frontier:
             self.links.add(row, file_links_of(self._known_links(row), self.options.scope))
-            self.frontier.update(row.id, State.STORED, reason="--no-clobber: the file is there already")
+            reason = "--no-clobber: the file is there already"
+            self.frontier.update(row.id, State.STORED, rule=self._unparsed(row), reason=reason)
         self.kept += 1
         self.journal.write("kept", row.url, file=row.name)
         return True
@@ -128,7 +130,10 @@ class Settler:
             self.refuse(row, refused.rule, refused.reason)
 
     def refuse(self, row: Row, rule: str, reason: str) -> None:
-        """Note that a URL that was queued is not wanted after all."""
+        """Note that a URL that was queued is not wanted after all; one that the user named is wanted, and failed."""
+        if row.place == "start" and rule == TOO_LARGE:
+            self.fail(row, rule, reason)
+            return
         with self.frontier:
             self.frontier.update(row.id, State.REFUSED, rule=rule, reason=reason)
         self.journal.write("refused", row.url, rule=rule, reason=reason)
@@ -196,9 +201,15 @@ class Settler:
         if isinstance(outcome, OSError):
             raise outcome
         if isinstance(outcome, BodyError):
-            self.fail(body.row, outcome.kind, str(outcome), body.response.head.status)
+            self._settle_error(body, outcome)
         else:
             self._store(body, outcome)
+
+    def _settle_error(self, body: _PendingBody, error: BodyError) -> None:
+        if error.kind == TOO_LARGE:
+            self.refuse(body.row, error.kind, error.reason)
+        else:
+            self.fail(body.row, error.kind, error.reason, body.response.head.status)
 
     def _store(self, body: _PendingBody, result: BodyResult) -> None:
         row, response, head = body.row, body.response, body.response.head
@@ -212,31 +223,26 @@ class Settler:
             self.frontier.update(
                 row.id, state, name=body.name or row.name, status=head.status, type=head.media_type,
                 charset=head.charset, kind=result.kind, size=result.size, disk=result.disk, etag=head.get("etag"),
-                modified=head.get("last-modified"), rule=None, reason=body.reason,
+                modified=head.get("last-modified"), rule=UNPARSED if result.is_unparsed else None, reason=body.reason,
             )  # fmt: skip
-        self._count(kind, result.size)
+        self.budget.count(result.size, is_page=kind is Kind.PAGE)
         self.journal.write(
             decision, row.url, status=head.status, type=head.media_type, bytes=result.size,
             seconds=round(response.seconds, 4), file=body.name, referrer=self._referrer(row), reason=body.reason,
         )  # fmt: skip
 
-    def _count(self, kind: Kind, size: int) -> None:
-        scope = self.options.scope
-        self.files += 1
-        self.pages += kind is Kind.PAGE
-        self.stored_bytes += size
-        if scope.quota is not None and self.stored_bytes >= scope.quota:
-            self.limit = Refusal("quota", f"--quota {scope.quota} is used up")
-        if scope.max_pages is not None and self.pages >= scope.max_pages:
-            self.limit = Refusal("max-pages", f"--max-pages {scope.max_pages} is reached")
-
     def _unchanged(self, row: Row) -> None:
         """Keep the file of a 304 and follow the links that it had."""
         with self.frontier:
             self.links.add(row, file_links_of(self._known_links(row), self.options.scope))
-            self.frontier.update(row.id, State.STORED, rule=None, reason="not modified")
+            self.frontier.update(row.id, State.STORED, rule=self._unparsed(row), reason="not modified")
         self.kept += 1
         self.journal.write("unchanged", row.url, status=304, file=row.name)
+
+    def _unparsed(self, row: Row) -> str | None:
+        """Return the mark of a file of a former crawl that is too large to be read for its links."""
+        kind = Kind(row.kind or Kind.OTHER.value)
+        return UNPARSED if kind in PARSED and (row.disk or 0) > most_parsed(kind) else None
 
     def _known_links(self, row: Row) -> Discovery:
         """Return the links that a file had when it was fetched: those of the file itself may be converted."""
@@ -250,7 +256,7 @@ class Settler:
         assert row.name is not None
         media_type = media.by_name(row.name) or ""
         kind = kind_of(media_type, row.place or "", b"")
-        if kind not in PARSED:
+        if kind not in PARSED or (self.mirror.size(row.name) or 0) > most_parsed(kind):
             return Discovery(row.url)
         return discover(kind, self.mirror.read(row.name), row.url, Head(200), self.options.network.agent)
 

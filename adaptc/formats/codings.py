@@ -64,6 +64,10 @@ class CodingError(ValueError):
     """The content is not in its coding: broken, cut off, followed by garbage, or larger than the limit when decoded."""
 
 
+class TooLarge(CodingError):
+    """The content is larger than the limit when decoded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """An encoder and its level (zopfli: rounds)."""
@@ -243,7 +247,7 @@ def _unzstd(content: bytes, limit: int | None) -> bytes:
 
 def _check_limit(size: int, limit: int | None) -> None:
     if limit is not None and size > limit:
-        raise CodingError(f"the decoded content is larger than {limit} bytes")
+        raise TooLarge(f"the decoded content is larger than {limit} bytes")
 
 
 _ENCODERS: dict[str, Callable[[bytes, int], bytes]] = {

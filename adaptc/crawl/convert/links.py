@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.crawl.body_job import UNPARSED
 from adaptc.crawl.convert.page import Linker, ServedLinker, convert_page, declared_page, declared_sheet
 from adaptc.crawl.discover.content import Kind
 from adaptc.crawl.discover.page import decode_page, decode_sheet
@@ -33,7 +34,7 @@ class LinkConversion:
     def run(self) -> Iterator[Diagnostic]:
         """Convert what this run has stored; yield a diagnostic for each file that has to stay as it is."""
         for row in self.frontier.rows(State.STORED):
-            if row.kind in _CONVERTED and row.name is not None:
+            if row.kind in _CONVERTED and row.name is not None and row.rule != UNPARSED:
                 yield from self._convert(row, row.name)
 
     def _convert(self, row: Row, name: str) -> Iterator[Diagnostic]:

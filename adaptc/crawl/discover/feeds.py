@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from adaptc.crawl.bodies import LARGEST
 from adaptc.crawl.discover.link import Discovery, Link
 from adaptc.crawl.weburl import resolved
 
@@ -19,6 +18,7 @@ _FEED_URLS: dict[str, tuple[str | None, ...]] = {
     "link": ("href", None), "enclosure": ("url",), "content": ("url", "src"), "thumbnail": ("url",), "image": ("href",),
     "url": (None,), "comments": (None,), "icon": (None,), "logo": (None,),
 }  # fmt: skip
+_MOST_UNZIPPED = 50 << 20  # bytes (sitemaps.org); what follows is not read
 _MANIFEST_LISTS = ("icons", "screenshots")
 
 
@@ -112,6 +112,6 @@ def _unzipped(content: bytes) -> bytes:
         return content
     try:
         decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        return decoder.decompress(content, LARGEST)
+        return decoder.decompress(content, _MOST_UNZIPPED)
     except zlib.error:
         return content
