@@ -49,7 +49,8 @@ def test_a_large_sheet_stays_a_file() -> None:
 def test_a_handle_that_no_script_names_goes_along() -> None:
     link = "<link id=theme rel=stylesheet href=a.css>"
     assert "<style id=theme>" in rewritten(link, "inline-styles", CROWD)
-    assert "<style" not in rewritten(link + "<script>document.getElementById('theme')</script>", "inline-styles", CROWD)
+    knows = "<script>document.getElementById('theme').href = 'x.css'</script>"
+    assert "<style" not in rewritten(link + knows, "inline-styles", CROWD)
     unseen = "<script src=https://elsewhere.example/x.js></script>"
     assert "<style id=theme>" in rewritten(link + unseen, "inline-styles", CROWD)
 
@@ -168,10 +169,10 @@ def test_names_that_no_script_looks_up_go_along(attribute: str) -> None:
     ("attribute", "code"),
     [
         ("id=main-js", "document.getElementById('main-js').src"),
-        ("id=main-js", "$('#main-js').remove()"),
+        ("id=main-js", "$('#main-js').on('load', start)"),
         ("class=late", "document.querySelector('script.late').src"),
-        ("data-main=app", "e.getAttribute('data-main')"),
-        ("data-main-file=app", "e.dataset.mainFile"),
+        ("data-main=app", "e.getAttribute('data-main') + e.src"),
+        ("data-main-file=app", "e.dataset.mainFile + e.src"),
     ],
 )
 def test_an_element_that_a_script_looks_up_stays(attribute: str, code: str) -> None:
@@ -267,6 +268,7 @@ def test_a_file_above_the_docroot_is_the_same_from_the_page() -> None:
     [
         "document.querySelectorAll('link[rel=\"modulepreload\"]')",
         "document.querySelector('link[rel=canonical]').href",
+        "support.html = !!div.getElementsByTagName('link').length",
         'e=document.getElementsByTagName("link");n.rel=r?"stylesheet":"modulepreload"',
     ],
 )

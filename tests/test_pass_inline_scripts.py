@@ -88,7 +88,6 @@ def test_an_end_tag_in_a_script_does_not_end_the_element():
         "document.currentScript.src",
         "document['current'+'Script'],document.getElementsByTagName('script')",
         "import('./x.js')",
-        "new Worker('w.js')",
         "__webpack_public_path__='x'",
         "$('script[src]')",
     ],

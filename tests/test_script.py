@@ -183,6 +183,13 @@ def test_names_stay():
     assert "longParameterName" in minify_script("function f ( longParameterName ) { return longParameterName }")
 
 
+@pytest.mark.parametrize("word", ["else", "do"])
+def test_an_operator_after_a_word_that_begins_a_statement_is_a_prefix(word):
+    start, end = ("if ( a ) b ( ) ; ", "") if word == "else" else ("", " while ( c )")
+    shorter = minify_script(f"{start}{word} {{ -- left; if ( ! left ) {{ d ( ) ; }} }}{end}")
+    assert shorter is not None and "--left" in shorter
+
+
 def test_minifying_again_changes_nothing():
     once = minify_script("if ( a ) { b ( ) ; } else { for ( ; ; ) { c ( 1.50 ) } }  x = { 'k' : 1 , } ;")
     assert minify_script(once) is None

@@ -213,11 +213,11 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("styles", 6, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
-    AssetPass("scripts", 1, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
+    AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 1, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
-    EditPass("page-fonts", 2, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
+    EditPass("page-fonts", 3, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
     EditPass("prerendered", 4, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
@@ -230,13 +230,13 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
-        "used-styles", 4, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+        "used-styles", 5, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
     EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 4, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 6, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 5, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-styles", 7, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 6, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
@@ -251,7 +251,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
-    EditPass("embedded", 2, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 3, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 3, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),

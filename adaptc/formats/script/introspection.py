@@ -1,6 +1,7 @@
 """Scripts that inspect themselves, other scripts or the style sheets of their page.
 
-The result errs on the side of yes. Each row of the table is a pattern to search for in ``code_text``.
+The result errs on the side of yes. Each row of the table is a pattern to search for in ``code_text``. Workers do not
+count: their addresses are relative to the page (HTML, 10.2.6.3), and ``importScripts`` is for their own scripts.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ MARKS: tuple[Mark, ...] = (
     Mark("it uses document.currentScript", r"\bcurrentScript\b"),
     Mark("it uses import.meta", r"\bimport\.meta\b"),
     Mark("it imports modules relative to its own address", r"(?<![\w$.])import\("),
-    Mark("it loads scripts relative to its own address (importScripts)", r"\bimportScripts\b"),
-    Mark("it starts a worker", r"\b(?:Shared)?Worker\b"),
     Mark(_SCRIPTS, rf'{_TAG_NAME}"(?i:script)"\)'),
     Mark(_SCRIPTS, rf'\bdocument\.{_TAG_NAME}"\*"\)'),  # other nodes: libraries testing the browser
     # Loader snippets pass the tag name: (function(d, s) { d.getElementsByTagName(s)[0] })(document, "script")
@@ -51,7 +50,7 @@ MARKS: tuple[Mark, ...] = (
     Mark(_SCRIPTS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])script(?![\w-])'),
     Mark(_SCRIPTS, rf"(?:\bdocument|[^\w$][a-z]){_MEMBER}scripts\b(?!\()"),
     Mark(_SHEETS, r"\bstyleSheets\b"),
-    Mark(_SHEETS, rf'{_TAG_NAME}"(?:link|style)"\)'),
+    Mark(_SHEETS, rf'{_TAG_NAME}"(?:link|style)"\)(?!\.length)'),  # jQuery 1 counts those of an element of its own
     Mark(_SHEETS, rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-]){_NO_OTHER_REL}'),
     Mark(_SHEETS, r"\[rel[~*^|$]?=\W*(?:alternate )?stylesheet"),
     # a literal ("/static/") leads to the same place from anywhere

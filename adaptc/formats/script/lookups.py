@@ -1,4 +1,4 @@
-"""The names by which a script may look up elements: words of its strings, and names of ``dataset`` properties."""
+"""The names by which a script may look up an element for its address: words of its strings, ``dataset`` properties."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ __all__ = ["lookup_names"]
 
 _WORD = re.compile(r"[\w-]+")
 _DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$]+)')
+_ADDRESS = re.compile(r"""\.(?:src|href|sheet|onload|attributes|outerHTML)\b|["'](?:src|href|load|onload)["']""")
 _CAPITAL = re.compile(r"[A-Z]")
 
 
 def lookup_names(text: str) -> frozenset[str]:
     """Return the words of a script's strings and templates, and the ``data-`` attributes that it reads.
 
-    Among them is every id, class or attribute that the script writes out, in a selector as well. A text that does not
-    lex counts as one string.
+    Among them is every id, class or attribute that the script writes out, in a selector as well. A script that asks
+    for no address and no load event cannot tell an inline element from one with a file: it has none. A text that does
+    not lex counts as one string.
     """
     tokens = tokenize(text)
     if tokens is None:
         return frozenset(_WORD.findall(text))
+    if not _ADDRESS.search(code_text(text)):
+        return frozenset()
     strings = (unescape(token.text) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE))
     words = {word for string in strings for word in _WORD.findall(string)}
     return frozenset(words | set(map(_attribute, _DATASET.findall(code_text(text)))))

@@ -12,7 +12,7 @@ import re
 from itertools import pairwise, zip_longest
 
 from adaptc.formats.script.code_text import unescape
-from adaptc.formats.script.tokens import OPERATOR_WORDS, Kind, Token, tokenize
+from adaptc.formats.script.tokens import OPERATOR_WORDS, STATEMENT_WORDS, Kind, Token, tokenize
 
 _MODULE_WORDS = frozenset(["import", "export"])
 _AFTER_MODULE_WORD = frozenset([".", "{", "*"])
@@ -130,7 +130,7 @@ def _has_line_end(text: str, first: Token, second: Token) -> bool:
 
 
 def _is_operand(token: Token) -> bool:
-    return token.text == "]" or (token.kind is Kind.WORD and token.text not in OPERATOR_WORDS)
+    return token.text == "]" or (token.kind is Kind.WORD and token.text not in OPERATOR_WORDS | STATEMENT_WORDS)
 
 
 def _value(token: Token) -> object:

@@ -75,7 +75,8 @@ OPERATOR_WORDS = frozenset(
         "extends",
     ]
 )
-_STATEMENT_WORDS = frozenset(["do", "else"])
+# After these a statement starts
+STATEMENT_WORDS = frozenset(["do", "else"])
 _CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
 # Characters that are a punctuator alone, never the start of a longer one
 _SINGLE = frozenset("()[]{},;:~")
@@ -197,7 +198,7 @@ class _Scanner:
         if previous is None:
             return True
         if previous.kind is Kind.WORD:
-            return self._follows_word(OPERATOR_WORDS | _STATEMENT_WORDS)
+            return self._follows_word(OPERATOR_WORDS | STATEMENT_WORDS)
         if previous.kind is Kind.TEMPLATE:
             return previous.text.endswith("${")
         if previous.kind is not Kind.PUNCTUATOR:
