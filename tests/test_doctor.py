@@ -249,6 +249,17 @@ def test_access_rules_that_the_trees_bypass(site: BuiltSite) -> None:
 
 
 @pytest.mark.servers
+def test_a_server_root_elsewhere(site: BuiltSite) -> None:
+    folder = site.root / "httpd" / "conf"
+    folder.mkdir(parents=True)
+    text = apache_file(site).read_text().replace(f'ServerRoot "{site.root}"\n', "")
+    (folder / "extra.conf").write_text(text)
+    (folder / "httpd.conf").write_text("Include conf/extra.conf\n")
+    emit(site.config(), ["apache"])
+    assert messages(examine(site.config(), ["apache"], folder / "httpd.conf", ME)) == []
+
+
+@pytest.mark.servers
 def test_access_rules_of_sections(site: BuiltSite) -> None:
     section = f'<Directory "{site.docroot}/news">\n%s\n</Directory>'
     (line,) = emit_and_examine(site, apache_file(site, top=section % "Require ip 10.0.0.0/8"), "apache")

@@ -246,6 +246,13 @@ def test_included_files(tmp_path: Path) -> None:
     ]
 
 
+def test_a_main_file_without_server_root(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/httpd.conf").write_text("Include conf/site.conf\n")
+    (tmp_path / "conf/site.conf").write_text("Header set X-A b\n")
+    assert [line.name for line in directives_with_includes(tmp_path / "conf/httpd.conf")] == ["header"]
+
+
 # ---- in a build
 
 

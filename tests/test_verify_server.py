@@ -14,6 +14,7 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine.reporting import Silent
+from adaptc.core.diagnostics import UsageError
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
 from adaptc.serve.verify.verification import Extent, verify_started
@@ -80,6 +81,18 @@ def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None
     assert messages(tally) == set()
     assert tally.modes == ("off", "full", "lossless", "reject", "switching", "missing")
     assert tally.requests["full", "class"] > 100
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root the server runs as the user of the build")
+def test_trees_that_the_server_cannot_read_are_one_mistake(site: BuiltSite) -> None:
+    level = site.output / "lossless"
+    level.chmod(0o700)
+    try:
+        with pytest.raises(UsageError, match=r"cannot read .*/lossless \(mode 0700\): chmod a\+x it"):
+            verify(site, "nginx")
+    finally:
+        level.chmod(0o755)
 
 
 @pytest.fixture(scope="module")

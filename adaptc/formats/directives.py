@@ -60,12 +60,17 @@ def directives_in(file: str | Path) -> Iterator[Directive]:
 def directives_with_includes(file: Path) -> Iterator[Directive]:
     """Yield the directives of Apache's main file, those of included files in the place of each ``Include``.
 
-    Paths are relative to ``ServerRoot``, which is the file's directory where the file has none. Files that cannot be
-    read have no directives.
+    Paths are relative to ``ServerRoot``. Files that cannot be read have no directives.
     """
     directives = list(directives_in(file))
     root = next((line.args[0] for line in directives if line.name == "serverroot" and line.args), None)
-    yield from _with_includes(directives, Path(root) if root else file.absolute().parent, (os.path.realpath(file),))
+    yield from _with_includes(directives, Path(root) if root else usual_server_root(file), (os.path.realpath(file),))
+
+
+def usual_server_root(file: Path) -> Path:
+    """Return the ``ServerRoot`` of a main file that names none: the directory above ``conf``, or the file's own."""
+    folder = file.absolute().parent
+    return folder.parent if folder.name == "conf" else folder
 
 
 def _with_includes(directives: list[Directive], root: Path, open_files: tuple[str, ...]) -> Iterator[Directive]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.media import BY_EXTENSION
-from adaptc.formats.directives import Directive, directives_in
+from adaptc.formats.directives import Directive, directives_in, usual_server_root
 from adaptc.serve.doctor.access import bypassed_rules
 from adaptc.serve.doctor.accounts import account_of
 from adaptc.serve.launch import SEARCH, program_of, run_quietly, unprivileged_user
@@ -240,7 +240,7 @@ MODULES_OF = {
 
 def inspect(file: Path | None, user: str | None) -> Setup:
     """Return the setup of Apache; ``file`` is its main file, None for the usual one. Raises ``UsageError``."""
-    command = [_control(), *(["-f", str(file.absolute())] if file else [])]
+    command = [_control(), *(["-d", str(usual_server_root(file)), "-f", str(file.absolute())] if file else [])]
     test = run_quietly([*command, "-t"])
     refusal = None if test.returncode == 0 else _error_message(test.stderr or test.stdout)
     run = run_quietly([*command, "-t", "-D", "DUMP_RUN_CFG"]).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError, diagnose
 from adaptc.core.model import name_in_tree
 from adaptc.report.manifest import Manifest, last_manifest
-from adaptc.serve.launch import settle
+from adaptc.serve.doctor.accounts import Account, account_of, refusals
+from adaptc.serve.launch import settle, unprivileged_user
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.server import Server
 from adaptc.serve.servers import launchable
@@ -53,6 +55,8 @@ def verify_started(config: Config, server: Server, extent: Extent, progress: Pro
     Raises ``UsageError`` when the configuration is wrong, or the server is missing or does not start.
     """
     manifest, tally = last_manifest(config.output), Tally()
+    if os.geteuid() == 0:  # the server's workers run as another user
+        _refuse_unreadable(manifest, account_of(unprivileged_user()))
     with workspace_for(config, server) as workspace:
         policy = workspace.policy(workspace.linked(manifest.level_names))
         chosen = tuple(targets(manifest, policy, extent.pages, extent.assets))
@@ -66,6 +70,17 @@ def verify_started(config: Config, server: Server, extent: Extent, progress: Pro
             with _until_silence(tally):
                 verification.verify_stale_sources()
     return tally
+
+
+def _refuse_unreadable(manifest: Manifest, account: Account) -> None:
+    """Refuse trees that the server's user cannot read: every answer would be wrong for this one reason."""
+    for level in manifest.level_names:
+        refusal = next(refusals(manifest.output / level, account), None)
+        if refusal is not None:
+            raise UsageError(
+                f"{account.name}, the user of the server, cannot read {refusal.path} (mode {refusal.mode:04o}): "
+                f"chmod a+{refusal.lacks} it, or build into a directory that this user can search"
+            )
 
 
 def verify_running(config: Config, url: str, extent: Extent, progress: Progress) -> Tally:
