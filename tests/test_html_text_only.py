@@ -219,7 +219,7 @@ def test_ids_stay_where_links_may_lead() -> None:
         "<div id=chart>e</div><div id=own>f</div><a href=#own>g</a></div>"
     )
     assert content(source) == (
-        "<a id=wrap></a><h2 id=sec>a</h2><p id=p>b<a id=s></a>c</p><h3 id=n>d</h3><p>e</p><p id=own>f</p>"
+        "<a id=wrap></a><h2 id=sec>a</h2><p id=p>b<a id=s></a>c</p><h3 id=n>d</h3><p id=chart>e</p><p id=own>f</p>"
         "<p><a href=#own>g</a></p>"
     )
 

@@ -71,6 +71,53 @@ def test_a_page_that_its_scripts_write_is_rewritten_as_at_lossless_where_no_leve
     assert b"<style>a{color:red}</style>" in result.content and b"append" in result.content
 
 
+RULES = "".join(f".c{number * 7919 % 10007}{{top:{number}px}}" for number in range(400))
+
+
+def body_of(body, **files):
+    """Return the text-only body of a page that is long enough to gain by it."""
+    page = f"<!doctype html><meta charset=utf-8><title>T</title><style>{RULES}</style><h1>T</h1>{body}"
+    result = rewritten(page, **files)
+    assert result.demoted == [], result.diagnostics
+    return result.content.decode().partition("</style>")[2]
+
+
+@pytest.mark.parametrize(
+    ("link", "name"),
+    [
+        ('<a href=b.html><img src=a.png alt=""></a>', "The second page"),
+        ('<a href=b.html title="Next"><img src=a.png alt=""></a>', "Next"),
+        ("<a href=b.html><button type=button title=Docs><svg></svg></button></a>", "Docs"),
+        ("<a href=b.html><span aria-label=Home><svg></svg></span></a>", "Home"),
+        ("<a href=c.txt><img src=a.png></a>", "c.txt"),
+    ],
+)
+def test_a_link_without_words_has_the_name_of_its_target(link, name):
+    second = "<!doctype html><title> The second\npage </title>"
+    assert f">{name}</a>" in body_of(f"<p>x {link}</p>", **{"b.html": second, "c.txt": "c"})
+    assert f">{name}</a> x" in body_of(f"<pre>{link} x</pre>", **{"b.html": second, "c.txt": "c"})
+
+
+def test_a_logo_without_a_name_stays_a_link():
+    logo = '<div class=logo><a href=index.html><img src=a.png alt=""></a></div>'
+    assert "<a href=index.html>T</a>" in body_of(logo + "<p>x")
+
+
+def test_a_form_that_is_sent_to_its_own_page_keeps_its_controls():
+    assert "<form action=#><p><input name=q> <button>Find</button></form>" in body_of(
+        "<form action='#'><input name=q><button>Find</button></form>"
+    )
+
+
+@pytest.mark.parametrize("tag", ["strong", "em", "dfn", "small", "div"])
+def test_ids_that_other_pages_may_link_to_stay(tag):
+    assert "id=x" in body_of(f"<p>Some</p><{tag} id=x>term</{tag}>")
+
+
+def test_ids_of_layout_do_not_stay():
+    assert "id=x" not in body_of("<div id=x><div><p>text</p></div></div>")
+
+
 def test_a_page_whose_text_version_is_larger_stays():
     result = rewritten("<!doctype html><title>T</title><p>x")
     assert result.demoted == ["reading"] and diagnostic_ids(result) == ["pass-larger"]

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.view import Options, View
+from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
+from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.streaming import place_streamed_parts
 from adaptc.formats.html.text_only.page import make_text_only_page
+from adaptc.formats.html.visible_text import fold_space
 
 NAME = "reading"
 
 
 def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the text-only version of a page, or ``None`` if it has none."""
-    result = make_text_only_page(place_streamed_parts(text), url_path=quote_path(page.path))
+    result = make_text_only_page(
+        place_streamed_parts(text),
+        url_path=quote_path(page.path),
+        title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
+    )
     if isinstance(result, str):
         diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason=result)
         return None, Report(diagnostics=[diagnostic])
     left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
     return result.text, Report([action, *left_out])
+
+
+def _target_title(path: str | None, view: View) -> str:
+    """Return the title of a page of the site, ``""`` for other files."""
+    return "" if path is None or view.media_type(path) != media.HTML else _title(view.read(path))
+
+
+@lru_cache(maxsize=64)
+def _title(content: bytes) -> str:
+    try:
+        tree = parse_bare(read_page(content).text)
+    except Irreversible:
+        return ""
+    title = tree.select_one("head > title")
+    return fold_space(title.text) if title is not None else ""

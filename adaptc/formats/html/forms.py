@@ -96,9 +96,14 @@ def _following_controls(form: Element, owner: dict[Element, Element]) -> list[El
 
 
 def _is_working(form: Element, controls: list[Element]) -> bool:
-    if is_hidden(form) or not is_followable(form.attr("action") or "?"):
+    if is_hidden(form) or not _leads_anywhere(form.attr("action") or "?"):
         return False
     return not _IDLE.issuperset(map(control_type, controls))
+
+
+def _leads_anywhere(action: str) -> bool:
+    """Whether an action is no script; ``#`` is the page itself, to which browsers send the form."""
+    return action.strip() == "#" or is_followable(action)
 
 
 def works_without_script(control: Element) -> bool:

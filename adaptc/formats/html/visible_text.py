@@ -166,11 +166,12 @@ def link_label(element: Element) -> str:
 
 
 def link_name(element: Element) -> str:
-    """Return the accessible name of a link: its text and that of its images, else its title or the name of its icon."""
+    """Return the accessible name of a link: its text and that of images, its title, or that of something in it."""
     text = fold_space("".join(_texts(element)))
     if any(map(str.isalnum, text)):
         return text
-    names = (element.attr("aria-label"), element.attr("title"), *map(_svg_title, element.select("svg")))
+    inner = (each.attr("aria-label") or each.attr("title") for each in element.select("[aria-label], [title]"))
+    names = (element.attr("aria-label"), element.attr("title"), *map(_svg_title, element.select("svg")), *inner)
     return next((fold_space(name) for name in names if name and name.strip()), "") or _icon_name(element) or text
 
 

@@ -19,7 +19,7 @@ from adaptc.formats.html.text_only.flow import (
     language_attributes,
 )
 from adaptc.formats.html.text_only.phrases import BLOCK_MARKUP
-from adaptc.formats.html.visible_text import UNSEEN, fold_space, image_text, is_followable
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, image_text, is_followable, link_label
 
 __all__ = ["WRITERS"]
 
@@ -211,6 +211,7 @@ def _preformatted_element(flow: Flow, element: Element) -> Iterator[str]:
         yield text_markup(image_text(element))
     elif element.tag == "a" and is_followable(element.attr("href")):
         href = attribute_markup("href", element.attr("href") or "")
+        inner = inner if inner.strip() else text_markup(link_label(element))
         yield f"<a{flow.ids.attribute_of(element)} {href}>{inner}</a>"
     elif element.tag in _PREFORMATTED_EMPHASIS and inner.strip():
         yield f"<{element.tag}>{inner}</{element.tag}>"

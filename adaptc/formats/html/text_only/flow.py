@@ -44,6 +44,9 @@ LINE_BREAK = "<br>"
 _KEEPS_ID = frozenset({
     "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "li", "a", "p", "pre", "table", "tr", "td", "th", "section",
     "article", "figure", "dl", "ol", "ul", "span", "blockquote", "details", "code", "caption", "fieldset", "nav",
+    "strong", "em", "b", "i", "u", "s", "tt", "dfn", "abbr", "acronym", "var", "kbd", "samp", "cite", "q", "mark",
+    "small", "font", "sub", "sup", "ins", "del", "legend", "figcaption", "address", "summary",
+    "center", "hgroup",
 })  # fmt: skip
 _FOREIGN_TAGS = {"svg": "svg-drawing", "math": "math"}
 _SPACE = re.compile(r"[ \t\n\r\f]+")
@@ -158,6 +161,8 @@ def _keeps_id(element: Element) -> bool:
     """Whether other pages may link to an element's id: not to that of an element that only lays the page out."""
     if element.tag in _KEEPS_ID:
         return True
+    if any(isinstance(child, Text) and child.data.strip() for child in element.children):
+        return True  # a paragraph by another name
     first = next((child for child in element.children if isinstance(child, Element)), None)
     return first is not None and (first.tag in HEADING_TAGS or first.select_one("h1, h2, h3, h4, h5, h6") is not None)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from turbohtml import Document, Element
@@ -30,7 +30,7 @@ from adaptc.formats.html.landmarks import (
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
 from adaptc.formats.html.text_only import blocks, phrases, tables
 from adaptc.formats.html.text_only.flow import Flow, IdQueue, language_attributes
-from adaptc.formats.html.visible_text import content_length, fold_space, link_name
+from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, link_name
 
 __all__ = ["TextOnlyPage", "make_text_only_page"]
 
@@ -47,6 +47,10 @@ _CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
 _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
 
 
+# URL, as written in the page -> title of the page there
+TitleOf = Callable[[str], str]
+
+
 @dataclass(frozen=True, slots=True)
 class TextOnlyPage:
     """The text of a text-only page, and what was left out of it: (element, count)."""
@@ -55,8 +59,10 @@ class TextOnlyPage:
     left_out: tuple[tuple[str, int], ...]
 
 
-def make_text_only_page(text: str, *, url_path: str) -> TextOnlyPage | str:
+def make_text_only_page(text: str, *, url_path: str, title_of: TitleOf = lambda _: "") -> TextOnlyPage | str:
     """Make the text-only version of the page at ``url_path``; a string is the reason why there is none.
+
+    ``title_of`` returns the title of the page to which a URL leads, or ``""``: it names a link without a name.
 
     The result is declared in the encoding of the source. Characters beyond ASCII that the source does not hold are
     written as references: where the source declares no encoding, that may not be what it seems.
@@ -68,6 +74,7 @@ def make_text_only_page(text: str, *, url_path: str) -> TextOnlyPage | str:
         return f"its elements are nested more than {_DEEPEST} levels deep"
     if tree.select_one("frameset frame[src]") is not None:
         return "its content is in frames"
+    _name_links(tree, title_of)
     body = _body_markup(tree, text)
     if not body:
         return "it shows no text without its scripts"
@@ -75,6 +82,16 @@ def make_text_only_page(text: str, *, url_path: str) -> TextOnlyPage | str:
     return TextOnlyPage(
         _reference_new_characters(_head_markup(tree, text, body) + body, text), tuple(sorted(left_out.items()))
     )
+
+
+def _name_links(tree: Document, title_of: TitleOf) -> None:
+    """Give each link around a picture without a name the title of its target."""
+    for link in tree.select("a[href]"):
+        href = link.attr("href") or ""
+        if is_followable(href) and not href.startswith("#") and not any(map(str.isalnum, link_name(link))):
+            title = title_of(href) if any(isinstance(child, Element) for child in link.children) else ""
+            if title:
+                link.attrs["title"] = title
 
 
 def _depth(tree: Document) -> int:
@@ -99,7 +116,8 @@ def _body_markup(tree: Document, text: str) -> str:
         return ""
     landmarks, site = find_landmarks(tree), find_site(tree)
     links = navigation_links(landmarks, content_links(tree, landmarks))
-    brand = [] if site.brand is None or not site.home or link_name(site.brand) != site.name else [site.brand]
+    is_named = site.brand is not None and site.home and site.name and link_name(site.brand) == site.name
+    brand = [site.brand] if site.brand is not None and is_named else []
     ids = IdQueue(frozenset(_FRAGMENT.findall(text)))
     flow = Flow(find_forms(tree), ids, [*landmarks.navigation, *brand], _WRITERS)
     content, rest = _content_markup(flow, body, landmarks)
