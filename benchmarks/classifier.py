@@ -3,9 +3,9 @@
 LABELS is a file of JSON lines: site, page, ref, path, kind, label and, where a second reading is as good, alt_label;
 a prediction of either is right. CORPORA_DIR holds the docroots, one directory a site. "Strip" is decoration or ad.
 
-The rules are written by hand, so there is nothing to fit but their thresholds: --leave-one-out chooses the threshold of
-"decoration" for each site on the other sites (the least that keeps a precision of 0.97 there) and prints what comes of
-it on the site that was left out.
+--also adds labels of other docroots. The rules are written by hand, so there is nothing to fit but their thresholds:
+--leave-one-out chooses the threshold of "decoration" for each site on the other sites (the least that keeps a precision
+of 0.97 there) and prints what comes of it on the site that was left out. ``classifier_fit.py`` fits weights instead.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ class Judged:
     site: str
     page: str
     ref: str
+    kind: str
     label: str
     right: frozenset[str]
     said: str
     score: float
     reasons: tuple[str, ...]
+    signs: tuple[str, ...] = ()
 
     @property
     def is_right(self) -> bool:
@@ -66,7 +68,8 @@ def judged(labels: Iterable[dict[str, str]], folder: Path, rules_file: Path | No
 def judge(one: dict[str, str], use: ImageLabel | None) -> Judged:
     right = frozenset(filter(None, (one["label"], one.get("alt_label"))))
     said, score, reasons = (use.label.value, use.score, use.reasons) if use else ("missing", -99.0, ())
-    return Judged(one["site"], one["page"], one["ref"], one["label"], right, said, score, reasons)
+    signs = use.signs if use else ()
+    return Judged(one["site"], one["page"], one["ref"], one["kind"], one["label"], right, said, score, reasons, signs)
 
 
 def classified(docroot: Path, pages: set[str], rules_file: Path | None) -> Iterator[ImageLabel]:
@@ -147,6 +150,15 @@ def print_confusion(found: list[Judged]) -> None:
         print(label.ljust(14) + "".join(str(counts[label, said]).rjust(12) for said in names))
 
 
+def print_kinds(found: list[Judged], threshold: float = 0.0) -> None:
+    for kind in sorted({one.kind for one in found}):
+        print(f"  {kind:22} {strip((one for one in found if one.kind == kind), threshold)}")
+
+
+def read_labels(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
 def print_sites(found: list[Judged]) -> None:
     for site in sorted({one.site for one in found}):
         here = [one for one in found if one.site == site]
@@ -157,16 +169,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", type=Path)
     parser.add_argument("corpora", type=Path)
+    parser.add_argument("--also", nargs=2, type=Path, action="append", default=[], metavar=("LABELS", "CORPORA"))
     parser.add_argument("--rules", type=Path, help="rules over those that ship")
     parser.add_argument("--leave-one-out", action="store_true")
     arguments = parser.parse_args()
-    labels = [json.loads(line) for line in arguments.labels.read_text("utf-8").splitlines() if line.strip()]
-    found = list(judged(labels, arguments.corpora, arguments.rules))
+    sets = [(arguments.labels, arguments.corpora), *arguments.also]
+    found = [one for path, corpora in sets for one in judged(read_labels(path), corpora, arguments.rules)]
     print(f"{len(found)} references, {sum(one.is_right for one in found)} right")
     print(f"strip: {strip(found)}")
     print(f"strip, references with one reading only: {strip(one for one in found if len(one.right) == 1)}")
     print(f"logo: {accuracy(found, 'logo')}\nstory: {accuracy(found, 'story')}\n")
     print_confusion(found)
+    print("\nstrip by kind")
+    print_kinds(found)
     print("\nby site")
     print_sites(found)
     if arguments.leave_one_out:

@@ -33,6 +33,13 @@ def photo(width: int, height: int) -> bytes:
     return png(small.resize((width, height), Image.Resampling.NEAREST))
 
 
+def shape(width: int, height: int) -> bytes:
+    """A PNG of a shape in one colour on a transparent ground."""
+    image = Image.new("RGBA", (width, height))
+    image.paste((255, 255, 255, 255), (width // 8, height // 8, 7 * width // 8, 7 * height // 8))
+    return png(image)
+
+
 def png(image: Image.Image) -> bytes:
     output = io.BytesIO()
     image.save(output, "PNG")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decorated_site import classified, flat, labels, photo
+import pytest
+from decorated_site import classified, flat, labels, photo, shape
 
 from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, Label, best_logo_and_story, sample
 
@@ -193,3 +194,93 @@ def test_only_the_pages_asked_for_are_labelled_with_counts_of_the_whole_site() -
     (use,) = classified(files, pages=["page3.html"])
     assert use.page == "page3.html"
     assert "used by 6 of 6 pages" in use.reasons
+
+
+CONTROLS = [
+    "<button class=go style='background:url(a.png) no-repeat'></button>",
+    "<form><input type=submit value='' style='background:url(a.png)'></form>",
+    "<style>i{background:url(a.png)}</style><a class=prev href=#><i></i><b class=sr-only>Back</b></a>",
+    "<style>.search-icon{background:url(a.png)}</style><div class=search-icon></div>",
+    "<style>.navbar-toggler-icon{background-image:url(a.png)}</style><span class=navbar-toggler-icon></span>",
+]
+
+
+@pytest.mark.parametrize("markup", CONTROLS)
+def test_the_background_of_a_control_without_text_is_content(markup: str) -> None:
+    assert labels({**pages(markup + "<p>Words</p>"), "a.png": flat(16, 16)}) == {"a.png": "content"}
+
+
+def test_the_background_of_a_control_with_text_is_decoration() -> None:
+    markup = "<style>.menu{background:url(a.png)}</style><button class=menu>Menu</button>"
+    assert labels({**pages(markup), "a.png": flat(16, 16)}) == {"a.png": "decoration"}
+
+
+@pytest.mark.parametrize("rule", ["text-indent:-9999px", "font-size:0", "color:transparent"])
+def test_an_image_in_the_place_of_hidden_text_is_content(rule: str) -> None:
+    html = f"<style>.tour{{background:url(a.png) no-repeat;{rule}}}</style><p class=tour>Take the tour</p>{ARTICLE}"
+    assert labels({"index.html": html, "a.png": flat(200, 40)}) == {"a.png": "content"}
+
+
+def test_text_may_be_hidden_by_another_rule() -> None:
+    html = "<style>.hide{text-indent:-999em}.tour{background:url(a.png) no-repeat}</style><p class='tour hide'>Tour</p>"
+    assert labels({"index.html": html, "a.png": flat(200, 40)}) == {"a.png": "content"}
+
+
+def test_photographs_of_sibling_cards_are_content_those_of_sections_are_not() -> None:
+    names = ("town", "coast", "top", "end")
+    sheet = "".join(f".{name}{{background-image:url({name}.png)}}" for name in names)
+    html = (
+        f"<style>{sheet}</style><div><section class=top>Words</section>"
+        "<div><div class=town>Town</div><div class=coast>Coast</div></div><section class=end>Words</section></div>"
+    )
+    files: dict[str, str | bytes] = {f"{name}.png": photo(400, 300) for name in names}
+    found = labels({"index.html": html + ARTICLE, **files})
+    assert found == {"town.png": "content", "coast.png": "content", "top.png": "decoration", "end.png": "decoration"}
+
+
+def marks(count: int) -> tuple[str, dict[str, str | bytes]]:
+    """Markup of marks that lead to as many hosts, and their files."""
+    names = [f"m{number}" for number in range(count)]
+    row = "".join(f"<p><a href=https://{name}.example/><img src={name}.png alt={name}></a>" for name in names)
+    return row, {f"{name}.png": flat(120, 40 + number) for number, name in enumerate(names)}
+
+
+@pytest.mark.parametrize(
+    ("count", "around", "label"),
+    [
+        (1, "<h2>Our sponsors</h2>{}", "ad"),
+        (1, "<div class=sponsor-box>{}</div>", "ad"),
+        (4, "<h2>With thanks to</h2>{}", "ad"),
+        (1, "<h2>With thanks to</h2>{}", "content"),
+        (4, "<h2>Our customers</h2>{}", "content"),
+    ],
+)
+def test_marks_of_sponsors_are_advertisements(count: int, around: str, label: str) -> None:
+    row, files = marks(count)
+    found = labels({"index.html": f"{ARTICLE}{around.format(row)}", **files}, "[logo]\nthreshold = 99")
+    assert set(found.values()) == {label}
+
+
+def test_a_badge_that_leads_to_another_site_is_an_advertisement() -> None:
+    html = "<a href=https://validator.example/check><img src=valid.png alt=Valid></a>"
+    assert labels({"index.html": html, "valid.png": flat(88, 31)}) == {"valid.png": "ad"}
+
+
+@pytest.mark.parametrize(("alt", "label"), [("home", "decoration"), ("", "decoration"), ("A red house", "content")])
+def test_an_icon_next_to_its_label_says_no_more_than_the_label(alt: str, label: str) -> None:
+    html = f"{ARTICLE}<p><img src=a.png width=32 height=32 alt='{alt}'> <a href=x>Home page</a></p>"
+    assert labels({"index.html": html, "a.png": photo(32, 32)}) == {"a.png": label}
+
+
+def test_a_large_shape_in_one_colour_is_decoration_unless_it_is_named() -> None:
+    html = "<p><img src=a.png></p><p><img src=b.png alt='Outline of the island'></p>"
+    files: dict[str, str | bytes] = {"a.png": shape(600, 400), "b.png": shape(500, 400)}
+    assert labels({"index.html": html + ARTICLE, **files})["a.png"] == "decoration"
+    assert labels({"index.html": html + ARTICLE, **files})["b.png"] != "decoration"
+
+
+def test_drawings_with_an_empty_alt_next_to_their_headings_are_decoration() -> None:
+    card = "<div><img src={0}.png alt=''><h3>Heading</h3><p>It does {0}.</p></div>"
+    files: dict[str, str | bytes] = {f"{name}.png": flat(120, 100) for name in "abc"}
+    html = f"{ARTICLE}<div>{''.join(map(card.format, 'abc'))}</div>"
+    assert set(labels({**pages(""), "page0.html": html, **files}).values()) == {"decoration"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from stripped_site import NOTE, STAND_IN, WORDS, StrippedSite, body, picture, said
 
+from adaptc.compile.page.placeholders import svg_placeholder
+
 BOX = STAND_IN.format(24, 24)
 DROP = '[[drop]]\nurl = "*"\n'
 
@@ -248,3 +250,27 @@ def test_a_story_image_whose_file_is_missing_is_replaced_by_its_text() -> None:
     result = body(f"{LOGO}<h1>Ships</h1>{figure}{STORY}{WORDS}", keep="logo-story")
     assert "<figure><span>A harbour in the evening of a day</span></figure>" in result
     assert STORY in result
+
+
+SPONSORS = '<div class="sponsors"><a href="https://www.acme.example/x"><img src="i/note.png" {}></a></div>'
+
+
+@pytest.mark.parametrize(
+    ("attributes", "shown"),
+    [('alt="Acme &amp; Co"', "Acme %26amp; Co"), ("", "acme.example"), ('alt=""', "acme.example")],
+)
+def test_the_link_of_a_sponsor_shows_its_name_in_a_box_of_the_same_size(attributes: str, shown: str) -> None:
+    text = body(SPONSORS.format(attributes))
+    assert "i/note.png" not in text
+    assert "width='24' height='24'" in text
+    assert f">{shown}</text>" in text
+    assert 'href="https://www.acme.example/x"' in text
+
+
+def test_the_name_of_a_sponsor_fits_into_the_box_of_an_svg() -> None:
+    content = b"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 300 100'><path/></svg>"
+    box = svg_placeholder(content, "Zo\u00eb")
+    assert box is not None
+    assert "viewBox='0 0 300 100'" in box
+    assert "font-size='60'" in box
+    assert "Zo%C3%AB</text>" in box

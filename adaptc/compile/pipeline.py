@@ -209,7 +209,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("images", 2, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
     AlternatePass("alternates", 1, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
-    AssetPass("strip-sheets", 2, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
+    AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass("styles", 6, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
@@ -232,8 +232,8 @@ PASSES: tuple[Pass, ...] = (
     EditPass(
         "used-styles", 5, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
-    EditPass("half-objects", 1, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 4, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("half-objects", 2, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
+    EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 7, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 6, _HTML, "inline_scripts:inline_scripts", _READERS),

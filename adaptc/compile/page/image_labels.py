@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.decorations.case import Case
 from adaptc.compile.analyse.decorations.evidence import DecidedUsage, UseEvidence
 from adaptc.compile.analyse.decorations.filters import Request
 from adaptc.compile.analyse.decorations.image_rules import SheetImages
 from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, best_logo_and_story, label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
-from adaptc.compile.analyse.decorations.signs import Case
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
 from adaptc.core.urls import Reach, join

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
+from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
@@ -60,12 +62,15 @@ class Placeholders:
         if not is_ad and self._placeholder(element) is None:
             yield "its size is not known"
 
-    def empty(self, element: Element) -> None:
-        """Point an image, and what a script would load later, at a placeholder; remove the address of a frame."""
+    def empty(self, element: Element, text: str = "") -> None:
+        """Point an image, and what a script would load later, at a placeholder; remove the address of a frame.
+
+        The placeholder shows ``text`` where the image was all that could be seen of a link.
+        """
         if element.tag != "img":
             self.editor.remove_attribute(element, "src")
             return
-        address = self._placeholder(element) or placeholder(1, 1)
+        address = self._placeholder(element, text) or placeholder(1, 1)
         for source in sources_of(element):
             self.editor.remove_element(source)
         for name in _SOURCE_SETS:
@@ -75,16 +80,16 @@ class Placeholders:
                 self.editor.set_attribute(element, name, address)
         self.editor.set_attribute(element, "src", address)
 
-    def _placeholder(self, image: Element) -> str | None:
-        """Return the address of an empty image of the same size; ``None`` if that is unknown."""
+    def _placeholder(self, image: Element, text: str = "") -> str | None:
+        """Return the address of an image of the same size with nothing but ``text``; ``None`` if that is unknown."""
         path = self._shown(image)
         if path is None:
             width, height = _length(image, "width"), _length(image, "height")
-            return placeholder(width, height) if width and height else None
+            return placeholder(width, height, text) if width and height else None
         if self.view.media_type(path) == media.SVG:
-            return svg_placeholder(self.view.read(path))
+            return svg_placeholder(self.view.read(path), text)
         evidence = self.view.evidence(path)
-        return placeholder(evidence.width, evidence.height) if evidence.width and evidence.height else None
+        return placeholder(evidence.width, evidence.height, text) if evidence.width and evidence.height else None
 
     def _shown(self, image: Element) -> str | None:
         """Return the file that an image shows in the end: the ``src`` of a lazy image is temporary."""
@@ -127,26 +132,50 @@ def _length(element: Element, name: str) -> float | None:
 
 # What sizes an SVG image (SVG 2, section 8.12)
 _SIZING = ("width", "height", "viewBox")
+_GREY = "#808080"  # can be read on white and on black
 _ESCAPED = str.maketrans({character: f"%{ord(character):02X}" for character in '\t\n\r"#%&'})
 
 
-def placeholder(width: float, height: float) -> str:
-    """Return the address of an empty image of this size in CSS pixels."""
-    return _data_uri({"width": f"{width:g}", "height": f"{height:g}"})
+def placeholder(width: float, height: float, text: str = "") -> str:
+    """Return the address of an image of this size in CSS pixels that shows nothing but ``text``."""
+    return _data_uri({"width": f"{width:g}", "height": f"{height:g}"}, _text_markup(text, width, height))
 
 
 @lru_cache(maxsize=256)
-def svg_placeholder(content: bytes) -> str | None:
-    """Return the address of an empty image that is sized as an SVG file is; ``None`` where the file is broken."""
+def svg_placeholder(content: bytes, text: str = "") -> str | None:
+    """Return the address of an image with nothing but ``text`` that is sized as an SVG file is.
+
+    ``None`` where the file is broken.
+    """
     from adaptc.formats.svg.parse import SvgMalformedError, parse_svg
 
     try:
         root = parse_svg(content, recover=True)
     except SvgMalformedError:
         return None
-    return _data_uri({name: value for name in _SIZING if (value := root.get(name)) and not set(value) & set("'<>")})
+    sizing = {name: value for name in _SIZING if (value := root.get(name)) and not set(value) & set("'<>")}
+    return _data_uri(sizing, _text_markup(text, *_user_units(sizing)))
 
 
-def _data_uri(attributes: Mapping[str, str]) -> str:
+def _user_units(sizing: Mapping[str, str]) -> tuple[float, float]:
+    """Return width and height of an SVG in its own units, zeros where they are not stated."""
+    box = sizing.get("viewBox", "").replace(",", " ").split()
+    stated = box[2:4] if len(box) == 4 else (sizing.get("width", ""), sizing.get("height", ""))
+    width, height = (float(part) if part.replace(".", "", 1).isdigit() else 0.0 for part in stated)
+    return width, height
+
+
+def _text_markup(text: str, width: float, height: float) -> str:
+    """Return SVG for a line of text in the middle, as large as fits; nothing where the size is not known."""
+    size = round(min(height * 0.6, width * 1.6 / max(len(text), 1)), 1)
+    if not text or size <= 0:
+        return ""
+    style = f"font-family='sans-serif' font-size='{size:g}' text-anchor='middle' dominant-baseline='central'"
+    return f"<text x='50%' y='50%' fill='{_GREY}' {style}>{escape(text)}</text>"
+
+
+def _data_uri(attributes: Mapping[str, str], content: str = "") -> str:
     markup = "".join(f" {name}='{value}'" for name, value in attributes.items())
-    return "data:image/svg+xml," + f"<svg xmlns='http://www.w3.org/2000/svg'{markup}/>".translate(_ESCAPED)
+    end = f">{content}</svg>" if content else "/>"
+    text = f"<svg xmlns='http://www.w3.org/2000/svg'{markup}{end}".translate(_ESCAPED)
+    return "data:image/svg+xml," + "".join(letter if letter.isascii() else quote(letter) for letter in text)

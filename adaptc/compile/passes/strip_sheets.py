@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from adaptc.compile.analyse.decorations.case import Case
 from adaptc.compile.analyse.decorations.evidence import DecidedUsage, ImageEvidence, UseEvidence
 from adaptc.compile.analyse.decorations.image_rules import ImageRule, sheet_images
 from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, label_page
 from adaptc.compile.analyse.decorations.rules import DecorationRules
-from adaptc.compile.analyse.decorations.signs import Case, signs
+from adaptc.compile.analyse.decorations.signs import signs
 from adaptc.compile.analyse.decorations.surroundings import words
 from adaptc.compile.page.backgrounds import UNREADABLE, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT
@@ -165,6 +166,7 @@ def _use(place: _Place, view: View) -> UseEvidence:
         repeat=rule.repeat,
         cover=rule.size in ("cover", "contain"),
         pseudo=rule.pseudo,
+        replaces_text=rule.hides_text,
         body=_subject(rule.selector).partition(".")[0] in ("html", "body"),
         tags=tags,
     )

@@ -87,9 +87,14 @@ class UseEvidence:
     link: str = ""  # "home", "page", "anchor", "image", "outside", "button", or "" for none
     alone_in_link: bool = False  # nothing else to see in the link
     link_alike: bool = False  # another link nearby leads to the same place and has text
+    host: str = ""  # where a link to another host leads
+    hosts: int = 0  # other hosts to which images alone in their links lead, in such places or under the same heading
+    heading: tuple[str, ...] = ()  # the words of the nearest heading before it
     figure: bool = False  # in a figure, by its element or by class names
     alone: bool = False  # its block has no text of its own
     text_length: int = 0  # characters of text in its block
+    near_length: int = 0  # characters of the smallest element around it that has text, of three
+    alt_repeats: bool = False  # that text says the same as its alternative text
     in_cell: bool = False
     in_item: bool = False
     in_heading: bool = False
@@ -107,6 +112,9 @@ class UseEvidence:
     body: bool = False  # the background of html or body
     places: int = 1  # elements that the rule matches, at most 50 counted
     holds_text: int = 0  # characters of text in the element with the background
+    control: bool = False  # the element with the background is a control without text of its own
+    replaces_text: bool = False  # the rule of the background hides the text of its element
+    siblings: int = 1  # different backgrounds of elements of the same kind side by side
     usemap: bool = False
     tags: tuple[Tag, ...] = ()  # the nearest first; those of the user before those of the page
 
@@ -297,7 +305,7 @@ def _vector(content: bytes) -> ImageEvidence:
 
 def _natural_size(root: Any) -> tuple[float | None, float | None]:
     """Return the size of an SVG; one dimension and the view box give the other (SVG 2, section 8.12)."""
-    width, height = _length(root.get("width")), _length(root.get("height"))
+    width, height = parse_length(root.get("width")), parse_length(root.get("height"))
     box = [float(part) for part in re.findall(r"-?\d*\.?\d+", root.get("viewBox") or "")]
     if len(box) != 4 or box[2] <= 0 or box[3] <= 0:
         return width, height
@@ -307,6 +315,7 @@ def _natural_size(root: Any) -> tuple[float | None, float | None]:
     return width or (height or 0) * ratio, height or (width or 0) / ratio
 
 
-def _length(value: str | None) -> float | None:
+def parse_length(value: str | None) -> float | None:
+    """Return an absolute length in px, ``None`` for others."""
     match = _LENGTH.fullmatch(value or "")
     return float(match[1]) * _PX[match[2] or ""] if match else None

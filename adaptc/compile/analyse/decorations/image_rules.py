@@ -22,6 +22,8 @@ _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starti
 _MATCHING_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches"})
 _PRINT = re.compile(r"\s*(only\s+)?print\s*(and\b.*)?", re.IGNORECASE)
 _COMBINATORS = frozenset({">", "+", "~"})
+_AWAY = re.compile(r"\s*(?:-\d{3,}[a-z]*|-\d{2}r?em|-?[1-9]\d{2,}%)(?:\s*!important)?\s*", re.IGNORECASE)
+_NOTHING = re.compile(r"\s*0(?:px|em|rem)?(?:/0|/1)?(?:\s*!important)?\s*", re.IGNORECASE)
 _PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
 # Characters of a nested selector: each "&" writes the selector around it again, so that it may grow exponentially
 _LONGEST = 1 << 16
@@ -32,7 +34,8 @@ class ImageRule:
     """One image of one rule. ``selector`` has no pseudo-classes; ``url`` is as written, escapes resolved.
 
     ``property`` is that of the declaration; ``repeat``, ``size`` and ``width``, ``height`` (px) are those of the rule.
-    ``pseudo`` says that the image belongs to a pseudo-element or pseudo-class.
+    ``pseudo`` says that the image belongs to a pseudo-element or pseudo-class, ``hides_text`` that the rule hides the
+    text of its element, so that the image is seen in its place.
     """
 
     selector: str
@@ -43,14 +46,19 @@ class ImageRule:
     width: float | None = None
     height: float | None = None
     pseudo: bool = False
+    hides_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SheetImages:
-    """The image rules of a sheet in order, and the URLs of what it imports for screens."""
+    """The image rules of a sheet in order, and the URLs of what it imports for screens.
+
+    ``hiding`` are the selectors of rules that hide the text of their elements, which a background may replace.
+    """
 
     rules: tuple[ImageRule, ...] = ()
     imports: tuple[str, ...] = ()
+    hiding: tuple[str, ...] = ()
 
 
 def for_screen(media: str) -> bool:
@@ -65,10 +73,12 @@ def sheet_images(text: str) -> SheetImages:
         return SheetImages()
     references = css_references(text)
     imports = any(reference.role is Role.IMPORT for reference in references)
-    if not imports and not any(_is_file(reference.url) for reference in references if reference.role is Role.CSS_URL):
+    has_images = any(_is_file(reference.url) for reference in references if reference.role is Role.CSS_URL)
+    if not imports and not has_images and "text-indent" not in text:
         return SheetImages()
     nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-    return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)))
+    hiding = tuple(_hiding(nodes)) if "text-indent" in text else ()
+    return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)), hiding)
 
 
 def style_images(text: str) -> tuple[ImageRule, ...]:
@@ -107,6 +117,21 @@ def _is_group(node: Any) -> bool:
     return name in _GROUPS and (name != "media" or for_screen(tinycss2.serialize(node.prelude)))
 
 
+def _hiding(nodes: list[Any]) -> Iterator[str]:
+    """Yield the selectors of rules that move the text of their elements out of sight; nested rules are left out."""
+    for node in nodes:
+        if node.type == "at-rule" and node.content is not None and _is_group(node):
+            yield from _hiding(tinycss2.parse_rule_list(node.content, True, True))
+        elif node.type == "qualified-rule" and "text-indent" in tinycss2.serialize(node.content):
+            values = _values(tinycss2.parse_blocks_contents(node.content, True, True))
+            if _AWAY.fullmatch(values.get("text-indent", "")) and ":" not in tinycss2.serialize(node.prelude):
+                yield _without_pseudo(node.prelude)
+
+
+def _values(nodes: list[Any]) -> dict[str, str]:
+    return {node.lower_name: tinycss2.serialize(node.value) for node in nodes if node.type == "declaration"}
+
+
 def _group(node: Any, outer: str) -> Iterator[ImageRule]:
     if outer:  # inside a style rule an at-rule holds declarations and rules
         yield from _contents(tinycss2.parse_blocks_contents(node.content, True, True), outer, False)
@@ -134,7 +159,7 @@ def _contents(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRu
 
 
 def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRule]:
-    values = {node.lower_name: tinycss2.serialize(node.value) for node in nodes if node.type == "declaration"}
+    values = _values(nodes)
     for name, value in values.items():
         for reference in css_references(f"{name}:{value}", declarations=True):
             if _is_file(reference.url):
@@ -147,6 +172,7 @@ def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRu
                     _pixels(values.get("width")),
                     _pixels(values.get("height")),
                     pseudo,
+                    _hides_text(values),
                 )
 
 
@@ -154,6 +180,15 @@ def _word(values: dict[str, str], name: str, longhand: str, pattern: str) -> str
     """Return a keyword of ``background-*``, or of the shorthand."""
     match = re.search(pattern, values.get(f"background-{longhand}", "") or values.get(name, ""))
     return match[0] if match else ""
+
+
+def _hides_text(values: dict[str, str]) -> bool:
+    """Whether declarations move the text of an element out of sight (the methods of image replacement)."""
+    return (
+        _AWAY.fullmatch(values.get("text-indent", "")) is not None
+        or _NOTHING.fullmatch(values.get("font-size", "")) is not None
+        or values.get("color", "").strip().lower() == "transparent"
+    )
 
 
 def _pixels(value: str | None) -> float | None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.decorations.advertisements import ad_reason
+from adaptc.compile.analyse.decorations.case import Case
 from adaptc.compile.analyse.decorations.evidence import (
     ImageEvidence,
     SiteCounts,
@@ -21,30 +23,13 @@ from adaptc.compile.analyse.decorations.evidence import (
     image_evidence,
 )
 from adaptc.compile.analyse.decorations.rules import DecorationRules, Question
-from adaptc.compile.analyse.decorations.signs import Case, signs
+from adaptc.compile.analyse.decorations.signs import signs
 from adaptc.core import media
 from adaptc.core.fs import Tree
 from adaptc.site.site import Site, SiteTarget
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.image_rules import SheetImages
-
-
-def ad_reason(case: Case) -> str | None:
-    """Return why an image is an advertisement or a tracker, or ``None``.
-
-    The size alone is no reason: photographs come in 300x250 too. It counts for images of other hosts, or with a name.
-    """
-    ads, use = case.rules.ads, case.use
-    if use.url and ads.urls.match(use.url):
-        return f"comes from {use.url.partition('//')[2].partition('/')[0]}, an advertiser or a tracker"
-    if use.url and case.size and case.longest <= 1:
-        return "a tracking pixel of another host"
-    name = min(ads.names & (case.file_words | frozenset(use.names)), default=None)
-    is_size = case.size is not None and (round(case.size[0]), round(case.size[1])) in ads.sizes
-    if is_size and (name or (use.url and use.link == "outside")):
-        return f"{case.size[0]:.0f}x{case.size[1]:.0f} px, the size of a banner" if case.size else None
-    return f'called "{name}" and leads to another site' if name and use.link == "outside" else None
 
 
 class Label(StrEnum):
@@ -67,6 +52,7 @@ class ImageLabel:
 
     ``score`` is the sum of the signs of a decoration minus the threshold: from 0 on the image is left out, unless it is
     a logo or a tag keeps it. ``reasons`` are sentences, the weightiest first. ``label_score`` is that of the label.
+    ``signs`` are the names of all signs of the use.
     """
 
     page: str
@@ -77,6 +63,7 @@ class ImageLabel:
     score: float
     reasons: tuple[str, ...]
     label_score: float = field(default=0.0)
+    signs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +127,7 @@ def _labelled(page: str, case: Case, level: str | None) -> ImageLabel:
         verdict = _overruled(verdict, tag)
     return ImageLabel(
         page, case.use.ref, case.use.path, case.use.kind, verdict.label, round(score - decoration.threshold, 2),
-        verdict.reasons, verdict.score,
+        verdict.reasons, verdict.score, tuple(sentences),
     )  # fmt: skip
 
 

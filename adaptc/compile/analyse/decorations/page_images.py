@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from turbohtml import Document, Element
 
-from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence
+from adaptc.compile.analyse.decorations.background_places import background_use, rows
+from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence, parse_length
 from adaptc.compile.analyse.decorations.image_rules import (
     ImageRule,
     SheetImages,
@@ -19,10 +20,12 @@ from adaptc.compile.analyse.decorations.image_rules import (
 )
 from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
 from adaptc.compile.analyse.decorations.surroundings import (
+    PageHeadings,
     PageText,
     Surroundings,
     UrlResolver,
     enclosing_link,
+    start_offset,
     surroundings_of,
     tags_of,
     words,
@@ -43,6 +46,7 @@ _MARKUP = (
 _KINDS = {"input": "input", "source": "source", "use": "svg", "image": "svg"}
 # The URL may not lead to a picture but to a video, or a fragment of the page itself.
 _UNSURE = frozenset({"object", "embed", "use"})
+_LABEL = 200  # characters of a text that may label an image
 _MATCHED = 50  # elements examined for one selector of a sheet: bullets of long lists took a tenth of a page's time
 
 
@@ -56,6 +60,7 @@ class _Page:
     rules: DecorationRules
     heading: int  # offset of the first h1 or h2
     text: PageText
+    headings: PageHeadings
     overrides: tuple[tuple[Override, frozenset[Element]], ...]
 
 
@@ -67,27 +72,50 @@ def page_uses(
     ``tree`` was parsed without scripting, so that ``noscript`` counts. ``data:`` URLs and templates are left out.
     """
     base = document_base(urls.url_of(path), base_href(tree))
-    page = _Page(path, base, urls, rules, _first_heading(tree), PageText(tree), tuple(_overrides(tree, rules)))
-    uses_with_signature = [*_markup(tree, page), *_sheet_uses(tree, page, sheets)]
-    times = Counter(use.path or use.ref for use, _ in uses_with_signature)
-    alike: dict[str, set[str]] = {}
-    for use, signature in uses_with_signature:
-        alike.setdefault(signature, set()).add(use.path or use.ref)
-    count = sum(use.kind != "background" for use, _ in uses_with_signature)
-    return [
-        replace(use, times=times[use.path or use.ref], alike=len(alike[signature]), images=count)
-        for use, signature in uses_with_signature
-    ]
+    page = _Page(
+        path, base, urls, rules, _first_heading(tree), PageText(tree), PageHeadings.of(tree),
+        tuple(_overrides(tree, rules)),
+    )  # fmt: skip
+    return list(_counted([*_markup(tree, page), *_sheet_uses(tree, page, sheets)]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a use is: what places of the same kind share, and for backgrounds what those side by side share."""
+
+    signature: str
+    rows: tuple[object, ...] = ()
+
+
+def _counted(uses: list[tuple[UseEvidence, _Place]]) -> Iterator[UseEvidence]:
+    """Yield the uses with what the page has of each kind: places of the same kind, and uses of the same file."""
+    times = Counter(use.path or use.ref for use, _ in uses)
+    alike, rows, hosts = (
+        defaultdict[str, set[str]](set),
+        defaultdict[object, set[str]](set),
+        defaultdict[object, set[str]](set),
+    )
+    for use, place in uses:
+        alike[place.signature].add(use.path or use.ref)
+        for row in place.rows:
+            rows[row].add(use.path or use.ref)
+        for group in (place.signature, use.heading):
+            hosts[group].update({use.host} if use.host and use.alone_in_link else ())
+    count = sum(use.kind != "background" for use, _ in uses)
+    for use, place in uses:
+        yield replace(
+            use,
+            times=times[use.path or use.ref],
+            alike=len(alike[place.signature]),
+            images=count,
+            siblings=max((len(rows[row]) for row in place.rows), default=1),
+            hosts=max(len(hosts[place.signature]), len(hosts[use.heading])),
+        )
 
 
 def _first_heading(tree: Document) -> int:
     first = tree.select_one("h1, h2")
-    return 1 << 60 if first is None else _offset(first)
-
-
-def _offset(element: Element) -> int:
-    place = element.source_location
-    return place.start_tag.start_offset if place is not None else 0
+    return 1 << 60 if first is None else start_offset(first)
 
 
 def _overrides(tree: Document, rules: DecorationRules) -> Iterator[tuple[Override, frozenset[Element]]]:
@@ -112,17 +140,17 @@ def _is_in(element: Element, chosen: frozenset[Element]) -> bool:
 # ---- markup
 
 
-def _markup(tree: Document, page: _Page) -> Iterator[tuple[UseEvidence, str]]:
+def _markup(tree: Document, page: _Page) -> Iterator[tuple[UseEvidence, _Place]]:
     order = 0
     for element in tree.select(_MARKUP):
         if in_template(element):
             continue
-        for use, signature in _of_element(element, page):
-            yield replace(use, order=order), signature
+        for use, place in _of_element(element, page):
+            yield replace(use, order=order), place
             order += use.kind != "background"
 
 
-def _of_element(element: Element, page: _Page) -> Iterator[tuple[UseEvidence, str]]:
+def _of_element(element: Element, page: _Page) -> Iterator[tuple[UseEvidence, _Place]]:
     refs = list(_references(element))
     styled = style_images(element.attr("style") or "")
     if not refs and not styled:
@@ -131,12 +159,13 @@ def _of_element(element: Element, page: _Page) -> Iterator[tuple[UseEvidence, st
     for kind, ref, url in refs:
         use = _resolved(element, kind, ref, url, page.base, page)
         if use is not None:
-            yield _placed(use, element, place, page), place.signature
+            yield _placed(use, element, place, page), _Place(place.signature)
     for rule in styled:
         use = _resolved(element, "background", rule.url, rule.url, page.base, page)
         if use is not None:
-            use = replace(_background(use, rule, [element]), is_inline=True)
-            yield _placed(use, element, place, page), f"background of {place.signature}"
+            use = replace(background_use(use, rule, [element]), is_inline=True)
+            signature = f"background of {place.signature}"
+            yield _placed(use, element, place, page), _Place(signature, tuple(rows(element, page.rules.words["band"])))
 
 
 def _references(element: Element) -> Iterator[tuple[str, str, str]]:
@@ -202,33 +231,50 @@ def _is_picture(path: str) -> bool:
 
 def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page) -> UseEvidence:
     link = enclosing_link(element, page.urls, page.base, page.path)
+    alt = _alt(element)
     return replace(
         use,
         width=use.width or _length(element, "width"),
         height=use.height or _length(element, "height"),
-        alt=_alt(element),
+        alt=alt,
         hidden=place.hidden,
         region=place.region,
         names=place.names,
         link=link.kind,
         alone_in_link=link.alone,
         link_alike=link.alike,
+        host=link.host,
+        heading=page.headings.before(start_offset(element)),
         figure=place.figure,
         alone=place.alone,
         text_length=place.text_length,
+        near_length=place.near_length,
+        alt_repeats=bool(alt) and 0 < place.near_length <= _LABEL and _says(place.near.text, alt or ""),
         in_cell=place.in_cell,
         in_item=place.in_item,
         in_heading=place.in_heading,
         in_text=place.in_text,
-        before_heading=_offset(element) < page.heading,
+        before_heading=start_offset(element) < page.heading,
         usemap=element.attr("usemap") is not None or element.attr("ismap") is not None,
     )
 
 
+def _says(text: str, alt: str) -> bool:
+    """Whether a text has all words of an alternative text."""
+    said = words(alt)
+    return bool(said) and (set(said) <= set(words(text)) or "".join(said) in "".join(words(text)))
+
+
 def _length(element: Element, name: str) -> float | None:
-    """Return a dimension attribute in px (HTML, rules for parsing dimension values); percentages are ignored."""
+    """Return a dimension of the style or the attribute in px (HTML, rules for parsing dimension values).
+
+    Percentages are ignored.
+    """
+    style = element.attr("style") or ""
+    declared = re.search(rf"(?:^|;)\s*{name}\s*:\s*([^;]+)", style, re.IGNORECASE) if name in style else None
     value = (element.attr(name) or "").strip().removesuffix("px")
-    return float(value) if value.isascii() and value.replace(".", "", 1).isdigit() else None
+    stated = float(value) if value.isascii() and value.replace(".", "", 1).isdigit() else None
+    return (parse_length(declared[1].strip()) if declared else None) or stated
 
 
 def _alt(element: Element) -> str | None:
@@ -246,19 +292,25 @@ def _alt(element: Element) -> str | None:
 # ---- style sheets
 
 
-def _sheet_uses(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[UseEvidence, str]]:
-    for base, images in _page_sheets(tree, page, sheets):
+def _sheet_uses(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[UseEvidence, _Place]]:
+    applied = list(_page_sheets(tree, page, sheets))
+    hiding = frozenset(
+        element for _, images in applied for selector in images.hiding for element in _matching(tree, selector)
+    )
+    for base, images in applied:
         for rule in images.rules:
             elements = _matching(tree, rule.selector)
             use = _resolved(elements[0], "background", rule.url, rule.url, base, page) if elements else None
             if use is not None:
-                yield _ruled(use, rule, elements, page), f"rule {rule.selector}"
+                use = replace(use, replaces_text=elements[0] in hiding)
+                place = _Place(f"rule {rule.selector}", tuple(rows(elements[0], page.rules.words["band"])))
+                yield _ruled(use, rule, elements, page), place
 
 
 def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Page) -> UseEvidence:
     """Return the use by a rule of a sheet: its place on the first element, with the tags of all elements."""
     place = surroundings_of(elements[0], page.rules.regions, page.rules.figures, page.text)
-    placed = _placed(_background(use, rule, elements), elements[0], place, page)
+    placed = _placed(background_use(use, rule, elements), elements[0], place, page)
     tags_of_elements = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
     tags = tuple(sorted(dict.fromkeys(tags_of_elements), key=lambda tag: tag.verdict != "keep"))
     return replace(placed, names=(*place.names, *words(rule.selector)), tags=tags)
@@ -269,22 +321,6 @@ def _matching(tree: Document, selector: str) -> list[Element]:
         return tree.select(selector)[:_MATCHED]
     except ValueError:  # a selector that the engine does not support, or a malformed one
         return []
-
-
-def _background(use: UseEvidence, rule: ImageRule, elements: list[Element]) -> UseEvidence:
-    element = elements[0]
-    return replace(
-        use,
-        width=rule.width,
-        height=rule.height,
-        property=rule.property,
-        repeat=rule.repeat,
-        cover=rule.size in ("cover", "contain"),
-        pseudo=rule.pseudo,
-        body=element.tag in ("html", "body"),
-        places=len(elements),
-        holds_text=len(" ".join(element.text.split())) if element.tag not in ("html", "body") else 0,
-    )
 
 
 def _page_sheets(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[str, SheetImages]]:

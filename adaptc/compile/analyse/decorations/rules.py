@@ -58,14 +58,17 @@ class Question:
 class Ads:
     """What advertisements and trackers look like: parts of host and path, words of class names, sizes in px.
 
-    ``widgets`` are URLs of buttons and boxes of social networks; ``globals`` names that scripts of all these define.
+    ``badges`` are sizes of badges, ``sponsors`` words of classes and headings where marks of sponsors are. ``widgets``
+    are URLs of buttons and boxes of social networks; ``globals`` names that scripts of all these define.
     """
 
     urls: re.Pattern[str]
     widgets: re.Pattern[str]
     globals: frozenset[str]
     names: frozenset[str]
+    sponsors: frozenset[str]
     sizes: frozenset[tuple[int, int]]
+    badges: frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,9 @@ def _make_rules(values: Mapping[str, Any], user: Mapping[str, Any]) -> Decoratio
             _patterns(ads["widgets"]),
             frozenset(ads["globals"]),
             frozenset(ads["names"]),
+            frozenset(ads["sponsors"]),
             frozenset((width, height) for width, height in ads["sizes"]),
+            frozenset((width, height) for width, height in ads["badges"]),
         ),
         tuple(_overrides(user)),
     )

@@ -7,79 +7,9 @@ either present or not, so that every score is a sum of sentences.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
-from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage, UsageLookup, UseEvidence
-from adaptc.compile.analyse.decorations.rules import DecorationRules
-from adaptc.compile.analyse.decorations.surroundings import words
-
-
-@dataclass(frozen=True)
-class Case:
-    """Everything that is known about one use."""
-
-    use: UseEvidence
-    image: ImageEvidence | None
-    site: UsageLookup
-    rules: DecorationRules
-
-    @cached_property
-    def usage(self) -> SiteUsage:
-        """How the site uses the file."""
-        return self.site.usage(self.use.path, self.rules.limits)
-
-    @cached_property
-    def size(self) -> tuple[float, float] | None:
-        """Width and height as shown in px: those of the markup, completed by the file's ratio, or the file's."""
-        width, height = self.use.width, self.use.height
-        natural = self.image and self.image.width and self.image.height and (self.image.width, self.image.height)
-        if width and height:
-            return width, height
-        if not natural:
-            return (width or height, width or height) if width or height else None  # type: ignore[return-value]
-        scale = width / natural[0] if width else height / natural[1] if height else 1.0
-        return natural[0] * scale, natural[1] * scale
-
-    @cached_property
-    def longest(self) -> float:
-        """The longer side in px; 0 where the size is not known."""
-        return max(self.size) if self.size else 0.0
-
-    @cached_property
-    def shortest(self) -> float:
-        """The shorter side in px; 0 where the size is not known."""
-        return min(self.size) if self.size else 0.0
-
-    @cached_property
-    def file_name(self) -> str:
-        """The name of the file in lower case."""
-        return (self.use.path or self.use.url.partition("?")[0]).lower().rpartition("/")[2]
-
-    @cached_property
-    def file_words(self) -> frozenset[str]:
-        """The words of the file's name and of the folder it is in."""
-        path = (self.use.path or self.use.url.partition("?")[0]).rsplit("/", 2)
-        return frozenset(words(path[-1].partition(".")[0])) | frozenset(words(path[-2] if len(path) > 1 else ""))
-
-    @cached_property
-    def all_words(self) -> frozenset[str]:
-        """The words of the file's name, and of class and id of the element and of those around it."""
-        return self.file_words | frozenset(self.use.names)
-
-    @cached_property
-    def alt_words(self) -> frozenset[str]:
-        """The words of the alternative text."""
-        return frozenset(words(self.use.alt or ""))
-
-    def named(self, group: str, candidates: frozenset[str]) -> str | None:
-        """Return a word of the group among those found."""
-        return min(candidates & self.rules.words.get(group, frozenset()), default=None)
-
-    def is_background(self) -> bool:
-        """Whether a style sheet shows it."""
-        return self.use.kind == "background"
-
+from adaptc.compile.analyse.decorations.case import Case
+from adaptc.compile.analyse.decorations.evidence import SiteUsage, UseEvidence
 
 # A sign returns its sentence, or None if it is absent.
 Sign = Callable[[Case], "str | None"]
@@ -150,14 +80,18 @@ def flat(case: Case) -> str | None:
 
 
 @_sign
-def photo(case: Case) -> str | None:
+def silhouette(case: Case) -> str | None:
     image, limits = case.image, case.rules.limits
-    if image is None or image.entropy is None or image.colours is None or case.is_background():
+    if image is None or image.entropy is None or image.transparent is None:
         return None
-    return _if(
-        image.entropy >= limits["photo"] and image.colours >= limits["photo_colours"],
-        "looks like a photograph",
-    )
+    is_shape = image.entropy < limits["flat"] and 0.05 < image.transparent <= limits["outline"]
+    is_large = case.shortest >= limits["shape"] and not _says_something(case)
+    return _if(is_shape and is_large, "a large shape in one colour")
+
+
+@_sign
+def photo(case: Case) -> str | None:
+    return _if(case.looks_like_photo() and not case.is_background(), "looks like a photograph")
 
 
 @_sign
@@ -219,6 +153,15 @@ def alt_idle(case: Case) -> str | None:
 
 
 _use_sign("alt_sentence", "its alt is a sentence", lambda use: len((use.alt or "").split()) >= 4, markup_only=True)
+
+
+@_sign
+def drawing_without_alt(case: Case) -> str | None:
+    use, limits = case.use, case.rules.limits
+    is_so = use.alt is not None and not use.alt.strip() and not case.is_background() and not use.alone_in_link
+    is_drawing = 0 < case.longest <= limits["drawing"] and not case.looks_like_photo()
+    has_text = 0 < use.near_length <= limits["caption"] and not use.in_cell
+    return _if(is_so and is_drawing and has_text, "a small drawing with an empty alt next to its own text")
 
 
 def _says_something(case: Case) -> bool:
@@ -300,6 +243,22 @@ def beside_label(case: Case) -> str | None:
 
 
 @_sign
+def alt_repeats(case: Case) -> str | None:
+    is_so = case.use.alt_repeats and not case.is_background() and not case.use.alone_in_link
+    return _if(is_so, "its alt repeats the text next to it")
+
+
+@_sign
+def icon_with_label(case: Case) -> str | None:
+    is_icon = 0 < case.longest <= case.rules.limits["icon"] and not case.is_background()
+    has_label = 0 < case.use.near_length <= case.rules.limits["label"] and not case.use.alone_in_link
+    says_more = _says_something(case) and not case.use.alt_repeats
+    return _if(
+        is_icon and has_label and not says_more, f"an icon next to its own text ({case.use.near_length} characters)"
+    )
+
+
+@_sign
 def in_text(case: Case) -> str | None:
     is_in_text = case.use.in_text and not case.is_background() and case.use.text_length > case.rules.limits["label"]
     return _if(is_in_text, "in a line of text")
@@ -334,6 +293,9 @@ def card(case: Case) -> str | None:
 # ---- style sheets
 
 
+_PATTERNS = frozenset({"repeat", "repeat-x", "repeat-y", "round", "space"})
+
+
 @_sign
 def background(case: Case) -> str | None:
     return _if(case.is_background(), "CSS background" if case.use.property.startswith("background") else "CSS image")
@@ -342,14 +304,47 @@ def background(case: Case) -> str | None:
 _use_sign(
     "repeats",
     "repeated as a pattern",
-    lambda use: use.repeat in ("repeat", "repeat-x", "repeat-y", "round", "space"),
+    lambda use: use.repeat in _PATTERNS,
 )
 
 
 @_sign
 def card_background(case: Case) -> str | None:
-    is_so = case.use.is_inline and case.use.alike >= 3
-    return _if(is_so, f"background of one of {case.use.alike} elements of the same kind, each with its own")
+    use = case.use
+    count = max(use.alike if use.is_inline else 1, use.siblings)
+    is_so = case.is_background() and ((use.is_inline and use.alike >= 3) or _is_picture_in_row(case))
+    return _if(is_so, f"background of one of {count} elements of the same kind, each with its own")
+
+
+def _is_picture_in_row(case: Case) -> bool:
+    """Whether a background is large, not a drawing in few colours, and one of several side by side."""
+    image, limits = case.image, case.rules.limits
+    if image is None or image.entropy is None or image.width is None or image.height is None:
+        return False
+    is_picture = image.entropy >= limits["picture"] and min(image.width, image.height) >= limits["large"]
+    return is_picture and case.use.siblings >= 2 and case.use.holds_text <= limits["caption"]
+
+
+@_sign
+def control_background(case: Case) -> str | None:
+    use = case.use
+    if not case.is_background() or use.repeat in _PATTERNS or use.body:
+        return None
+    if use.control or (use.link and use.alone_in_link and not use.link_alike):
+        return "the picture of a control without text"
+    is_sign = _is_sign_sized(case) and not use.holds_text and (not use.link or use.alone_in_link)
+    word = case.named("control", case.all_words) if is_sign else None
+    return _if(word, f'called "{word}": the picture of a control')
+
+
+def _is_sign_sized(case: Case) -> bool:
+    return case.longest <= case.rules.limits["icon"] or not case.size
+
+
+@_sign
+def replaces_text(case: Case) -> str | None:
+    is_so = case.use.replaces_text and case.use.repeat not in _PATTERNS
+    return _if(is_so, "seen in the place of its element's text, which is hidden")
 
 
 @_sign

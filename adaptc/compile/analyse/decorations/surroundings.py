@@ -8,6 +8,7 @@ precedence over those of the elements around it. Several statements are separate
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -41,6 +42,7 @@ _LANDMARKS = {
 _HIDDEN_ROLES = frozenset({"presentation", "none"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORT = 200  # characters: on a page with hardly any text every landmark holds half of it
+_NEAREST = 3  # elements around an image among which its label is looked for
 _NAMED = 4  # elements whose classes say what an image is: itself and three around it
 
 
@@ -54,6 +56,8 @@ class Surroundings:
     figure: bool
     alone: bool
     text_length: int
+    near: Element
+    near_length: int
     in_cell: bool
     in_item: bool
     in_heading: bool
@@ -91,6 +95,31 @@ class PageText:
         return self.length(body) // 2 if body is not None else 0
 
 
+@dataclass(frozen=True, slots=True)
+class PageHeadings:
+    """The headings of a page in document order: where each begins, and its words."""
+
+    offsets: tuple[int, ...] = ()
+    words: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, tree: Document) -> PageHeadings:
+        """Read the headings of a page."""
+        headings = list(tree.iter_elements(tuple(sorted(_HEADINGS))))
+        return cls(tuple(map(start_offset, headings)), tuple(tuple(words(heading.text)) for heading in headings))
+
+    def before(self, offset: int) -> tuple[str, ...]:
+        """Return the words of the last heading that begins before ``offset``."""
+        at = bisect_left(self.offsets, offset)
+        return self.words[at - 1] if at else ()
+
+
+def start_offset(element: Element) -> int:
+    """Return where the start tag of an element begins in the text of its page, 0 where it has none."""
+    place = element.source_location
+    return place.start_tag.start_offset if place is not None else 0
+
+
 def surroundings_of(
     element: Element, regions: Mapping[str, str], figures: frozenset[str], text: PageText
 ) -> Surroundings:
@@ -102,6 +131,7 @@ def surroundings_of(
     block = next((ancestor for ancestor in line[1:] if ancestor.tag in _BLOCKS), line[-1])
     inner = line[: line.index(block) + 1]
     text_length = text.length(block)
+    near = next((ancestor for ancestor in line[1 : 1 + _NEAREST] if text.length(ancestor)), line[-1])
     tags = [ancestor.tag for ancestor in line]
     return Surroundings(
         region=_region(line, regions, text),
@@ -110,6 +140,8 @@ def surroundings_of(
         figure="figure" in tags[:5] or _is_figure(line[:5], figures),
         alone=text_length == 0,
         text_length=text_length,
+        near=near,
+        near_length=text.length(near),
         in_cell=block.tag in ("td", "th") or "td" in tags[:4],
         in_item="li" in tags[:6],
         in_heading=not _HEADINGS.isdisjoint(tags[:4]),
@@ -183,6 +215,21 @@ _NEAR = 300  # characters of an item of a list, a card; more is a part of the pa
 _BUTTONS = frozenset({"button", "label", "summary"})
 
 
+# Classes of text for screen readers alone
+_UNSEEN = ".sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text, .screen-reader-only, .hidden-accessible"
+
+
+def shown_text(element: Element) -> str:
+    """Return the text of an element without that for screen readers alone."""
+    if not element.text.strip():
+        return ""
+    unseen = set(element.select(_UNSEEN))
+    if not unseen:
+        return element.text
+    texts = (node for node in element.descendants if isinstance(node, Text))
+    return " ".join(text.data for text in texts if unseen.isdisjoint(text.ancestors))
+
+
 class UrlResolver(Protocol):
     """Resolves URLs: a site, or the view of it that a pass has."""
 
@@ -203,6 +250,7 @@ class EnclosingLink:
     kind: str = ""
     alone: bool = False
     alike: bool = False
+    host: str = ""
 
 
 _NONE = EnclosingLink()
@@ -220,13 +268,19 @@ def enclosing_link(element: Element, urls: UrlResolver, base: str, page: str) ->
     )
     if link is None:
         return _NONE
-    alone = not link.text.strip() and len(link.find_all("img")) <= 1
+    alone = not shown_text(link).strip() and len(link.find_all("img")) <= 1
     href = link.attr("href")
     if link.tag != "a" or href is None:
         return EnclosingLink("button", alone)
     if href.lstrip()[:1] in ("#", ""):
         return EnclosingLink("anchor", alone)
-    return EnclosingLink(_kind(urls.follow(base, href), href, page), alone, alone and _has_twin(link, href))
+    target = urls.follow(base, href)
+    host = _host(href) if target.target.reach is Reach.EXTERNAL else ""
+    return EnclosingLink(_kind(target, href, page), alone, alone and _has_twin(link, href), host)
+
+
+def _host(href: str) -> str:
+    return href.partition("//")[2].partition("/")[0].lower()
 
 
 def _is_link(element: Element) -> bool:

@@ -86,7 +86,7 @@ class Images:
         if self.selection.is_hard and not self._keeps_box(image, labels[0]):
             self.editor.replace_element(picture_of(image) or image, replacement_markup(image, labels[0]))
         else:
-            self.boxes.empty(image)
+            self.boxes.empty(image, _link_text(image) if labels[0].is_ad and labels[0].is_all_of_a_link else "")
         self.removed.update(path for label in labels if (path := label.path))
         self.report.actions.append(Action(NAME, STRIPPED, labels[0].subject, labels[0].reason))
 
@@ -117,7 +117,8 @@ class Images:
         is_ad = all(label.is_ad for label in labels)
         if not is_ad and any(label.is_all_of_a_link for label in labels):
             return "nothing else can be seen of its link or button"
-        return self.boxes.reason_to_stay(image, is_ad=is_ad)
+        is_foreign = is_ad and all(label.path is None for label in labels)
+        return self.boxes.reason_to_stay(image, is_ad=is_foreign)
 
     def _preload(self, link: Element) -> None:
         """Drop a preload of a file that the page does not show any more."""
@@ -238,10 +239,21 @@ def _name(image: Element) -> str:
     return next((name for name in names if any(map(str.isalnum, name))), "")
 
 
+def _link_text(image: Element) -> str:
+    """Return what a link says where its image went: a name, else the host to which it leads."""
+    name = _name(image)
+    host = str(_link_attributes(image).get("href") or "").partition("//")[2].partition("/")[0].removeprefix("www.")
+    return (name if "/" not in name else "") or _link_name(image) or host or name
+
+
 def _link_name(image: Element) -> str:
-    link = next((ancestor for ancestor in image.ancestors if getattr(ancestor, "tag", None) in ("a", "button")), None)
-    attributes = getattr(link, "attrs", {})
+    attributes = _link_attributes(image)
     return str(attributes.get("aria-label") or attributes.get("title") or "").strip()
+
+
+def _link_attributes(image: Element) -> Mapping[str, object]:
+    link = next((ancestor for ancestor in image.ancestors if getattr(ancestor, "tag", None) in ("a", "button")), None)
+    return getattr(link, "attrs", {})
 
 
 def _file_name(label: LabelledImage) -> str:
