@@ -38,6 +38,7 @@ CASES = [
     ("<script type='Text/JavaScript ' src=u></script>", Role.SCRIPT, "script src"),
     ("<script language=JavaScript1.2 src=u></script>", Role.SCRIPT, "script src"),
     ("<script type=module src=u></script>", Role.MODULE, "script src"),
+    ("<script nomodule src=u></script>", Role.LAZY, "script src"),
     ("<script type=text/template src=u></script>", Role.LAZY, "script src"),
     ("<img src=u>", Role.IMAGE, "img src"),
     ("<img srcset='u 2x'>", Role.IMAGE, "img srcset"),

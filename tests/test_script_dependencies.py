@@ -46,7 +46,16 @@ def test_writes_document(text):
     assert writes_document(text) and introspection_reason(text) is None
 
 
-@pytest.mark.parametrize("text", ["/* document.write('x') */ f()", "rewrite(a); overwrite = 2", "frame.write()"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/* document.write('x') */ f()",
+        "rewrite(a); overwrite = 2",
+        "frame.write()",
+        "doc.write('<!doctype html><html><body>'); doc.close()",
+        "d.write((document.compatMode === 'CSS1Compat' ? '<!doctype html>' : '') + '<html><body>'); d.close()",
+    ],
+)
 def test_does_not_write_the_document(text):
     assert not writes_document(text)
 

@@ -236,7 +236,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 2, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 7, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 6, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-scripts", 7, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 2, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
@@ -251,7 +251,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
-    EditPass("embedded", 3, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 4, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 4, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),

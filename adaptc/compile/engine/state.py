@@ -34,7 +34,7 @@ from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 7
+SCHEMA = 8
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -171,14 +171,14 @@ def link_role(element: Element) -> Role:
 
 
 def script_role(element: Element) -> Role:
-    """Return SCRIPT, MODULE, or LAZY for a type that browsers do not run."""
+    """Return SCRIPT, MODULE, or LAZY for what browsers do not load: other types, and ``nomodule`` for those of old."""
     kind = element.attr("type")
     if kind is None:
         kind = f"text/{element.attr('language')}" if element.attr("language") else ""
     kind = kind.strip("\t\n\f\r ").lower()
     if kind == "module":
         return Role.MODULE
-    return Role.SCRIPT if kind in _JAVASCRIPT else Role.LAZY
+    return Role.SCRIPT if kind in _JAVASCRIPT and "nomodule" not in element.attrs else Role.LAZY
 
 
 def _any_tag(role: Role, element: Element, tag: str, name: str) -> _Urls:

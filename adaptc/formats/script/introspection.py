@@ -82,8 +82,8 @@ def selects_other_scripts(text: str) -> bool:
     return _OTHERS.search(code_text(text)) is not None
 
 
-# write() without text is how jQuery opens a frame of its own.
-_WRITES = re.compile(rf"(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\))")
+# write() without text, or with the beginning of a document, is how jQuery opens a frame of its own.
+_WRITES = re.compile(rf'(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\)|\([^;]{{0,80}}<html><body>"\))')
 
 
 @lru_cache(maxsize=512)
