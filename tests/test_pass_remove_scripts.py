@@ -371,10 +371,11 @@ def test_a_side_bar_opens_on_a_telephone_with_the_menus_in_it():
 
 
 def test_a_bar_does_not_cover_the_menu_that_moves_below_it():
-    css = "header{position:fixed}.n{position:fixed;transform:translateX(20em)}"
-    text = made(f"<header><a href='#n'>Menu</a></header>{MENU}<p>text", css=css, files=PAGES)
-    assert shows(text, "<nav")
-    assert shows(text, "<header")
+    css = ".bar{position:fixed}.n{position:fixed;transform:translateX(20em)}"
+    for bar in ("header", "div"):
+        text = made(f"<{bar} class=bar><a href='#n'>Menu</a></{bar}>{MENU}<p>text", css=css, files=PAGES)
+        assert shows(text, "<nav")
+        assert shows(text, f"<{bar}")
 
 
 @pytest.mark.parametrize(

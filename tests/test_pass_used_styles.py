@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from small_site import SmallSite
 
@@ -175,6 +177,38 @@ def test_icons_that_are_words_or_private_characters_are_hidden():
     text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}"})
     assert "<i style=display:none class=material-icons>face</i>" in text
     assert "<span style=display:none class=x>" in text
+
+
+@pytest.mark.parametrize(
+    ("link", "css"),
+    [
+        ("<a href=b.html><i class='fa fa-x'></i><span class=name>Twitter</span></a>", ".name{display:none}"),
+        (
+            "<a href=b.html><i class='fa fa-x'></i><span class=name>Twitter</span></a>",
+            "@media(min-width:992px){.name{display:none}}",
+        ),
+        ("<a href=b.html><i class='fa fa-x'></i><span class=sr-only>Twitter</span></a>", ""),
+    ],
+)
+def test_the_unseen_text_of_an_icon_is_shown(link, css):
+    head = f"{LINKS}<style>{css}.fa-x:before{{content:'\\f099'}}</style>"
+    text = made(link, head=head, files={"b.html": "", "css/a.css": ""})
+    assert re.search('<span style="?display:inline!important[^>]*>Twitter</span></a>', text)
+
+
+def test_unseen_text_next_to_other_text_or_without_an_icon_stays_so():
+    text = made(
+        "<a href=b.html><i></i>Go <b class=sr-only>on</b></a><a href=b.html><b class=sr-only>Skip</b></a>",
+        head=LINKS,
+        files={"b.html": "", "css/a.css": ""},
+    )
+    assert "display:inline" not in text
+
+
+def test_text_that_an_image_took_the_place_of_comes_back():
+    text = sheet(".a{color:red;text-indent:-9999px;background:url(a.png)}p{text-indent:-1em}")
+    assert "-9999px" not in text
+    assert "text-indent:-1em" in text
 
 
 def test_a_link_that_was_an_icon_gets_words():

@@ -128,6 +128,8 @@ _REPLACEMENTS: tuple[tuple[str, str | None], ...] = (
 )  # fmt: skip
 _DEFAULT_REPLACEMENT = "none"
 
+_OUT_OF_SIGHT = re.compile(r"\s*(?:-\d{3,}px|-\d{2,}r?em|-?[1-9]\d{2,}%)\s*(?:!\s*important)?\s*$", re.IGNORECASE)
+
 _Splice = tuple[int, int, str]
 
 
@@ -135,7 +137,8 @@ def drop_fonts_and_images(text: str, *, keep_images: bool = False, declarations:
     """Return a sheet, or the ``declarations`` of a style attribute, that loads no fonts and no images.
 
     Small data URIs stay, and with ``keep_images`` all images. What would be shown in place of a missing font or image
-    is removed too: characters of icon fonts, boxes that a mask cuts to a shape.
+    is removed too: characters of icon fonts, boxes that a mask cuts to a shape. Text that is out of sight because an
+    image takes its place comes back.
     """
     items = declaration_items(text) if declarations else sheet_items(text)
     pieces, position = [], 0
@@ -159,6 +162,8 @@ def _declaration_splices(text: str, item: Item, keep_images: bool) -> Iterator[_
     value = text[item.body : item.close]
     if item.name == "content" and has_private_use(unescape(value)):
         yield item.body, item.close, '""'
+    elif not keep_images and item.name == "text-indent" and _OUT_OF_SIGHT.match(value):
+        yield item.start, item.end, ""
     elif not keep_images and "(" in value:
         yield from _without_images(text, item)
 

@@ -58,13 +58,14 @@ class Places:
         for ancestor in _ancestors(element):
             yield from self._released(ancestor, widths)
         if is_moved:
-            for bar in _elements_next_to(element):
-                if (
-                    bar.tag != "footer"
-                    and _is_bar(bar)
-                    and any(self._position(bar, width) in _OVER for width in widths)
-                ):
-                    yield bar, RELEASED
+            yield from ((each, RELEASED) for each in _elements_next_to(element) if self._stays_over(each, widths))
+
+    def _stays_over(self, element: Element, widths: tuple[int, ...]) -> bool:
+        """Whether an element would lie over one that moves next to it: a bar, or what stays in the window."""
+        if element.tag == "footer" or any(self._is_column(element, width) for width in widths):
+            return False
+        positions = {self._position(element, width) for width in widths if not self._cascade.hiding(element, width)}
+        return (_is_bar(element) and "absolute" in positions) or ("fixed" in positions and element.text.strip() != "")
 
     def _released(self, ancestor: Element, widths: tuple[int, ...]) -> Iterator[tuple[Element, str]]:
         if any(self._position(ancestor, width) in _STICKING for width in widths):

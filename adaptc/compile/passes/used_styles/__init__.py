@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.inlining import rebase_sheet
 from adaptc.compile.page.script_reach import Outsiders, ScriptReach, script_reach
+from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.css.fonts import has_private_use
 from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.syntax import attribute_markup, text_markup
-from adaptc.formats.html.visible_text import content_texts, is_followable, link_label
+from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.script.names import ScriptNames
-
-if TYPE_CHECKING:
-    from turbohtml import Element
-
 
 NAME = "used-styles"
 
@@ -87,7 +80,7 @@ class _UsedStyles:
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
             self._attributes()
-        if not self.keep_fonts and (labelled := hide_icons(self.editor)):
+        if not self.keep_fonts and (labelled := hide_icons(self.editor, [style.text or "" for style in styles])):
             report.actions.append(Action(NAME, "labelled", "links that were an icon", count=labelled))
 
     def _used(self, styles: list[PageStyle]) -> Iterable[str]:
@@ -148,40 +141,3 @@ def _keep(style: PageStyle) -> PageStyle:
 
 def _subject(style: PageStyle) -> str:
     return style.path or (style.element.attr("href") or "<style>")
-
-
-# Fonts that draw a whole word as one picture: without them the word is visible ("keyboard_arrow_right")
-_LIGATURES = re.compile(r"(?:^|\s)(?:material-icons|material-symbols)[\w-]*(?:\s|$)")
-_PICTURES = "img, svg, picture, video, object, input, canvas"
-
-
-def hide_icons(editor: Editor) -> int:
-    """Hide icons of fonts, and give links that were only an icon a text; returns the number of these links."""
-    for element in editor.tree.select("i, span, a, em, b, div"):
-        if _is_icon(element):
-            style = (element.attr("style") or "").rstrip("; ")
-            editor.set_attribute(element, "style", f"{style};display:none" if style else "display:none")
-    count = 0
-    for link in editor.tree.select("a[href]"):
-        leads = is_followable(link.attr("href")) and not (link.attr("href") or "").startswith("#")
-        if not (leads and len(link.children) and _is_empty(link)):
-            continue
-        label = link_label(link)
-        if any(map(str.isalnum, label)):
-            editor.append(link, text_markup(label))
-            count += 1
-    return count
-
-
-def _is_icon(element: Element) -> bool:
-    text = element.text.strip() if len(element.children) == 1 else ""
-    if not text:
-        return False
-    is_ligature = _LIGATURES.search(element.attr("class") or "") is not None
-    return is_ligature or (element.tag != "a" and all(has_private_use(c) or c.isspace() for c in text))
-
-
-def _is_empty(link: Element) -> bool:
-    """Whether a link shows nothing without its icons."""
-    shown = "".join(text.data for text in content_texts(link)).strip()
-    return not any(not has_private_use(c) for c in shown) and link.select_one(_PICTURES) is None
