@@ -84,6 +84,26 @@ def test_a_menu_that_a_style_attribute_hides_opens():
     assert shows(text, "<nav")
 
 
+BAR = (
+    "<nav class=bar><button class=menu-toggle type=button></button>"
+    "<a href=/b class=item>b</a><a href=/c class=item>c</a></nav><main><p>text</main>"
+)
+
+
+def test_links_that_a_bar_hides_one_by_one_are_shown():
+    css = ".bar{display:flex;height:var(--bar)}.item{display:block}@media(max-width:996px){.item{display:none}}"
+    text = made(BAR, css=css)
+    assert shows(text, "<a")
+    assert "flex-wrap:wrap!important" in text
+    assert "height:auto!important" in text
+
+
+def test_links_of_a_bar_that_are_elsewhere_stay_hidden():
+    css = ".bar{display:flex}@media(max-width:996px){.item{display:none}}"
+    text = made(f"{BAR}<footer><a href=/b>b</a><a href=/c>c</a></footer>", css=css)
+    assert "data-adaptc-shown" not in text
+
+
 def test_structured_data_stays():
     assert '{"@type":"Thing"}' in made('<p>t<script type="application/ld+json">{"@type":"Thing"}</script>')
 

@@ -137,6 +137,8 @@ def _by_kind(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, Kind, tu
         yield element, Kind.TARGET, tuple(_SHOWING)
     for element in menus.unreachable(targets):
         yield element, Kind.MENU, (*MENU_HIDING, "opacity")
+    for element in menus.links_of_bars():
+        yield element, Kind.MENU, MENU_HIDING
     for element in menus.drop_downs():
         if not element.matches(DROP_DOWN_MENUS):
             yield element, Kind.DROP_DOWN, (*MENU_HIDING, "opacity")
@@ -201,7 +203,7 @@ class _Show:
         if not widths:
             return []
         element, wanted = candidate.element, self._showing(candidate, widths)
-        is_low_menu = candidate.kind is Kind.MENU and max(widths) < WIDTHS[-1]
+        is_low_menu = candidate.kind is Kind.MENU and element.tag != "a" and max(widths) < WIDTHS[-1]
         rules = self._rules(element, [*wanted, *([_MENU_HEIGHT] if is_low_menu else [])], widths)
         return [*rules, *self._room(candidate, widths)]
 

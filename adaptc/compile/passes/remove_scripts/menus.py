@@ -58,6 +58,16 @@ class Menus:
                 listed[element] = None
                 yield element
 
+    def links_of_bars(self) -> Iterator[Element]:
+        """Yield links of a navigation that are hidden one by one in narrow windows, and are nowhere else."""
+        narrowest = self._widths[0]
+        for element in self._closed[narrowest] if self._has_opener else ():
+            is_alone = self._closed[narrowest].keys().isdisjoint(element.ancestors)
+            is_of_bar = element.tag == "a" and element.closest("nav") is not None
+            href = element.attr("href")
+            if is_alone and is_of_bar and is_followable(href) and href not in self._open[narrowest]:
+                yield element
+
     def drop_downs(self) -> list[Element]:
         """Return what is hidden at some width and has links that are nowhere else at that width."""
         closed = dict.fromkeys(each for width in self._widths for each in self._closed[width])

@@ -16,7 +16,7 @@ _BARS = frozenset({"header", "nav", "footer"})
 _BAR_WORDS = frozenset({"header", "masthead", "navbar", "nav", "topbar", "navigation", "footer", "toolbar"})
 _COLUMN_WORDS = frozenset({"sidebar", "sidenav", "aside", "drawer"})
 _CONTENT = frozenset({"main", "article", "section", "figure"})
-_LENGTH = re.compile(r"[\d.]+(?:px|r?em)$")
+_LENGTH = re.compile(r"(?:[\d.]+(?:px|r?em)|(?:var|calc)\((?!.*(?:%|v[hwib]\b)).*\))$")
 _FULL_HEIGHT = re.compile(r"(?:calc\()?(?:[6-9]\d|100)(?:[sld]?vh|%)")
 _FLEX = frozenset({"flex", "inline-flex"})
 # An ancestor returns to the flow where it is, and holds what is positioned in it.
@@ -52,11 +52,14 @@ class Places:
         have a height of their own and, for one that moves into the flow, bars next to it that would lie over it."""
         widths = tuple(widths)
         parent = element.parent
+        is_link = element.tag == "a"
         if isinstance(parent, Element) and any(self._display(parent, width) in _FLEX for width in widths):
-            yield parent, "flex-wrap:wrap"
-            yield element, "flex:1 0 100%"
+            yield parent, "flex-wrap:wrap;align-content:flex-start"
+            yield element, "flex:none" if is_link else "flex:1 0 100%"
         for ancestor in _ancestors(element):
-            yield from self._released(ancestor, widths)
+            if not is_link and any(self._position(ancestor, width) in _STICKING for width in widths):
+                yield ancestor, RELEASED
+            yield from self._heightened(ancestor, widths)
         if is_moved:
             yield from ((each, RELEASED) for each in _elements_next_to(element) if self._stays_over(each, widths))
 
@@ -67,11 +70,10 @@ class Places:
         positions = {self._position(element, width) for width in widths if not self._cascade.hiding(element, width)}
         return (_is_bar(element) and "absolute" in positions) or ("fixed" in positions and element.text.strip() != "")
 
-    def _released(self, ancestor: Element, widths: tuple[int, ...]) -> Iterator[tuple[Element, str]]:
-        if any(self._position(ancestor, width) in _STICKING for width in widths):
-            yield ancestor, RELEASED
+    def _heightened(self, ancestor: Element, widths: tuple[int, ...]) -> Iterator[tuple[Element, str]]:
+        """Yield a bar, or a box in a bar, that has a height of its own: it becomes at least as high as that."""
         heights = [height for width in widths if (height := self._height(ancestor, width))]
-        if heights and _is_bar(ancestor):
+        if heights and any(map(_is_bar, (ancestor, *_ancestors(ancestor)))):
             is_block = all(self._display(ancestor, width) in ("", "block") for width in widths)
             floats = ";display:flow-root" if is_block else ""
             yield ancestor, f"height:auto;max-height:none;min-height:{heights[0]}{floats}"
