@@ -17,7 +17,7 @@ from adaptc.formats.html.shown import ShownPage, hidden_from_reader
 
 LEVELS = load_levels(known_passes=KNOWN_PASSES)
 SCRIPT = "<script>mount(document.getElementById('root'))</script>"
-ARTICLE = "<h1>Title</h1><p>" + "Words of an article that can be read without any script. " * 3
+ARTICLE = "<h1>Title</h1><p>" + "Words of an article that can be read without any script. " * 4
 SHELL = (
     "<header><nav><a href=a.html>A</a> <a href=b.html>B</a></nav></header>{}<footer><p>" + "Imprint " * 20 + "</footer>"
 )
@@ -54,6 +54,7 @@ def test_a_page_that_scripts_write_is_refused(body: str, level: str) -> None:
     [
         ARTICLE + "<div id=root></div>",
         SHELL.format(f"<main>{ARTICLE}<div id=root></div></main>"),
+        "<div id=main-nav></div><p>A few words.</p><script>menu('main-nav')</script>",
         "<h1>Not found</h1><p>There is no such page.</p>",
         "<p>A template holds <code>{{ a }}</code>, <code>{{ b }}</code> and <code>{{ c }}</code>.</p>" + ARTICLE,
     ],
@@ -116,7 +117,7 @@ FORM = "<form action=/find><input name=q><button>Find</button></form>"
             ARTICLE * 3,
             f"{ARTICLE}<div hidden>{ARTICLE * 2}</div>",
             "",
-            "143 of 429 characters are visible at 412 pixels",
+            "189 of 567 characters are visible at 412 pixels",
         ),
     ],
 )

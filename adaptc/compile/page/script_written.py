@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from adaptc.compile.page.context import PageContext
 
-__all__ = ["script_written"]
+__all__ = ["script_mounts", "script_written"]
 
-_FEWEST = 80  # characters of text that are content, white space left out: a sentence
+_FEWEST = 160  # characters of text that are content, white space left out: two sentences
 _LONGEST_PLACEHOLDER = 60  # characters: "Loading, please wait"
 _PICTURE = 20  # characters that a picture or a control counts for
 _COUNTED = frozenset({"img", "picture", "video", "audio", "iframe", "object", "embed", "input", "select", "textarea"})
@@ -38,6 +38,11 @@ _NOTICE = re.compile(r"(?:enabl|requir|activat|need|without|turn).{0,60}java\s?s
 _BOXES = frozenset({"div", "main", "section", "article", "span", "nav", "aside", "ul", "ol", "tbody", "form"})
 _FILLING = "a[href], img, svg, video, audio, iframe, object, input, select, textarea, table, p, h1, h2, h3"
 _USEFUL = "a[href], input, form, table, h1, h2, h3"
+# Names of boxes that are not the content: menus, and what opens over the page
+_AROUND = frozenset({
+    "nav", "menu", "navigation", "sidebar", "toc", "breadcrumb", "header", "footer", "search", "modal", "toast",
+    "toasts", "tooltip", "popup", "overlay", "cookie", "consent", "ad", "ads", "backdrop", "lightbox", "announcer",
+})  # fmt: skip
 _QUOTED = ('"{}"', "'{}'", "`{}`", "#{}")
 _PLACEHOLDER = re.compile(r"\{\{.+?\}\}", re.DOTALL)
 _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
@@ -62,7 +67,8 @@ def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None
     if _main_amount(mains or [body], _is_loader, set(find_landmarks(tree).navigation)) >= _FEWEST:
         return None
     around = set(mains)
-    mounts = [each for each in _mounts(tree, page) if not mains or not around.isdisjoint((each, *each.ancestors))]
+    mounts = [each for each in script_mounts(tree, page) if _AROUND.isdisjoint(class_words(each))]
+    mounts = [each for each in mounts if not mains or not around.isdisjoint((each, *each.ancestors))]
     return f"a script fills <{_describe(mounts[0])}>" if mounts else None
 
 
@@ -79,7 +85,7 @@ def _may_be_mount(element: Element) -> bool:
     return bool(_script_name(element)) and _is_empty(element)
 
 
-def _mounts(tree: Document, page: PageContext) -> Iterator[Element]:
+def script_mounts(tree: Document, page: PageContext) -> Iterator[Element]:
     """Yield the elements without content that a script of the page names."""
     texts = list(page.script_texts())
     for element in tree.iter_elements():

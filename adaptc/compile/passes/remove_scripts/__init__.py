@@ -9,6 +9,7 @@ from adaptc.compile.passes.remove_scripts.controls import disable_controls
 from adaptc.compile.passes.remove_scripts.covers import remove_covers
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
+from adaptc.compile.passes.remove_scripts.script_menus import write_script_menus
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.cascade import Cascade
@@ -38,6 +39,7 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
         sheets = page_sheets(editor.tree, page.base, view).texts
         shown = show_hidden(editor, sheets)
         counts = (
+            ("written", "menus that a script would build", write_script_menus(editor, page, view)),
             ("shown", "what a script would show", shown.count),
             ("loaded", "images that a script would load", load_lazy_images(editor, _Blanks(page, view))),
             (
