@@ -23,7 +23,7 @@ from adaptc.formats.script import (
     selects_other_scripts,
     touches_addresses,
 )
-from adaptc.formats.script.addresses import changes_images, lazy_loads_images
+from adaptc.formats.script.addresses import lazy_loads_images
 from adaptc.formats.script.introspection import looks_for_style_sheets
 from adaptc.formats.script.lookups import lookup_names
 
@@ -111,10 +111,6 @@ class PageContext:
         """Whether a script of the page may read or write the URLs of its images."""
         return bool(self.unseen_scripts) or any(map(_touches_sources, self.scripts))
 
-    def changes_images(self) -> bool:
-        """Whether a script of the site may change the addresses of the page's images, or take them apart."""
-        return any(map(_changes_images, self.scripts))
-
     def lazy_loads_images(self) -> bool:
         """Whether a script of the site gives images the addresses in their ``data-`` attributes."""
         return any(map(_loads_lazily, self.scripts))
@@ -154,11 +150,6 @@ def _looks_for_sheets(script: str | bytes) -> bool:
 @lru_cache(maxsize=512)
 def _lookup_names(script: str | bytes) -> frozenset[str]:
     return lookup_names(_script_text(script))
-
-
-@lru_cache(maxsize=512)
-def _changes_images(script: str | bytes) -> bool:
-    return changes_images(_script_text(script))
 
 
 @lru_cache(maxsize=512)

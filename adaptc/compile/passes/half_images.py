@@ -11,6 +11,7 @@ from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, is_isola
 from adaptc.compile.page.copies import Copies, Copy, SourceSet, halve_css, halve_srcset, replace_source_set
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.touched_images import TOUCHED, TouchedImages
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "half-images"
 _MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
+_SHOWING = frozenset({"img", "source"})
 # Attributes that need an image in a file: another choice, a request by coordinates, an id for scripts
 _CHOICE = frozenset({"srcset", "sizes", "loading"})
 _BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
@@ -32,9 +34,10 @@ _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 def halve_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
-    A page whose scripts may read or write the addresses of images stays as it is (the option ``scripts`` says which
-    count), and so does one under a Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG
-    images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
+    Images whose addresses a script of the site may write or take apart stay as they are. Where the option ``scripts``
+    counts those of other sites, all images of a page with such a script stay; so do those of a page under a
+    Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG images, ``<input>`` and
+    ``background`` attributes stay: nothing could keep their size.
     """
     report = Report()
     if not _MAY_SHOW_IMAGES.search(editor.text):
@@ -57,6 +60,9 @@ class _ImageHalver:
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
         self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
+        # the images that scripts of the site may change; none are told apart if those of other sites count
+        is_own = options.get("scripts", ANY) != ANY
+        self.touched = TouchedImages(editor.tree, page) if is_own else None
 
     def reason_to_leave(self) -> str | None:
         """Return why all images of the page stay, or ``None``."""
@@ -64,22 +70,17 @@ class _ImageHalver:
             return "the page's base is not on this site"
         if self.page.has_policy:
             return "a Content-Security-Policy restricts the page"
-        if self._is_touched():
+        if self.touched is None and self.page.touches_addresses():
             return "a script may change the addresses of images"
         if any(map(_selects_by_source, page_sheets(self.editor.tree, self.page.base, self.view).texts)):
             return "a style sheet selects images by their addresses"
         return None
 
-    def _is_touched(self) -> bool:
-        if self.options.get("scripts", ANY) == ANY:
-            return self.page.touches_addresses()
-        return self.page.changes_images()
-
     def run(self) -> None:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
         candidates = (each for each in elements if not is_isolated(each, self.editor.text))
-        images = [each for each in candidates if not self._is_lazy(each)]
+        images = [each for each in candidates if not self._is_lazy(each) and not self._is_touched(each)]
         if self.is_hard:
             images = self._without_choices(images)
         self.data_uris = self._choose_data_uris(images)
@@ -95,6 +96,15 @@ class _ImageHalver:
         """Whether a script may give an image, or the ``<picture>`` around it, another address."""
         of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
         return any(has_lazy_address(each.attrs) for each in (element, *of_picture)) and self.page.lazy_loads_images()
+
+    def _is_touched(self, element: Element) -> bool:
+        """Whether a script may change an image, which then stays."""
+        if self.touched is None or element.tag not in _SHOWING or not self.touched.includes(element):
+            return False
+        if element.tag == "img":
+            subject = self.view.follow(self.page.base, element.attr("src") or "").path or element.attr("src") or "img"
+            self.copies.actions.append(Action(NAME, KEPT, subject, TOUCHED))
+        return True
 
     def _without_choices(self, elements: list[Element]) -> list[Element]:
         """Remove the sources of pictures whose image has a copy, which is small enough for every screen."""

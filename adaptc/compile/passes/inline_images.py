@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, should_inline, transfer_size
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
+from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -29,8 +30,11 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
     if page.lazy_loads_images():
         images = [image for image in images if not has_lazy_address(image.attrs)]
-    if not images or page.has_policy or _is_touched(page, options):
+    if not images or page.has_policy or (options["scripts"] != OWN and page.touches_addresses()):
         return report
+    if options["scripts"] == OWN:
+        touched = TouchedImages(editor.tree, page)
+        images = [image for image in images if not touched.includes(image)]
     candidates = _candidates(images, editor.text, page, view, options)
     if not candidates or _selected_by_source(editor, page, view):
         return report
@@ -45,10 +49,6 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
         editor.set_attribute(image, "src", uri)
         report.actions.append(Action("inline-images", "inlined", path, INLINED))
     return report
-
-
-def _is_touched(page: PageContext, options: Options) -> bool:
-    return page.changes_images() if options["scripts"] == OWN else page.touches_addresses()
 
 
 def _selected_by_source(editor: Editor, page: PageContext, view: View) -> bool:

@@ -1,0 +1,111 @@
+"""The images of a page whose addresses its scripts may change, one by one.
+
+An image is touched if a selector by which a script finds what it changes finds the image, or if its own event handler
+changes it. Where a script changes elements that it gets from elsewhere (a plug-in), those images are touched that any
+script of the page may hand over: it names them, or an element around them, in a selector.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import PageContext
+from adaptc.formats.css.selectors import static_selectors
+from adaptc.formats.script.addresses import image_changes
+from adaptc.formats.script.handles import Handles, handles
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+# The reason for an action
+TOUCHED = "a script may change its address"
+
+_SELF = ":scope"
+# Classes that scripts give to one element after the other
+_STATE = re.compile(
+    r"\.(?:in|on|hover|(?:is|has|js)-[\w-]+|[\w-]*(?:active|current|focus|open|select|selected|show|visible))\Z"
+)
+_COMPOUND = re.compile(r"(\s*[>+~]\s*|\s+)")
+_SIMPLE = re.compile(r"[.#](?:[\w-]|\\.|[^\x00-\x7f])+|\[[^\]]*\]|[^.#\[]+")
+
+
+class TouchedImages:
+    """The images of one page that its scripts may change."""
+
+    def __init__(self, tree: Document, page: PageContext) -> None:
+        self.tree = tree
+        changing = {text for text in page.script_texts() if image_changes(text) != image_changes("")}
+        self.elements: set[Element] = set()
+        self.handles: Handles | None = None
+        if changing:
+            self._search(page, changing)
+
+    def includes(self, image: Element) -> bool:
+        """Whether a script may change the address of an image, or of the ``<picture>`` around it."""
+        if image in self.elements or image.parent in self.elements:
+            return True
+        return self.handles is not None and any(map(self._is_named, (image, *image.ancestors)))
+
+    def _search(self, page: PageContext, changing: set[str]) -> None:
+        handled = {element: _handler(element) for element in self.tree.select("*") if _handler(element)}
+        scripts = changing - set(handled.values())
+        selectors = {selector for text in scripts for selector in image_changes(text).selectors} - {_SELF}
+        self._select(selectors)
+        for element, text in handled.items():
+            if text in changing:
+                self._add_handler(element, image_changes(text).selectors)
+        if any(image_changes(text).others for text in changing):
+            self.handles = handles(page.script_texts())
+            self._select(self.handles.selectors)
+            self.elements.update(element for each in handled for element in (each, *each.find_all("img")))
+
+    def _add_handler(self, element: Element, selectors: Iterable[str]) -> None:
+        """Add what the handler of an element changes: itself, and what selectors find in it."""
+        for selector in selectors:
+            if selector.startswith(_SELF):
+                self.elements.update((element, *element.find_all("img")) if selector != _SELF else (element,))
+        self._select(selector for selector in selectors if not selector.startswith(_SELF))
+
+    def _select(self, selectors: Iterable[str]) -> None:
+        for selector in sorted(selectors):
+            for static in static_selectors(selector) or ("img",):
+                present = self._present(static)
+                if present:
+                    self.elements.update(self.tree.select(present))
+
+    def _present(self, selector: str) -> str:
+        """Return a selector without states; empty if it names what the page does not have, and a script may make."""
+        parts = [part if _COMPOUND.fullmatch(part) else self._compound(part) for part in _COMPOUND.split(selector)]
+        return "".join(parts) if all(parts) else ""
+
+    def _compound(self, text: str) -> str:
+        lasting = [part for part in _SIMPLE.findall(text) if not _STATE.match(part)]
+        if any(part[0] in ".#[" and self.tree.select_one(part) is None for part in lasting):
+            return ""
+        return "".join(lasting) or "*"
+
+    def _is_named(self, element: object) -> bool:
+        """Whether a selector names an element; those for the whole page say nothing of an image."""
+        attributes = getattr(element, "attrs", None)
+        if not attributes or self.handles is None or getattr(element, "tag", "") in ("html", "body"):
+            return False
+        names = self.handles
+        return (
+            str(attributes.get("id")) in names.ids
+            or str(attributes.get("name")) in names.ids
+            or not names.classes.isdisjoint(_class_names(attributes.get("class")))
+            or any(name in names.attributes for name in attributes if name not in ("id", "class", "src", "alt"))
+        )
+
+
+def _class_names(value: object) -> Iterator[str]:
+    yield from (
+        value.split() if isinstance(value, str) else map(str, value) if isinstance(value, (list, tuple)) else ()
+    )
+
+
+def _handler(element: Element) -> str:
+    """Return the event handlers of an element as ``PageContext.scripts`` has them."""
+    return ";".join(str(value) for name, value in element.attrs.items() if name.startswith("on"))
