@@ -44,6 +44,12 @@ def converted(source: str | bytes, path: str = "/d/b.html") -> str | bytes:
 
 # What a page at /d/b.html says, and what it says afterwards
 PAGES = {
+    '<frameset><frame src="/a.html">\r\n<noframes>\r\n<p><a href="/a.html">é</a></noframes></frameset>': (
+        '<frameset><frame src="../a.html">\r\n<noframes>\r\n<p><a href="../a.html">é</a></noframes></frameset>'
+    ),
+    "<noembed><a href=/a.html>x</a></noembed><p>": "<noembed><a href=../a.html>x</a></noembed><p>",
+    '<iframe src="/a.html"><a href="/d/">x</a></iframe>': '<iframe src="../a.html"><a href="index.html">x</a></iframe>',
+    "<iframe>" * 9 + '<a href="/a.html">': "<iframe>" * 9 + '<a href="/a.html">',
     '<a href="/a.html">': '<a href="../a.html">',
     "<a href='/a.html'>": "<a href='../a.html'>",
     "<a href=/a.html>": "<a href=../a.html>",

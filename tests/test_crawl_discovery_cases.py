@@ -46,6 +46,16 @@ INDEX = "<sitemapindex><sitemap><loc>{base}/two.xml</loc></sitemap></sitemapinde
 MANIFEST = '{"start_url": "/x.html", "icons": [{"src": "/x.png"}], "shortcuts": [{"url": "/y.html"}]}'
 
 CASES = [
+    Case(
+        "links in noframes, noembed and iframe",
+        {
+            "/": "<frameset><frame src=f><noframes><a href=a>a</a></noframes></frameset>",
+            "/f": "<noembed><img src=b.png></noembed>\n<iframe src=c>\n<a href=d>d</a></iframe>",
+        },
+        exit=8,
+        asked="/ /f /a /b.png /c /d",
+        said="{base}/f:3: warning: a href leads to {base}/d, which",
+    ),
     # ---- markup
     Case("img", from_page("<img src=/x.png>"), asked=PAGE),
     Case("srcset", from_page('<img srcset="/x.png 1x, /sub/x.png 2x">'), asked=f"{PAGE} /sub/x.png"),

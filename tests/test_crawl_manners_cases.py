@@ -104,11 +104,21 @@ CASES = [
     ),
     # ---- following
     Case(
-        "rel=nofollow", {**TWO, "/": '<a rel="external NoFollow" href="a.html">a</a><a href="b.html">b</a>'}, asked=ONE
+        "rel=nofollow is followed",
+        {**TWO, "/": '<a rel="external NoFollow" href="a.html">a</a><a href="b.html">b</a>'},
+        asked=ALL,
+    ),
+    Case(
+        "rel=nofollow",
+        {**TWO, "/": '<a rel="external NoFollow" href="a.html">a</a><a href="b.html">b</a>'},
+        "--obey-nofollow",
+        asked=ONE,
+        said="1 links not followed (nofollow 1)",
     ),
     Case(
         "rel=nofollow once, and once without",
         {**TWO, "/": '<a rel=nofollow href="a.html">a</a><a href="a.html">b</a>'},
+        "--obey-nofollow",
         asked="/ /a.html",
     ),
     Case(
@@ -281,9 +291,9 @@ CASES = [
     Case(
         "a flag of wget that is not there",
         {},
-        "--content-on-error",
+        "--save-headers",
         exit=2,
-        said="--content-on-error of wget is missing in adaptc crawl; --warc-file",
+        said="--save-headers of wget is missing in adaptc crawl; --warc-file",
     ),
 ]
 

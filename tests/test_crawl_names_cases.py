@@ -35,6 +35,26 @@ def pages(*paths: str) -> dict[str, object]:
 
 
 CASES = [
+    Case(
+        "one URL in two spellings",
+        {"/": '<a href="/~u/">1</a><a href="/%7Eu/">2</a><a href="/%7eu/">3</a>', "/~u/": "u"},
+        "-k",
+        "index.html ~u/index.html",
+        asked="/ /~u/",
+        holds={"index.html": '<a href="~u/index.html">1</a><a href="~u/index.html">2</a><a href="~u/index.html">3</a>'},
+    ),
+    Case(
+        "names without queries",
+        {
+            "/": '<a href="a?x=1">1</a><a href="a?x=2">2</a><a href="s.css?v=3">3</a>',
+            "/a?x=1": "1",
+            "/a?x=2": "2",
+            "/s.css?v=3": "s{}",
+        },
+        "--cut-file-get-vars -k",
+        "index.html a a.1 s.css",
+        holds={"index.html": '<a href="a">1</a><a href="a.1">2</a><a href="s.css">3</a>'},
+    ),
     Case("host, directories, index, query in the name", PLAIN, "", "index.html a/index.html a/b.html?x=1&y=%2Fz"),
     Case("no host directories", PLAIN, "-nH", "~index.html ~a/index.html ~a/b.html?x=1&y=%2Fz"),
     Case("no host directories, long", PLAIN, "--no-host-directories", "~index.html ~a/index.html ~a/b.html?x=1&y=%2Fz"),

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_warc_holds_every_exchange(tmp_path: Path) -> None:
         assert outcome.path("a.html").read_text() == "hello"
         responses = {str(one["url"]): one for one in found if one["type"] == "response"}
         requests = [one for one in found if one["type"] == "request"]
-        assert set(responses) == {server.base + path for path in ("/", "/a.html", "/old", "/gone")}
+        assert set(responses) == {server.base + path for path in ("/", "/a.html", "/old", "/gone", "/robots.txt")}
         assert len(requests) == len(responses)
         assert responses[server.base + "/"]["content"] == server.fill(PAGE).encode()
         assert responses[server.base + "/a.html"]["content"] == b"hello"
@@ -206,6 +207,7 @@ def test_a_line_that_is_no_url_is_named(tmp_path: Path, capsys: pytest.CaptureFi
         ("--warc-file {folder}/w --warc-header a", "--warc-header 'a' is not a field: Name: value"),
         ("--password x", "--password needs --user"),
         ("--proxy-password x", "--proxy-password needs --proxy-user"),
+        ("--save-cookies {folder}/none/c", "--save-cookies {folder}/none/c cannot be written"),
         ("--certificate {folder}/none", "'{folder}/none' does not exist"),
         ("--private-key {folder}/none", "'{folder}/none' does not exist"),
         ("--ca-certificate {folder}/none", "'{folder}/none' does not exist"),
@@ -218,6 +220,80 @@ def test_what_cannot_work_is_said_before_work_starts(
     assert run(["crawl", "http://h.invalid/", "-o", str(tmp_path / "m"), *words]) == 2
     assert said.format(folder=tmp_path) in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_an_output_that_cannot_be_made_is_a_mistake_of_the_user(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("x")
+    assert run(["crawl", "http://h.invalid/", "-o", str(tmp_path / "file/m")]) == 2
+    assert f"output {tmp_path}/file/m cannot be made: Not a directory" in capsys.readouterr().err
+
+
+def test_a_damaged_state_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = tmp_path / "m/.adaptc/crawl.sqlite"
+    state.parent.mkdir(parents=True)
+    state.write_text("no database" * 100)
+    for words in (["http://h.invalid/"], ["--explain", "http://h.invalid/"]):
+        assert run(["crawl", *words, "-o", str(tmp_path / "m")]) == 2
+        assert f"{state} is no state of a crawl (file is not a database): remove it" in capsys.readouterr().err
+
+
+ERRORS = {
+    "/": '<a href="a.html">a</a><a href="b">b</a>',
+    "/a.html": Answer("<p>not here", 404),
+    "/b": Answer(gzip.compress(b"broken"), 500, (("Content-Encoding", "gzip"),)),
+}
+
+
+def test_bodies_of_errors_are_kept(tmp_path: Path) -> None:
+    with serving(ERRORS) as server:
+        for options in ("", "-N --purge", "-nc"):
+            outcome = crawl(server, tmp_path / "m", f"--content-on-error -k {options}")
+            assert outcome.code == 8
+            assert outcome.path("a.html").read_text() == "<p>not here"
+            assert outcome.path("b").read_text() == "broken"
+            assert outcome.path("index.html").read_text() == ERRORS["/"]
+        assert crawl(server, tmp_path / "n").files() == {"index.html"}
+
+
+def test_the_body_of_an_error_does_not_replace_a_good_copy(tmp_path: Path) -> None:
+    site = {"/": '<a href="a.html">a</a>', "/a.html": Answer("good", after=(Answer("bad", 500), Answer("better")))}
+    with serving(site) as server:
+        crawl(server, tmp_path / "m")
+        assert crawl(server, tmp_path / "m", "--content-on-error").path("a.html").read_text() == "good"
+        assert crawl(server, tmp_path / "m", "--content-on-error").path("a.html").read_text() == "better"
+
+
+def test_a_good_copy_replaces_the_body_of_an_error(tmp_path: Path) -> None:
+    with serving({"/": Answer("bad", 500, after=(Answer("worse", 500), Answer("good")))}) as server:
+        texts = [crawl(server, tmp_path / "m", "--content-on-error").path("index.html").read_text() for _ in range(3)]
+    assert texts == ["bad", "worse", "good"]
+
+
+def test_the_progress_is_a_line_now_and_then_off_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("adaptc.cli.crawl_run._LINE_INTERVAL", 0.0)
+    monkeypatch.setattr("adaptc.crawl.crawl._PROGRESS_INTERVAL", 0.0)
+    with serving(SITE) as server:
+        crawl(server, tmp_path / "m")
+        lines = capsys.readouterr().err.splitlines()
+        assert re.fullmatch(r"crawling, 0 s: \d files, .* a second; \d+ URLs wait", lines[0])
+        crawl(server, tmp_path / "m", "--quiet")
+        crawl(server, tmp_path / "m", "--format json")
+        assert "crawling" not in capsys.readouterr().err
+
+
+def test_the_summary_counts_links_that_were_not_followed_by_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = '<a href="{other}/1">1</a><a href="{other}/2">2</a><a href="/no">3</a>'
+    with serving({"/": page, "/robots.txt": "User-agent: *\nDisallow: /no"}) as server:
+        crawl(server, tmp_path / "m")
+        assert "3 links not followed (span-hosts 2, robots 1)" in capsys.readouterr().out
+        crawl(server, tmp_path / "n", "--format json")
+        assert json.loads(capsys.readouterr().out)["refused_by"] == {"span-hosts": 2, "robots": 1}
 
 
 def test_a_failure_of_the_network_reads_as_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

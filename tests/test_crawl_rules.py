@@ -6,14 +6,14 @@ import pytest
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.discover.link import Link
-from adaptc.crawl.filters import Ruling, has_repeats, in_directory, judge, matches_name, parse_filter
+from adaptc.crawl.filters import Ruling, has_repeats, in_directory, judge, matches_name, parse_filter, repeats_grow
 from adaptc.crawl.http import parse_head
 from adaptc.crawl.names import MAX_NAME, NameOptions, name_of, numbered, server_name
 from adaptc.crawl.options import PurgeBound, product_token
 from adaptc.crawl.robots import robots_of
 from adaptc.crawl.schedule import Pace, retry_after, retry_wait
 from adaptc.crawl.store import pack, unpack
-from adaptc.crawl.weburl import parts_of, start_url, without_parameters
+from adaptc.crawl.weburl import parts_of, resolved, start_url, without_parameters
 
 URL = "http://www.h.org/dir/file-1.png?q=1"
 FILTERS = [
@@ -138,6 +138,38 @@ def test_repeats(path: str, expected: bool) -> None:
 )
 def test_urls_that_people_type(typed: str, url: str | None) -> None:
     assert start_url(typed) == url
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("http://h/%7Eu/%7eu", "http://h/~u/~u"),
+        ("http://h/%41%5A%61%7a%30%39%2D%5F%2e", "http://h/AZaz09-_."),
+        ("http://h/a?b=%7E%26", "http://h/a?b=~%26"),
+        ("http://h/%40%5B%60%7B%2F%25%3a", "http://h/%40%5B%60%7B%2F%25%3a"),
+        ("http://h/%257E", "http://h/%257E"),
+        ("http://h/%C3%A9%", "http://h/%C3%A9%"),
+        ("http://h/a/%2E%2E%2F%2E%2E/y", "http://h/a/%2E%2E%2F%2E%2E/y"),
+    ],
+)
+def test_unreserved_characters_are_not_escaped(written: str, url: str) -> None:
+    assert resolved("http://h/", written) == url
+    assert resolved("http://h/", url) == url
+
+
+@pytest.mark.parametrize(
+    ("page", "path", "grows"),
+    [
+        ("/a/a/a/", "/a/a/a/a/", True),
+        ("/a/a/a/a/x", "/a/a/a/a/y", False),
+        ("/", "/a/a/a/a/", False),
+        ("/b/a/", "/b/a/a/a/", False),
+        ("/a/b/a/b/", "/a/b/a/b/a/", True),
+        ("/a/a/a/a/", "/a/", False),
+    ],
+)
+def test_repeats_that_grow(page: str, path: str, grows: bool) -> None:
+    assert repeats_grow(page, path) is grows
 
 
 def test_parts() -> None:

@@ -219,12 +219,31 @@ CASES = [
     # ---- traps
     Case(
         "repeated directories",
-        {"/": '<a href="/x/x/x/x/x/x/">t</a><a href="/x/x/">f</a>', "/x/x/": "f", "/x/x/x/x/x/x/": "t"},
+        {
+            "/": '<a href="x/">t</a>',
+            **{"/" + "x/" * n: '<a href="x/">t</a><a href=y>y</a>' for n in range(1, 9)},
+            **{"/" + "x/" * n + "y": "y" for n in range(1, 9)},
+        },
         "",
-        "index.html x/x/index.html",
+        "index.html x/index.html x/y x/x/index.html x/x/y x/x/x/index.html x/x/x/y x/x/x/x/index.html x/x/x/x/y",
+        said="warning: 1 link not followed: their paths repeat, and more so at each step, as in {base}/x/x/x/x/x/. ",
     ),
     Case(
-        "repeated pairs", {"/": '<a href="/a/b/a/b/a/b/">t</a>', "/a/b/a/b/a/b/": "t"}, "--max-repeats 2", "index.html"
+        "repeated pairs",
+        {"/": '<a href="a/b/">t</a>', **{"/" + "a/b/" * n: '<a href="a/b/">t</a>' for n in range(1, 9)}},
+        "--max-repeats 2",
+        "index.html a/b/index.html a/b/a/b/index.html",
+    ),
+    Case(
+        "directories that repeat, and do not grow",
+        {
+            "/": '<a href="/1/1/1/1/1/a">a</a><a href="/d/d/d/d/d/d/">d</a>',
+            "/1/1/1/1/1/a": '<a href="b">b</a>',
+            "/1/1/1/1/1/b": "b",
+            "/d/d/d/d/d/d/": '<a href="d/">d</a>',
+        },
+        "",
+        "index.html 1/1/1/1/1/a 1/1/1/1/1/b d/d/d/d/d/d/index.html",
     ),
     Case("long URLs", {"/": f'<a href="/{"x" * 90}">t</a>'}, "--max-url-length 80", "index.html"),
     Case(

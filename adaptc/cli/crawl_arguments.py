@@ -43,6 +43,8 @@ def options_of(arguments: tuple[str, ...], parameters: dict[str, Any]) -> CrawlO
         _records(parameters),
         robots=parameters["robots"],
         sitemaps=parameters["sitemaps"],
+        obey_nofollow=parameters["obey_nofollow"],
+        content_on_error=parameters["content_on_error"],
         spider=parameters["spider"],
         convert_links=parameters["convert_links"],
         backup_converted=parameters["backup_converted"],
@@ -118,7 +120,9 @@ def _names(parameters: dict[str, Any]) -> NameOptions:
         "content_disposition", "trust_server_names",
     )  # fmt: skip
     return NameOptions(
-        restrict=frozenset(parameters["restrict_file_names"]), **{name: parameters[name] for name in same}
+        restrict=frozenset(parameters["restrict_file_names"]),
+        cut_queries=parameters["cut_file_get_vars"],
+        **{name: parameters[name] for name in same},
     )
 
 

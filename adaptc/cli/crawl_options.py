@@ -153,7 +153,8 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("--max-repeats", type=click.IntRange(1), metavar="N", default=4, show_default=True,
                help="No paths that repeat their directories more often."),
         _value("--strip-query", type=_LIST, metavar="LIST", help="Remove these parameters from queries."),
-        _off("--no-robots", "robots", "Ignore robots.txt, meta robots and nofollow."),
+        _off("--no-robots", "robots", "Ignore robots.txt and meta robots."),
+        _flag("--obey-nofollow", help="Do not follow links with rel=nofollow."),
         _off("--no-follow-sitemaps", "sitemaps", "Ignore the sitemaps that robots.txt names."),
         _flag("--spider", help="Check links; keep nothing."),
     ),
@@ -168,6 +169,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("--default-page", type=str, metavar="NAME", default="index.html", show_default=True,
                help="The name of a directory's page."),
         _flag("--content-disposition", help="Use the names that the server gives."),
+        _flag("--cut-file-get-vars", help="No queries in names; names that are taken get a number."),
         _flag("--trust-server-names", help="Name a redirected file after the target of the redirect."),
     ),
     "Links in the mirror": (
@@ -229,6 +231,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("--purge-most", type=BOUND, metavar="BOUND", default="10%", show_default=True,
                help="Remove nothing if more files than that, or a larger share of them, are gone."),
         _flag("--delete-after", help="Keep no files."),
+        _flag("--content-on-error", help="Keep the bodies of errors, too."),
     ),
     "Records": (
         _value("--warc-file", type=_FILE, metavar="NAME", help="Write requests and responses to NAME.warc.gz."),
@@ -318,7 +321,7 @@ MISSING_VALUES = (
     "--warc-dedup", "--warc-max-size", "--warc-tempdir", "--backups", "-e", "--execute", "--progress", "--report-speed",
 )  # fmt: skip
 MISSING_FLAGS = (
-    "-b", "--background", "--content-on-error", "--convert-file-only", "-F", "--force-html",
+    "-b", "--background", "--convert-file-only", "-F", "--force-html",
     "--follow-ftp", "--no-cache", "--no-dns-cache", "--no-hsts", "--no-if-modified-since",
     "--no-iri", "--no-warc-digests", "--no-warc-keep-log", "--retry-on-host-error",
     "-S", "--server-response", "--save-headers", "--strict-comments", "--unlink", "--input-metalink",
@@ -338,7 +341,6 @@ _INSTEAD = {
     "--save-headers": "--warc-file keeps them",
     "--server-response": "--warc-file keeps them",
     "-S": "--warc-file keeps them",
-    "--content-on-error": "--warc-file keeps them",
 }
 
 

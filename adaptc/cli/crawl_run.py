@@ -15,6 +15,7 @@ from adaptc.cli.exitcodes import ExitCode
 if TYPE_CHECKING:
     from adaptc.crawl.crawl import CrawlProgress, CrawlResult
 
+_LINE_INTERVAL = 10.0  # seconds between lines of the progress, off a terminal
 # wget's table: of several errors the one with the lowest code is reported.
 _CODES = {
     "purge": ExitCode.WITH_ERRORS,
@@ -86,14 +87,29 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def watching_crawl(invocation: Invocation) -> Iterator[Callable[[CrawlProgress], None] | None]:
-    """Give a function that shows the progress when standard error is a terminal, else ``None``."""
-    if invocation.quiet or invocation.format == "json" or not sys.stderr.isatty():
+    """Give a function that shows the progress: on a terminal all the time, else in a line now and then."""
+    if invocation.quiet or invocation.format == "json":
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _line_printer()
         return
     from rich.console import Console
 
     with Console(stderr=True, no_color=invocation.color == "never").status("crawling") as status:
         yield lambda progress: status.update(_line(progress))
+
+
+def _line_printer() -> Callable[[CrawlProgress], None]:
+    printed = 0.0
+
+    def report(progress: CrawlProgress) -> None:
+        nonlocal printed
+        if progress.seconds - printed >= _LINE_INTERVAL:
+            printed = progress.seconds
+            print(f"crawling, {progress.seconds:.0f} s: {_line(progress)}", file=sys.stderr, flush=True)
+
+    return report
 
 
 def _line(progress: CrawlProgress) -> str:

@@ -130,6 +130,9 @@ KINDS: dict[str, Kind] = {
         "{gone} of {held} files would be removed, more than --purge-most {bound}: nothing was removed. "
         "A larger bound confirms that they are gone",
     ),
+    "paths-repeat": Kind(
+        W, "{links} not followed: their paths repeat, and more so at each step, as in {url}. --max-repeats allows more"
+    ),
     "links-unread": Kind(
         W, "has {size}: its links are neither followed nor converted, only files up to {bound} are read"
     ),

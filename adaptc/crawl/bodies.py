@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 
 from adaptc.core.model import TOKENS
-from adaptc.crawl.http import Head
+from adaptc.crawl.http import Head, Response
 from adaptc.formats import codings
 from adaptc.formats.codings import CodingError, TooLarge
 
@@ -40,6 +40,12 @@ def decode_body(body: bytes, head: Head, url: str, most: int = LARGEST) -> bytes
         except (CodingError, zlib.error) as error:
             raise DecodeError(f"the body is not {token}: {error}") from None
     return body
+
+
+def received_content(response: Response, *, is_raw: bool) -> bytes:
+    """Return the content of a response in memory or in a file, as ``decoded_or_as_is`` does."""
+    body = response.body if response.file is None else response.file.read_bytes()
+    return decoded_or_as_is(body, response.head, response.request.url, is_raw=is_raw)
 
 
 def decoded_or_as_is(body: bytes, head: Head, url: str, *, is_raw: bool) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from adaptc.crawl.names import Claims, NameOptions
 from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
 from adaptc.crawl.purge import TOO_MANY, gone_files
 from adaptc.crawl.reader import Reader, reader_for
-from adaptc.crawl.report import Journal, broken_links, unread_files
+from adaptc.crawl.report import Journal, broken_links, repeating_paths, unread_files
 from adaptc.crawl.robots_failure import robots_failures
 from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
@@ -89,6 +90,7 @@ def crawl(
     intervals with the progress.
     """
     starts = tuple(_start(url) for url in options.urls)
+    _check_saving(options.network.save_cookies)
     began = time.monotonic()
     mirror = Mirror(options.output)
     with ExitStack() as stack:
@@ -109,7 +111,7 @@ def crawl(
         engine = Engine(options, frontier, network, settler, claims)
         engine.is_stopped, engine.clock = is_stopped, clock
         if watch is not None:
-            engine.on_settled = _watcher(watch, settler, frontier)
+            engine.on_turn = _watcher(watch, settler, frontier)
         engine.run()
         diagnostics = _completed(options, settler)
         frontier.end_run()
@@ -136,11 +138,16 @@ def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...
     merge_twins(frontier, mirror, claims, options.names.default_page)
     converted = _converted(options, frontier, mirror)
     if options.spider or options.update.delete_after:  # it leaves the files of a former crawl alone
-        return (*unread_files(frontier), *broken_links(frontier))
+        return _told(frontier)
     # a crawl that ended early did not look for everything
     gone = tuple(gone_files(frontier, mirror, claims, options.update)) if settler.budget.spent is None else ()
     write_table(frontier, mirror, options.names)
-    return (*unread_files(frontier), *converted, *broken_links(frontier), *gone)
+    return (*converted, *_told(frontier), *gone)
+
+
+def _told(frontier: Frontier) -> tuple[Diagnostic, ...]:
+    """Return what there is to tell of the responses."""
+    return (*unread_files(frontier), *repeating_paths(frontier), *broken_links(frontier))
 
 
 def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:
@@ -163,6 +170,12 @@ def _watcher(watch: Callable[[CrawlProgress], None], settler: Settler, frontier:
             watch(CrawlProgress(settler.budget.files, settler.budget.received, frontier.waiting(), now - began))
 
     return report
+
+
+def _check_saving(cookies: Path | None) -> None:
+    """Refuse a file of ``--save-cookies`` that could not be written when the crawl is over."""
+    if cookies is not None and (cookies.is_dir() or not os.access(cookies.absolute().parent, os.W_OK)):
+        raise UsageError(f"--save-cookies {cookies} cannot be written")
 
 
 def _start(typed: str) -> str:

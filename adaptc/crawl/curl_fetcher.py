@@ -17,7 +17,14 @@ import pycurl
 
 from adaptc.core.fs import write_atomic
 from adaptc.crawl.credentials import Credentials
-from adaptc.crawl.curl_transfer import Transfer, add_cookies, cookie_lines, own_headers, set_authorities, set_up
+from adaptc.crawl.curl_transfer import (
+    Transfer,
+    add_cookies,
+    cookie_lines,
+    own_headers,
+    set_authorities,
+    set_up,
+)
 from adaptc.crawl.http import Request, Response
 from adaptc.crawl.options import NetworkOptions
 from adaptc.crawl.weburl import parts_of

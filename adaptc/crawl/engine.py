@@ -44,7 +44,7 @@ class Engine:
         self.queue = TaskQueue()
         self.clock: Callable[[], float] = time.monotonic
         self.is_stopped: Callable[[], bool] = lambda: False
-        self.on_settled: Callable[[], None] = lambda: None
+        self.on_turn: Callable[[], None] = lambda: None
         self._loaded = -1  # the rank up to which the level's rows are in ``queue``
         self._is_drained = False
         self._arrived: deque[Response] = deque()
@@ -104,10 +104,10 @@ class Engine:
             if not (self.fetcher.active or self.queue or self._arrived or self.settler.reader.pending):
                 return
             self._arrived.extend(self._ended(self._patience()))
+            self.on_turn()
             if self._arrived or self.settler.reader.pending:
                 self._keep_busy()
                 self._settle_arrived()
-                self.on_settled()
 
     def _keep_busy(self) -> None:
         """Let the next requests go out before what came is settled, so that the network does not wait for it."""

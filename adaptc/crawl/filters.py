@@ -180,15 +180,28 @@ def has_html_suffix(name: str) -> bool:
     return name.rpartition(".")[2].lower() in _HTML_SUFFIXES
 
 
+_PERIODS = (1, 2, 3)  # names, pairs and triples that repeat
+
+
 def has_repeats(path: str, limit: int) -> bool:
-    """Whether a path repeats a name, or a pair of names, more than ``limit`` times in a row."""
+    """Whether a path repeats a name, a pair or a triple of names more than ``limit`` times in a row."""
     if path.count("/") <= limit:
         return False
-    steps = path.split("/")
-    for size in (1, 2, 3):
-        run = 0
-        for position in range(size, len(steps)):
-            run = run + 1 if steps[position] and steps[position] == steps[position - size] else 0
-            if run >= limit * size:
-                return True
-    return False
+    return any(run >= limit * period for run, period in zip(_runs(path), _PERIODS, strict=True))
+
+
+def repeats_grow(page: str, path: str) -> bool:
+    """Whether a path goes on with what the path of the page that leads to it repeats: each step makes a trap longer."""
+    return any(0 < before < after for before, after in zip(_runs(page), _runs(path), strict=True))
+
+
+def _runs(path: str) -> list[int]:
+    """Return for each period how many names in a row are those that stand so many places before."""
+    steps, longest = path.split("/"), []
+    for period in _PERIODS:
+        run = most = 0
+        for step, before in zip(steps[period:], steps, strict=False):
+            run = run + 1 if step and step == before else 0
+            most = max(most, run)
+        longest.append(most)
+    return longest

@@ -158,6 +158,14 @@ class Frontier(Store):
         rows = self._db.execute(f"SELECT DISTINCT rule FROM urls WHERE state = {State.FAILED} AND run = ?", (self.run,))
         return frozenset(row[0] for row in rows)
 
+    def first_refused(self, rule: str) -> str | None:
+        """Return the first URL of this run that a rule refused."""
+        row = self._db.execute(
+            f"SELECT url FROM urls WHERE state = {State.REFUSED} AND run = ? AND rule = ? ORDER BY id LIMIT 1",
+            (self.run, rule),
+        ).fetchone()
+        return row[0] if row else None
+
     def refusals(self) -> dict[str, int]:
         """Return how many URLs of this run were refused by each rule, the most frequent first."""
         rows = self._db.execute(

@@ -34,7 +34,7 @@ class Links:
     def _decided(self, row: Row, link: Link, nofollow: bool) -> MetUrl | None:
         tag = link.tag if self._by_tag else ""
         forbidden = self._nofollow(link, nofollow)
-        candidate = Candidate(link.url, row.depth + 1, link.requisite, tag, link.is_relative, forbidden)
+        candidate = Candidate(link.url, row.depth + 1, link.requisite, tag, link.is_relative, forbidden, row.url)
         refused = self.scope.refusal(candidate)
         if refused is None:
             return MetUrl(link.url, row.depth + 1, link.requisite, link.place, link.line)
@@ -49,7 +49,7 @@ class Links:
     def _nofollow(self, link: Link, page_forbids: bool) -> str:
         if not self.options.robots or link.requisite:
             return ""
-        if link.nofollow:
+        if link.nofollow and self.options.obey_nofollow:
             return "its link says rel=nofollow"
         return "the page forbids to follow its links (meta robots or X-Robots-Tag)" if page_forbids else ""
 

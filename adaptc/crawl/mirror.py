@@ -28,14 +28,17 @@ class OutsideMirror(Exception):
 
 
 class Mirror:
-    """The output directory. ``root`` is made when it is missing."""
+    """The output directory. ``root`` is made when it is missing. Raises ``UsageError`` when it cannot be made."""
 
     def __init__(self, root: Path) -> None:
         if root.exists() and not root.is_dir():
             raise UsageError(f"output {root} is not a directory")
         self.state = root / STATE
         self.spool = str(self.state / "partial")
-        os.makedirs(self.spool, exist_ok=True)
+        try:
+            os.makedirs(self.spool, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"output {root} cannot be made: {error.strerror}") from None
         self.root = os.path.realpath(root)
         self.temporary = "new"  # another process that writes here has files of its own
         self._own: set[str] = set()  # directories that are known to be inside

@@ -41,6 +41,7 @@ class NameOptions:
     protocol_directories: bool = False
     content_disposition: bool = False
     trust_server_names: bool = False
+    cut_queries: bool = False
 
     @property
     def is_windows(self) -> bool:
@@ -91,7 +92,7 @@ def _directory_steps(parts: Parts, options: NameOptions) -> list[str]:
 
 def _file_step(parts: Parts, options: NameOptions) -> str:
     name = _decoded(parts.file) or options.default_page
-    if parts.query is None:
+    if parts.query is None or options.cut_queries:
         return name
     return f"{name}{'@' if options.is_windows else '?'}{_decoded(parts.query)}"
 

@@ -122,7 +122,9 @@ class CrawlOptions:
     """A crawl: the URLs to begin with, where files go, and every option.
 
     ``as_served`` makes the mirror a docroot that a server can serve: only links that would not find their file
-    there are converted, and an encoding that only a header field declares is written into the file.
+    there are converted, and an encoding that only a header field declares is written into the file. ``robots`` includes
+    what pages and fields say of all their links; ``obey_nofollow`` adds single links (``rel=nofollow``).
+    ``content_on_error`` keeps the bodies of errors.
     """
 
     urls: tuple[str, ...]
@@ -133,8 +135,10 @@ class CrawlOptions:
     update: UpdateOptions = field(default_factory=UpdateOptions)
     records: RecordOptions = field(default_factory=RecordOptions)
     robots: bool = True
+    obey_nofollow: bool = False
     sitemaps: bool = True
     spider: bool = False
     convert_links: bool = False
     as_served: bool = False
+    content_on_error: bool = False
     backup_converted: bool = False

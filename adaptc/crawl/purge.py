@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adaptc.core.diagnostics import Diagnostic, diagnose
+from adaptc.crawl.discover.content import Kind
 from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.names import Claims
@@ -44,7 +45,8 @@ _GONE = (404, 410)
 def _gone(frontier: Frontier) -> Iterator[Row]:
     if any(not failure.is_host_down for _, failure in robots_failures(frontier)):
         return  # an origin was not looked at
-    yield from (row for row in frontier.rows(State.FAILED) if row.status in _GONE)
+    failed = frontier.rows(State.FAILED)
+    yield from (row for row in failed if row.status in _GONE and row.kind != Kind.ERROR.value)
     if _is_complete(frontier):
         yield from frontier.rows(State.STORED, of_this_run=False)
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
-from adaptc.core.quantities import written_bytes
+from adaptc.core.quantities import written_bytes, written_plural
 from adaptc.crawl.body_job import UNPARSED
 from adaptc.crawl.discover.content import Kind, most_parsed
 from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import STATE
 from adaptc.crawl.robots_failure import robots_failures
+from adaptc.crawl.scope import REPEATS
 from adaptc.crawl.store import unpack_to
 from adaptc.crawl.weburl import parts_of, start_url
 
@@ -50,6 +51,14 @@ def unread_files(frontier: Frontier) -> Iterator[Diagnostic]:
     for row in frontier.noted(UNPARSED):
         bound = written_bytes(most_parsed(Kind(row.kind)))
         yield diagnose("links-unread", Location(row.name or row.url), size=written_bytes(row.disk or 0), bound=bound)
+
+
+def repeating_paths(frontier: Frontier) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for all links that lead deeper into a path that repeats."""
+    url = frontier.first_refused(REPEATS)
+    if url is not None:
+        links = written_plural(frontier.refusals()[REPEATS], "link")
+        yield diagnose("paths-repeat", None, links=links, url=url)
 
 
 def _is_closed(row: Row, origins: Container[str]) -> bool:

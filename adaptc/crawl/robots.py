@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adaptc.crawl.bodies import decoded_or_as_is
+from adaptc.crawl.bodies import received_content
 from adaptc.crawl.discover.feeds import SITEMAP
 from adaptc.crawl.frontier import Frontier, MetUrl
 from adaptc.crawl.http import Fetcher, Request, Response
@@ -134,6 +134,7 @@ class Origins:
 
     def arrived(self, task: RobotsTask, response: Response, clock: Callable[[], float]) -> None:
         """Follow a redirect, try again, or learn the rules."""
+        self.settler.record(response)
         head, now = response.head, clock()
         target = resolved(task.url, head.get("location") or "") if 300 <= head.status < 400 else None
         if target is not None and task.hops < MOST_REDIRECTS:
@@ -163,17 +164,14 @@ class Origins:
 
     def _settle(self, origin: str, response: Response) -> None:
         status = NO_RESPONSE if response.error else response.head.status
-        body = self._content(response) if 200 <= status < 300 else failure_bytes(origin, response)
+        is_raw = self.settler.archive is not None
+        body = received_content(response, is_raw=is_raw) if 200 <= status < 300 else failure_bytes(origin, response)
         robots = robots_of(status, body, self.token)
         self._learn(origin, robots)
         with self.frontier:
             self.frontier.remember_robots(origin, status, body)
             if parts_of(origin + "/").host in self.settler.scope.hosts:
                 self._sitemaps_of(origin, robots, response, body)
-
-    def _content(self, response: Response) -> bytes:
-        is_raw = self.settler.archive is not None
-        return decoded_or_as_is(response.body, response.head, response.request.url, is_raw=is_raw)
 
     def _learn(self, origin: str, robots: Robots) -> None:
         self._known[origin] = robots

@@ -20,6 +20,7 @@ from adaptc.crawl.filters import (
     judge,
     last_match,
     matches_name,
+    repeats_grow,
 )
 from adaptc.crawl.weburl import Parts, parts_of
 
@@ -32,8 +33,8 @@ class ScopeOptions:
     """What the user asked for, by wget's names.
 
     ``max_filesize``, ``quota`` and ``max_pages`` are ``None`` where there is no bound; sizes are bytes. ``max_repeats``
-    is how often one name may stand in a path in a row or in turns, ``max_url`` the characters of a URL: what traps
-    exceed.
+    is how often one name may stand in a path in a row or in turns, where following makes it more; ``max_url`` the
+    characters of a URL: what traps exceed.
     """
 
     level: int = INFINITE
@@ -70,7 +71,7 @@ class ScopeOptions:
 class Candidate(NamedTuple):
     """A link to decide on. ``depth`` is that of what it leads to; ``tag`` its element, ``""`` if none.
 
-    ``is_relative`` says that it was written without a scheme and host.
+    ``is_relative`` says that it was written without a scheme and host. ``page`` is the URL of the file that holds it.
     """
 
     url: str
@@ -79,6 +80,7 @@ class Candidate(NamedTuple):
     tag: str = ""
     is_relative: bool = True
     nofollow: str = ""
+    page: str = ""
 
 
 class Refusal(NamedTuple):
@@ -88,7 +90,7 @@ class Refusal(NamedTuple):
     reason: str
 
 
-TOO_LARGE = "max-filesize"
+TOO_LARGE, REPEATS = "max-filesize", "max-repeats"
 
 
 def too_large(limit: int) -> Refusal:
@@ -236,6 +238,10 @@ class Scope:
         options = self.options
         if len(link.url) > options.max_url:
             return Refusal("max-url-length", f"is {len(link.url)} characters long, --max-url-length {options.max_url}")
-        if has_repeats(parts_of(link.url).path, options.max_repeats):
-            return Refusal("max-repeats", f"repeats its directories more than {options.max_repeats} times: a trap")
+        path = parts_of(link.url).path
+        if has_repeats(path, options.max_repeats) and link.page and repeats_grow(parts_of(link.page).path, path):
+            reason = (
+                f"repeats its directories more than {options.max_repeats} times, and more often than the page with it"
+            )
+            return Refusal(REPEATS, reason)
         return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adaptc.core import media
+from adaptc.crawl.bodies import received_content
 from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, Outcome, file_links_of
 from adaptc.crawl.budget import Budget
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
@@ -72,6 +73,8 @@ class Settler:
         """Take the file that is there instead of asking for it (``--no-clobber``); return whether there is one."""
         if not self.options.update.no_clobber or row.name is None or self.mirror.size(row.name) is None:
             return False
+        if row.kind == Kind.ERROR.value:
+            return False
         with self.frontier:
             self.links.add(row, file_links_of(self._known_links(row), self.options.scope))
             reason = "--no-clobber: the file is there already"
@@ -96,8 +99,7 @@ class Settler:
     def settle(self, task: Task, response: Response) -> None:
         """Record the result of a request; a body is recorded once it has been read."""
         row, head = task.row, response.head
-        if self.archive is not None and not response.error:
-            self.archive.record(response)
+        self.record(response)
         if response.refused is not None:
             self._refused_by_head(row, response.refused, head)
         elif response.error:
@@ -114,6 +116,8 @@ class Settler:
             return
         else:
             self.fail(row, _ERROR_CLASS.get(head.status, "server"), f"is answered with {head.status}", head.status)
+            if self.options.content_on_error:
+                self._keep_error(row, response)
         self._forget_part(task, response)
         if response.file is not None and not (response.error and self.frontier.partial(row.id)):
             response.file.unlink(missing_ok=True)
@@ -122,6 +126,11 @@ class Settler:
         """Remove the copy of a leftover that the response does not continue."""
         if task.leftover is not None and response.file is None and response.head.status != 206:
             Path(part_of(self.mirror.spool, task.row.id)).unlink(missing_ok=True)
+
+    def record(self, response: Response) -> None:
+        """Put a response into the archive, if there is one."""
+        if self.archive is not None and not response.error:
+            self.archive.record(response)
 
     def _refused_by_head(self, row: Row, refused: Refusal, head: Head) -> None:
         if refused.rule == "spider":
@@ -149,6 +158,21 @@ class Settler:
             self.frontier.update(row.id, State.CHECKED, status=head.status, type=head.media_type, reason=reason)
         self.journal.write("checked", row.url, status=head.status, type=head.media_type, reason=reason)
 
+    def _keep_error(self, row: Row, response: Response) -> None:
+        """Keep the body of an error, but not in the place of a good copy (``--content-on-error``)."""
+        has_copy = row.disk is not None and row.kind != Kind.ERROR.value
+        if row.name is None or has_copy or self.storage.reason_not_kept(row) is not None:
+            return
+        content = received_content(response, is_raw=self.archive is not None)
+        name = self.storage.final_name(row, response.head)
+        try:
+            self.mirror.write(name, content, None)
+        except OutsideMirror:  # told as an error already
+            return
+        self.frontier.update(
+            row.id, State.FAILED, name=name, type=response.head.media_type, kind=Kind.ERROR.value, disk=len(content)
+        )
+
     # ---- redirects
 
     def _redirect(self, task: Task, location: str, status: int) -> None:
@@ -175,7 +199,7 @@ class Settler:
         if row.depth == 0:
             self.scope.add_host(target)
             return None
-        return self.scope.refusal(Candidate(target, row.depth, bool(row.requisite)))
+        return self.scope.refusal(Candidate(target, row.depth, bool(row.requisite), page=row.url))
 
     def _cleaned(self, url: str | None) -> str | None:
         names = self.options.scope.strip_query

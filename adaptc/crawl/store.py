@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.crawl.discover.link import Link
 
 SCHEMA = 2
@@ -43,9 +44,18 @@ class KnownLinks(NamedTuple):
 
 
 class Store:
-    """The file ``path`` (``:memory:`` for tests). ``run`` is the number of the crawl."""
+    """The file ``path`` (``:memory:`` for tests). ``run`` is the number of the crawl.
+
+    Raises ``UsageError`` when the file is damaged or cannot be opened.
+    """
 
     def __init__(self, path: Path | str) -> None:
+        try:
+            self._open(path)
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"{path} is no state of a crawl ({error}): remove it to begin anew") from None
+
+    def _open(self, path: Path | str) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")

@@ -61,7 +61,24 @@ def resolved(base: str, reference: str) -> str | None:
     joined = join(base, reference)
     if joined is None or not joined.startswith(("http:", "https:")):
         return None
-    return without_fragment(without_credentials(joined))
+    return without_needless_escapes(without_fragment(without_credentials(joined)))
+
+
+_LETTER = "4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A]|3[0-9]|2D|5F|7E"  # unreserved characters without the dot
+_UNRESERVED = re.compile(f"%({_LETTER})", re.IGNORECASE)
+_WITH_DOT = re.compile(f"%({_LETTER}|2E)", re.IGNORECASE)
+_SLASH = re.compile("%(?:2F|5C)", re.IGNORECASE)
+
+
+def without_needless_escapes(url: str) -> str:
+    """Return a URL in which no unreserved character is escaped.
+
+    The URL Standard leaves them as they are written; by RFC 3986 (section 6.2.2.2) ``/%7Eu`` and ``/~u`` are equal. An
+    escaped dot stays next to escaped slashes, where servers differ on what is a step up.
+    """
+    if "%" not in url:
+        return url
+    return (_UNRESERVED if _SLASH.search(url) else _WITH_DOT).sub(lambda match: chr(int(match[1], 16)), url)
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from adaptc.crawl.discover.page import decode_page, decode_sheet
 from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import Mirror, http_time
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.weburl import without_parameters
+from adaptc.crawl.weburl import without_needless_escapes, without_parameters
 from adaptc.formats.css.references import rewrite_urls
 
 _REMEMBERED = 100_000
@@ -71,6 +71,7 @@ class LinkConversion:
 
     def _name_of(self, url: str) -> str | None:
         """Return the name of the file that a link to ``url`` leads to, redirects followed."""
+        url = without_needless_escapes(url)
         if self.options.scope.strip_query:
             url = without_parameters(url, self.options.scope.strip_query)
         if url not in self._names:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from adaptc.core.urls import document_base, join, quote_path, relative_url
-from adaptc.crawl.discover.page import DecodedText, in_encoding
+from adaptc.crawl.discover.page import FALLBACKS, DecodedText, fallback_elements, in_encoding
 from adaptc.crawl.names import NameOptions, name_of
 from adaptc.crawl.weburl import fragment_of, parts_of, without_credentials, without_fragment
 from adaptc.formats.css.references import CssReference, rewrite_urls
@@ -65,8 +65,9 @@ def _spliced(text: str, splices: list[_Splice]) -> str:
 
 
 class _Page:
-    def __init__(self, decoded: DecodedText, tree: Document, linker: Linker) -> None:
+    def __init__(self, decoded: DecodedText, tree: Document, linker: Linker, *, is_fallback: bool = False) -> None:
         self.text, self.encoding, self.tree, self.linker = decoded.text, decoded.encoding, tree, linker
+        self.is_fallback = is_fallback
         # offsets of the parser count a CRLF as one: where they stand, in its counting
         self._pairs = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.text))]
 
@@ -84,6 +85,9 @@ class _Page:
                 value = self._value(element, attribute, references[0][2])
                 if value is not None:
                     yield from self._replaced(element, attribute, value)
+        if not self.is_fallback and FALLBACKS.search(self.text):
+            for element in fallback_elements(self.tree):
+                yield from self._fallback(element)
 
     def _link(self, written: str) -> str | None:
         if not written.isascii() and not self.encoding.startswith("utf-"):
@@ -166,12 +170,28 @@ class _Page:
             needs = _NEEDS_QUOTES.search(value) is not None
             yield _Splice(match.end(), end, f'"{_escaped(value, chr(34))}"' if needs else _escaped(value, ""))
 
-    def _style(self, element: Element) -> Iterator[_Splice]:
+    def _content(self, element: Element) -> tuple[int, int] | None:
+        """Return where the content of an element begins and ends."""
         location = element.source_location
         if location is None:
-            return
-        start = self._raw(location.start_tag.end_offset)
+            return None
         end = self._raw(location.end_tag.start_offset) if location.end_tag is not None else len(self.text)
+        return self._raw(location.start_tag.end_offset), end
+
+    def _fallback(self, element: Element) -> Iterator[_Splice]:
+        """Convert the markup that an element has as its text."""
+        span = self._content(element)
+        if span is None:
+            return
+        inner = DecodedText(self.text[slice(*span)], self.encoding, b"", b"")
+        for splice in _Page(inner, parse(inner.readable), self.linker, is_fallback=True).splices():
+            yield _Splice(splice.start + span[0], splice.end + span[0], splice.written)
+
+    def _style(self, element: Element) -> Iterator[_Splice]:
+        span = self._content(element)
+        if span is None:
+            return
+        start, end = span
         css = self.text[start:end]
         if "&" in css and element.namespace.name != "HTML":
             return  # character references count in an SVG's style: its source is not the style sheet

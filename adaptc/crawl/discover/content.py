@@ -28,10 +28,11 @@ class Kind(Enum):
     SITEMAP = "sitemap"
     MANIFEST = "manifest"
     OTHER = "other"
+    ERROR = "error"  # the body of an error that is kept: never read
 
 
 # Kinds that are read for their links
-PARSED = frozenset(Kind) - {Kind.OTHER}
+PARSED = frozenset(Kind) - {Kind.OTHER, Kind.ERROR}
 # Bytes of a file that is still read for its links: the tree of a page takes 5 to 52 times its size in memory, that of
 # a sheet 17 times, of a sitemap 11 times. The HTML Standard has 13 MB on one page; sitemaps may have 50 (sitemaps.org).
 _MOST_PARSED = 16 << 20

@@ -7,6 +7,7 @@ same: broken UTF-8 is decoded with one surrogate a byte (PEP 383), which encodes
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes
 
@@ -25,7 +26,7 @@ from adaptc.formats.html.encoding import (
 from adaptc.formats.html.references import base_href, references
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Element
 
 
 _NOFOLLOW = re.compile(r"\b(?:nofollow|none)\b", re.IGNORECASE)
@@ -39,11 +40,29 @@ def page_links(content: bytes, url: str, charset: str | None, agent: str) -> Dis
     tree = parse(decoded.readable, spans="<style" in lowered)  # of styles, references have places of their own
     discovered = Discovery(document_base(url, base_href(tree)), nofollow=_forbids_following(tree, agent))
     nofollow_places = _nofollow_places(tree) if "nofollow" in lowered else frozenset()
-    for reference in references(tree):
+    for reference in (*references(tree), *_fallback_references(tree, lowered)):
         link = _link(discovered.base, reference, decoded, nofollow_places)
         if link is not None:
             discovered.links.append(link)
     return discovered
+
+
+# Browsers that know these elements take their content for text; it is markup for those that do not.
+FALLBACKS = re.compile(r"<(?:noframes|noembed|iframe)\b", re.IGNORECASE)
+
+
+def fallback_elements(tree: Document) -> list[Element]:
+    """Return the elements whose text is markup: of frame sets, and of embedded objects."""
+    return [element for element in tree.select("noframes, noembed, iframe") if "<" in element.text]
+
+
+def _fallback_references(tree: Document, text: str) -> Iterator[Reference]:
+    """Yield the references in the text of fallback elements; those inside of them are not looked into."""
+    for element in fallback_elements(tree) if FALLBACKS.search(text) else ():
+        before = (element.position or (1, 0))[0] - 1
+        for reference in references(parse(element.text)):
+            role, url, where, line, column = reference
+            yield Reference(role, url, where, before + line, column)
 
 
 def _link(
