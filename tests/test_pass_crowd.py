@@ -283,3 +283,20 @@ def test_links_of_other_kinds_are_no_sheets(code: str) -> None:
 def test_a_script_that_may_know_the_sheet_keeps_it(code: str) -> None:
     page = f"<link rel=stylesheet href=a.css><script>{code}</script>"
     assert "<style" not in rewritten(page, "inline-styles", CROWD)
+
+
+# ---- images
+
+
+def test_a_small_image_moves_in_wherever_the_page_shows_it() -> None:
+    output = BytesIO()
+    Image.new("1", (20, 20)).save(output, "PNG")
+    options = {"readers": "crowd", "scripts": "own", "budget": 4000, "largest": 2000}
+    both = rewritten("<img src=a.png><p>x<img src=a.png>", "inline-images", options, a_png=output.getvalue())
+    assert both.count("data:image/png") == 2
+    apart = "<img src=a.png><picture><source srcset=b.png media=print><img src=a.png></picture>"
+    assert "data:" not in rewritten(apart, "inline-images", options, a_png=output.getvalue())
+    visitors = {**options, "readers": "visitors"}
+    site = SmallSite({"index.html": HEAD + "<img src=a.png><p>x<img src=a.png>", "a.png": output.getvalue()})
+    done = site.rewrite(steps=(Step(BY_NAME["inline-images"], visitors),), promise="words")
+    assert done.content is None

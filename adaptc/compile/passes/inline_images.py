@@ -22,10 +22,12 @@ _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SV
 # srcset and sizes choose between files; ismap sends a request; an id or a name is a handle for scripts of other pages.
 _HANDLES = frozenset({"id", "name"})
 _REFUSED = frozenset({"srcset", "sizes", "ismap", "crossorigin", "longdesc"})
+# Bytes that the second and further uses of an image may take for a crowd: a content coding makes them a few
+_REPEATED = 1024
 
 
 def inline_images(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Give small images that a page uses once as data URIs, smallest first, until the budget is spent."""
+    """Give small images of a page as data URIs, smallest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
     if page.lazy_loads_images():
@@ -62,6 +64,7 @@ def _candidates(
 ) -> list[tuple[int, str, Element]]:
     destinations = [view.follow(page.base, image.attr("src") or "") for image in images]
     uses = Counter(destination.path for destination in destinations)
+    repeated = options.get("repeated", _REPEATED if options.get("readers") == CROWD else 0)
     candidates = []
     for destination, image in zip(destinations, images, strict=True):
         path = destination.path
@@ -69,11 +72,12 @@ def _candidates(
         if path is None or "#" in destination.target.suffix or not _is_fit(image, path, view, text, options):
             continue
         size = transfer_size(path, view) if _is_compressed(path, view, options) else len(view.artifact(path))
-        if (uses[path] - 1) * size > options.get("repeated", 0):
+        if (uses[path] - 1) * size > repeated:
             continue
         if size <= (options["largest"] or view.settings.data_uri_max):
             candidates.append((size, path, image))
-    return candidates
+    fit = Counter(path for _, path, _ in candidates)
+    return [candidate for candidate in candidates if fit[candidate[1]] == uses[candidate[1]]]
 
 
 def _is_compressed(path: str, view: View, options: Options) -> bool:
