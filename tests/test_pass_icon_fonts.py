@@ -81,3 +81,23 @@ def test_a_font_stays_that_is_used_throughout_or_not_understood(body: str, optio
 
 def test_a_font_of_another_site_stays() -> None:
     assert glyphs_of("<p>&#xf000;", head=HEAD.replace("f.woff2", "https://cdn.example/f.woff2")) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "stays"),
+    [
+        ("url(no.eot);src:url(no.eot?#iefix) format('embedded-opentype'),url(fonts/no.woff2) format('woff2')", False),
+        ("url(no.woff2),url(f.woff2)", True),
+        ("local(No),url(no.woff2)", True),
+        ("url(/fonts/no.woff2)", True),
+        ("url(https://cdn.example/no.woff2)", True),
+        ("url(data:font/woff2;base64,AAAA)", True),
+    ],
+)
+def test_nothing_asks_for_a_font_that_is_missing(source: str, stays: bool) -> None:
+    face = f"@font-face{{font-family:N;src:{source}}}"
+    site = SmallSite({"index.html": f"{HEAD}<style>{face}p{{margin:0}}</style><p>x", "f.woff2": icon_font(first=0x400)})
+    done = site.rewrite(steps=(Step(BY_NAME["icon-fonts"], {"largest": 8192}),), promise="words")
+    content = site.contents["index.html"] if done.content is None else done.content
+    assert (face.encode() in content) is stays
+    assert b"p{margin:0}" in content

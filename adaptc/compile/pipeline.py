@@ -240,7 +240,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("inline-images", 3, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
-        1,
+        2,
         _HTML,
         "icon_fonts:inline_icon_fonts",
         {"largest": Option(8192)},

@@ -1,7 +1,8 @@
-"""icon-fonts: the glyphs of an icon font that a page uses, in the page.
+"""icon-fonts: the glyphs of an icon font that a page uses, in the page; and no fonts whose files are missing.
 
 The characters that it may show are those of its markup, its sheets and its scripts, escapes included. So a page whose
-sheets have all rules of an icon font keeps the whole of it, in its file.
+sheets have all rules of an icon font keeps the whole of it, in its file. A browser asks for each format of a missing
+font in turn.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
@@ -17,7 +18,9 @@ from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.core.urls import Reach
 from adaptc.formats.css.font_faces import chosen_source, replace_font_sources
+from adaptc.formats.css.fonts import drop_missing_fonts
 from adaptc.formats.font import FontGlyphs, font_glyphs, subset_font
 from adaptc.formats.html.edit import Editor
 
@@ -39,7 +42,10 @@ def inline_icon_fonts(editor: Editor, page: PageContext, view: View, options: Op
         return report
     glyphs = _PageGlyphs(editor, page, view, options["largest"])
     for style in styles:
-        text = replace_font_sources(style.text, glyphs.replacement)
+        present = drop_missing_fonts(style.text, partial(_is_missing, page, view))
+        if present != style.text:
+            report.actions.append(Action(NAME, "dropped", "<style>", "fonts whose files are missing"))
+        text = replace_font_sources(present, glyphs.replacement)
         if text != style.text:
             editor.set_raw_text(style, text)
     report.absorbed = sum(len(view.read(path)) for path in glyphs.sizes)
@@ -51,6 +57,12 @@ def inline_icon_fonts(editor: Editor, page: PageContext, view: View, options: Op
 
 def _has_fonts(style: Element) -> bool:
     return "@font-face" in style.text.lower()
+
+
+def _is_missing(page: PageContext, view: View, url: str) -> bool:
+    """Whether a relative URL leads to no file; what begins with a slash may be another part of the host."""
+    link = view.follow(page.base, url)
+    return not url.startswith("/") and link.target.reach is Reach.LOCAL and link.path is None
 
 
 class _PageGlyphs:

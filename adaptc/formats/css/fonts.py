@@ -18,6 +18,7 @@ __all__ = [
     "drop_fetched_fonts",
     "drop_font_imports",
     "drop_fonts",
+    "drop_missing_fonts",
     "font_face_items",
     "font_family",
     "has_private_use",
@@ -71,6 +72,16 @@ def drop_fonts(text: str, keep: Callable[[str], bool], *, foreign: bool = False)
 def drop_fetched_fonts(text: str) -> str:
     """Return the sheet without the ``@font-face`` rules that name a file."""
     return _without_faces(text, _is_fetched)
+
+
+def drop_missing_fonts(text: str, is_missing: Callable[[str], bool]) -> str:
+    """Return the sheet without the ``@font-face`` rules that name files, all of which are missing."""
+
+    def is_dropped(body: str) -> bool:
+        urls = [reference.url for reference in css_references(body, declarations=True)]
+        return bool(urls) and "local(" not in body.lower() and all(map(is_missing, urls))
+
+    return _without_faces(text, is_dropped)
 
 
 def _is_foreign(body: str) -> bool:
