@@ -13,6 +13,7 @@ from adaptc.compile.page.backgrounds import RemovableImage, clear_backgrounds
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.dimensions import sizing_rules
 from adaptc.core.model import Role
+from adaptc.formats.css.flatten import ImportedSheet, flatten
 from adaptc.formats.css.fonts import drop_fonts
 from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import minify_sheet
@@ -25,6 +26,7 @@ from adaptc.formats.css.sheet_text import is_too_deep
 from adaptc.formats.css.visibility import visibility_rules
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import references
+from adaptc.formats.script.minify import minify_json
 
 DEEP = 400
 SHEETS = {
@@ -86,6 +88,20 @@ def test_nested_selectors_do_not_grow_exponentially(text: str) -> None:
     assert all(len(rule.selector) < 1 << 17 for rule in sheet_images(sheet).rules)
 
 
+def test_deep_json_is_left_alone() -> None:
+    assert minify_json('{"a": ' * 90 + "[ ]" + "}" * 90) == '{"a":' * 90 + "[]" + "}" * 90
+    for depth in (400, 100_000):
+        assert minify_json('{"a": ' * depth + "1" + "}" * depth) is None
+        assert minify_json("[ " * depth) is None
+
+
+def test_deep_conditions_of_an_import_are_unknown() -> None:
+    text = f"@import 's.css' supports({'(' * DEEP}display:grid{')' * DEEP});"
+    flattened = flatten("a.css", text, lambda sheet, url: ImportedSheet("s.css", "a{}"), lambda url, *_: url)
+    assert flattened.text == text
+    assert "its conditions are not understood" in flattened.diagnostics[0].message
+
+
 def test_frames_in_frames_are_read_to_some_depth() -> None:
     page = "<img src=a.png>"
     for _ in range(4):
@@ -118,8 +134,9 @@ def test_the_diagnostic_of_a_deep_sheet() -> None:
 
 
 def test_no_level_fails(tmp_path: Path) -> None:
-    files = {"b.png": b"\x89PNG", "j.json": "[" * 100_000 + "]" * 100_000}
-    for name, text in SHEETS.items():
+    files = {"b.png": b"\x89PNG", "j.json": '{"a": ' * DEEP + "1" + "}" * DEEP}
+    conditions = f"@import 's.css' supports({'(' * DEEP}display:grid{')' * DEEP});.x{{color:red}}"
+    for name, text in {**SHEETS, "import": conditions}.items():
         files[f"{name}.css"] = text
         head = f"<!doctype html><title>t</title><link rel=stylesheet href={name}.css><style>{text}</style>"
         files[f"{name}.html"] = f'{head}<p class=x style="{text[text.index("{") + 1 :]}">Some words<img src=b.png>'

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from adaptc.formats.html.syntax import (
     ImageCandidate,
     Refresh,
-    has_template_attribute,
     parse_refresh,
     parse_srcset,
     serialise_srcset,
-    template_mark,
 )
+from adaptc.formats.html.template_marks import has_template_attribute, template_mark
 
 
 @pytest.mark.parametrize(
@@ -27,6 +26,12 @@ from adaptc.formats.html.syntax import (
         ("<p>{% block b %}", "{% block"),
         ("{% include 'a' %}", "{% include"),
         ("<?xml version='1.0'?><p>100 %</p><pre>{% if a %} {{ b }} ${c}</pre>", None),
+        ("<title><%= a %></title>", "<%"),
+        ("<a href='<%= a %>'>b</a>", "<%"),
+        ("<pre>a</pre><p>{% block b %}", "{% block"),
+        # PHP is a directive wherever a browser would not show it
+        ("<script>a = '<?= $a ?>'</script>", "<?="),
+        ("<style>a{color:<?php echo $a ?>}</style>", "<?php"),
         ("", None),
     ],
 )
@@ -34,12 +39,34 @@ def test_pages_that_are_sources_of_others(text: str, mark: str | None) -> None:
     assert template_mark(text) == mark
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script type=text/template><p><% if (a) { %></script>",
+        "<script>_.template('<%= a %>')</script>",
+        "<style>/* <%= a %> */</style>",
+        "<!-- <% a %> -->",
+        "<!-- <?php -->",
+        "<textarea><% a %></textarea>",
+        "<pre>{% block a %}</pre>",
+        "<p>Write <code>{% include 'a' %}</code> for <code><% a %></code>.",
+        "<p>&lt;% a %&gt; and &lt;?php ?&gt;",
+    ],
+)
+def test_marks_in_finished_pages(text: str) -> None:
+    assert template_mark(text) is None
+
+
 @pytest.mark.parametrize("value", ["'{{ a }}'", '"x {% if a %}"', "'<%= a %>'", '"/p/${id}"'])
 def test_attributes_that_are_filled_in(value: str) -> None:
     assert has_template_attribute(f"<a href = {value}>b</a>")
 
 
-@pytest.mark.parametrize("text", ["<a href='b'>{{ c }}</a>", "<p title='100 %'>${d}", "<script>f({a: '%'})</script>"])
+@pytest.mark.parametrize(
+    "text",
+    ["<a href='b'>{{ c }}</a>", "<p title='100 %'>${d}", "<script>f({a: '%'})</script>",
+     "<script>a.innerHTML = '<a href=\"${b}\">'</script>"],
+)  # fmt: skip
 def test_marks_elsewhere_are_text(text: str) -> None:
     assert not has_template_attribute(text)
 

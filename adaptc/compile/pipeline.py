@@ -210,11 +210,11 @@ PASSES: tuple[Pass, ...] = (
     AlternatePass("alternates", 1, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
-    AssetPass("styles", 6, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
+    AssetPass("styles", 7, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 1, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
-    AssetPass("json", 1, _JSON, "scripts:rewrite_json", content_only=True),
+    AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 3, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
@@ -230,7 +230,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
-        "used-styles", 5, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+        "used-styles", 6, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
     EditPass("half-objects", 2, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
@@ -251,10 +251,10 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
-    EditPass("embedded", 4, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 4, _HTML, "reading:write_reading_page", needs_content=True),
-    TextPass("markup", 2, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 3, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}

@@ -20,7 +20,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.html.document import Irreversible, Page, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
-from adaptc.formats.html.syntax import template_mark
+from adaptc.formats.html.template_marks import template_mark
 
 Steps = tuple[Step[Pass], ...]
 

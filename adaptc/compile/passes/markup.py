@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import Options
 from adaptc.formats.html.minify import MinifiedMarkup, minify_markup
-from adaptc.formats.html.syntax import has_template_attribute
+from adaptc.formats.html.template_marks import has_template_attribute
 
 if TYPE_CHECKING:
     from turbohtml import Document

@@ -79,7 +79,7 @@ def manifest_links(content: bytes, url: str) -> Discovery:
     """Return the links of a web app manifest (W3C App Manifest): start page, icons, screenshots, shortcuts."""
     try:
         manifest = json.loads(content.decode("utf-8-sig", "replace"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return Discovery(url)
     if not isinstance(manifest, dict):
         return Discovery(url)

@@ -183,7 +183,7 @@ class _Flattener:
         reference = css_references(source)[0]
         rebased = rewrite_urls(source, lambda reference: self._rebased(path, reference))
         item = _Item(rebased, comments, location, reference.url)
-        conditions = parse_conditions(source[reference.end : -1])
+        conditions = None if is_too_deep(source) else parse_conditions(source[reference.end : -1])
         if conditions is None:
             return replace(item, reason="its conditions are not understood")
         return replace(item, conditions=conditions)

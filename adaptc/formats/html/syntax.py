@@ -1,4 +1,4 @@
-"""The syntax of HTML below the tree: kinds of elements, attributes and text, ``srcset``, refresh, template marks.
+"""The syntax of HTML below the tree: kinds of elements, attributes and text, ``srcset``, refresh.
 
 No function here parses a page, so that this module imports no parser.
 """
@@ -191,36 +191,3 @@ def _url_bounds(content: str, start: int) -> tuple[int, int]:
         return start, len(content)
     closing = content.find(content[start], start + 1)
     return start + 1, closing if closing >= 0 else len(content)
-
-
-# Template engines: a page with their marks is the source of another page, or is filled in by a client.
-
-# A rare character of each mark of a template engine, and the mark's pattern. To search for one character takes a tenth
-# of the time of two, and a pattern that starts with a literal half of that of a text.
-_IN_PAGES = (
-    ("?", re.compile(r"<\?(?:php|=)")),
-    ("%", re.compile(r"<%")),
-    ("%", re.compile(r"\{% (?:extends|block|include)")),
-)
-_IN_ATTRIBUTES = (("{", re.compile(r"\{[{%]")), ("%", re.compile(r"<%")), ("$", re.compile(r"\$\{")))
-_ATTRIBUTE = re.compile(r"""=\s*["'][^"'>]*(?:\{\{|\{%|<%|\$\{)""")
-
-_Marks = tuple[tuple[str, re.Pattern[str]], ...]
-
-
-def template_mark(text: str) -> str | None:
-    """Return the mark that makes a page the source of a template engine, or ``None``."""
-    match = _first_mark(text, _IN_PAGES)
-    return match and match[0]
-
-
-def has_template_attribute(text: str) -> bool:
-    """Whether a template engine or client-side framework fills an attribute in: its quotes may be needed then."""
-    return _first_mark(text, _IN_ATTRIBUTES) is not None and _ATTRIBUTE.search(text) is not None
-
-
-def _first_mark(text: str, marks: _Marks) -> re.Match[str] | None:
-    for character, pattern in marks:
-        if character in text and (match := pattern.search(text)):
-            return match
-    return None

@@ -159,11 +159,26 @@ def minify_json(text: str) -> str | None:
     Spelling of numbers and strings, order of members and repeated names are kept. The result is parsed and compared
     with the source. ``NaN`` and ``Infinity``, which RFC 8259 does not have, make a text invalid.
     """
+    if _is_too_deep(text):
+        return None
     smaller = _STRING_OR_SPACE.sub(lambda match: match[1] or "", text)
     value = _parse_exactly(text)
     if value is None or len(smaller) >= len(text):
         return None
     return smaller if _parse_exactly(smaller) == value else None
+
+
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_MAX_DEPTH = 100  # values are compared by recursion
+
+
+def _is_too_deep(text: str) -> bool:
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        if depth > _MAX_DEPTH:
+            return True
+    return False
 
 
 def _parse_exactly(text: str) -> tuple[object] | None:
@@ -176,7 +191,7 @@ def _parse_exactly(text: str) -> tuple[object] | None:
             parse_int=lambda digits: ("number", digits),
             parse_constant=_refuse,
         )
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return (value,)
 
