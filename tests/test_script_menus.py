@@ -27,13 +27,16 @@ TREE = (
 )
 
 
-def links(menu: str, data: str, body: str = ARTICLE) -> list[tuple[str, str]]:
+def written(menu: str, data: str, body: str = ARTICLE) -> str:
     page = (
         f"<!doctype html><title>T</title>{menu}{body}<script src=data.js></script><script>build('#main-nav')</script>"
     )
     files = {"index.html": page, "data.js": data, **dict.fromkeys(("a.html", "b.html", "c.html"), "<p>x")}
-    text = (SmallSite(files).rewrite(steps=STEPS, promise="article").content or b"").decode()
-    return re.findall(r"<li><a href=[\"']?([^\"'>]*)[\"']?>(.*?)</a>", text)
+    return (SmallSite(files).rewrite(steps=STEPS, promise="article").content or b"").decode()
+
+
+def links(menu: str, data: str, body: str = ARTICLE) -> list[tuple[str, str]]:
+    return re.findall(r"<li><a href=[\"']?([^\"'>]*)[\"']?>(.*?)</a>", written(menu, data, body))
 
 
 MOUNT = "<div id=main-nav></div>"
@@ -47,6 +50,12 @@ def test_the_upper_links_that_lead_to_files_are_written() -> None:
 def test_a_tree_with_one_root_shows_what_is_below_it() -> None:
     expected = [("index.html", "Manual"), ("a.html", "One"), ("b.html", "Two"), ("c.html", "Three")]
     assert links(MOUNT, TREE) == expected
+
+
+def test_a_menu_under_a_fixed_header_is_written_at_the_end() -> None:
+    top = "<style>#top{position:fixed}</style><div id=top>T</div>"
+    text = written(top + MOUNT, DOXYGEN)
+    assert text.index("Words of") < text.index("<li>") and text.index("<li>") > text.index("main-nav")
 
 
 @pytest.mark.parametrize(

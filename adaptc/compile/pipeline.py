@@ -222,7 +222,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 5, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        9,
+        10,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,

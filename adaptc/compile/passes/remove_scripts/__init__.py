@@ -38,15 +38,12 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     if page.has_scripts:
         sheets = page_sheets(editor.tree, page.base, view).texts
         shown = show_hidden(editor, sheets)
+        cascade = Cascade(editor.tree, sheets)
         counts = (
-            ("written", "menus that a script would build", write_script_menus(editor, page, view)),
+            ("written", "menus that a script would build", write_script_menus(editor, page, view, cascade)),
             ("shown", "what a script would show", shown.count),
             ("loaded", "images that a script would load", load_lazy_images(editor, _Blanks(page, view))),
-            (
-                "uncovered",
-                "what covers the page until a script removes it",
-                remove_covers(editor, Cascade(editor.tree, sheets)),
-            ),
+            ("uncovered", "what covers the page until a script removes it", remove_covers(editor, cascade)),
             ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers)),
         )
         report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]

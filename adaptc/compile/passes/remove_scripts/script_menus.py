@@ -13,11 +13,15 @@ from functools import lru_cache
 from html import unescape
 from typing import NamedTuple
 
+from turbohtml import Element
+
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.script_written import script_mounts
 from adaptc.compile.view import View
+from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.shown import VIEWPORTS
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space
 
@@ -31,6 +35,7 @@ _LINK = re.compile(
 _TOKEN = re.compile(rf"(?P<link>{_LINK.pattern})|{_STRING}|(?P<open>[\[{{])|(?P<close>[\]}}])")
 _TAG = re.compile(r"<[^>]*>")
 _MENU = frozenset({"nav", "menu", "toc", "tree", "sidebar", "navigation"})
+_OVER = frozenset({"fixed", "absolute"})
 _FEWEST = 2  # links that make a menu
 _MOST = 80
 _STYLE = "display:flex;flex-wrap:wrap;gap:0 1em;list-style:none;margin:0;padding:.5em"
@@ -44,8 +49,9 @@ class _Link(NamedTuple):
     depth: int
 
 
-def write_script_menus(editor: Editor, page: PageContext, view: View) -> int:
+def write_script_menus(editor: Editor, page: PageContext, view: View, cascade: Cascade) -> int:
     """Write the menus of which a script holds the links, each in front of the element for it; returns their number."""
+    body = editor.tree.select_one("body")
     lists = [links for text in page.script_texts() if (links := _menu(text, editor, page, view))]
     mounts = (
         [each for each in script_mounts(editor.tree, page) if not _MENU.isdisjoint(class_words(each))] if lists else []
@@ -54,8 +60,21 @@ def write_script_menus(editor: Editor, page: PageContext, view: View) -> int:
     outermost = [each for each in mounts if inner.isdisjoint(each.ancestors)]
     for mount, links in zip(outermost, lists, strict=False):
         items = (f"<li><a {attribute_markup('href', link.url)}>{text_markup(link.name)}</a>" for link in links)
-        editor.insert_before(mount, f'<nav><ul style="{_STYLE}">{"".join(items)}</ul></nav>')
+        menu = f'<nav><ul style="{_STYLE}">{"".join(items)}</ul></nav>'
+        if body is not None and _is_covered(mount, cascade):
+            editor.append(body, menu)
+        else:
+            editor.insert_before(mount, menu)
     return min(len(outermost), len(lists))
+
+
+def _is_covered(mount: Element, cascade: Cascade) -> bool:
+    """Whether what is in front of an element, or around it, lies over the page: a fixed header would hide a menu."""
+    lineage = [mount, *(each for each in mount.ancestors if isinstance(each, Element))]
+    others = [each for node in lineage for each in node.previous_siblings if isinstance(each, Element)]
+    return any(
+        cascade.value(each, "position", width) in _OVER for each in (*lineage[1:], *others) for width in VIEWPORTS
+    )
 
 
 def _menu(text: str, editor: Editor, page: PageContext, view: View) -> list[_Link]:
