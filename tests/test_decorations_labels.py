@@ -238,11 +238,11 @@ def test_photographs_of_sibling_cards_are_content_those_of_sections_are_not() ->
     assert found == {"town.png": "content", "coast.png": "content", "top.png": "decoration", "end.png": "decoration"}
 
 
-def marks(count: int) -> tuple[str, dict[str, str | bytes]]:
+def marks(count: int, height: int = 40) -> tuple[str, dict[str, str | bytes]]:
     """Markup of marks that lead to as many hosts, and their files."""
     names = [f"m{number}" for number in range(count)]
     row = "".join(f"<p><a href=https://{name}.example/><img src={name}.png alt={name}></a>" for name in names)
-    return row, {f"{name}.png": flat(120, 40 + number) for number, name in enumerate(names)}
+    return row, {f"{name}.png": flat(3 * height, height + number) for number, name in enumerate(names)}
 
 
 @pytest.mark.parametrize(
@@ -259,6 +259,14 @@ def test_marks_of_sponsors_are_advertisements(count: int, around: str, label: st
     row, files = marks(count)
     found = labels({"index.html": f"{ARTICLE}{around.format(row)}", **files}, "[logo]\nthreshold = 99")
     assert set(found.values()) == {label}
+
+
+def test_thumbnails_of_other_sites_are_content() -> None:
+    row, files = marks(5, 150)
+    assert set(labels({"index.html": f"{ARTICLE}{row}", **files}, "[logo]\nthreshold = 99").values()) <= {
+        "content",
+        "story",
+    }
 
 
 def test_a_badge_that_leads_to_another_site_is_an_advertisement() -> None:

@@ -43,7 +43,8 @@ def _sponsor_reason(case: Case) -> str | None:
     word = min(ads.sponsors & names, default=None)
     if word is not None and (leads_away or (use.alike >= _GROUP and not ads.sponsors.isdisjoint(use.names))):
         return f'the mark of a sponsor ("{word}")'
-    if leads_away and use.hosts >= case.rules.limits["marks"] and not _is_of_others(case, names):
+    is_in_group = use.hosts >= case.rules.limits["marks"] and case.shortest <= case.rules.limits["row"]
+    if leads_away and is_in_group and not _is_of_others(case, names):
         return f"one of the marks that lead to {use.hosts} other hosts"
     return None
 

@@ -23,6 +23,7 @@ _MATCHING_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches
 _PRINT = re.compile(r"\s*(only\s+)?print\s*(and\b.*)?", re.IGNORECASE)
 _COMBINATORS = frozenset({">", "+", "~"})
 _AWAY = re.compile(r"\s*(?:-\d{3,}[a-z]*|-\d{2}r?em|-?[1-9]\d{2,}%)(?:\s*!important)?\s*", re.IGNORECASE)
+_INDENT = re.compile(r"text-indent\s*:\s*-?\d{2}", re.IGNORECASE)  # all of the above begin like this
 _NOTHING = re.compile(r"\s*0(?:px|em|rem)?(?:/0|/1)?(?:\s*!important)?\s*", re.IGNORECASE)
 _PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
 # Characters of a nested selector: each "&" writes the selector around it again, so that it may grow exponentially
@@ -53,7 +54,8 @@ class ImageRule:
 class SheetImages:
     """The image rules of a sheet in order, and the URLs of what it imports for screens.
 
-    ``hiding`` are the selectors of rules that hide the text of their elements, which a background may replace.
+    ``hiding`` are the selectors of rules that hide the text of their elements, which a background may replace; those of
+    sheets without images are not read.
     """
 
     rules: tuple[ImageRule, ...] = ()
@@ -74,10 +76,10 @@ def sheet_images(text: str) -> SheetImages:
     references = css_references(text)
     imports = any(reference.role is Role.IMPORT for reference in references)
     has_images = any(_is_file(reference.url) for reference in references if reference.role is Role.CSS_URL)
-    if not imports and not has_images and "text-indent" not in text:
+    if not imports and not has_images:  # most sheets: parsing 300 kB takes 0.3 s
         return SheetImages()
     nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-    hiding = tuple(_hiding(nodes)) if "text-indent" in text else ()
+    hiding = tuple(_hiding(nodes)) if _INDENT.search(text) else ()
     return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)), hiding)
 
 
@@ -122,10 +124,14 @@ def _hiding(nodes: list[Any]) -> Iterator[str]:
     for node in nodes:
         if node.type == "at-rule" and node.content is not None and _is_group(node):
             yield from _hiding(tinycss2.parse_rule_list(node.content, True, True))
-        elif node.type == "qualified-rule" and "text-indent" in tinycss2.serialize(node.content):
+        elif node.type == "qualified-rule" and any(map(_is_indent, node.content)):
             values = _values(tinycss2.parse_blocks_contents(node.content, True, True))
             if _AWAY.fullmatch(values.get("text-indent", "")) and ":" not in tinycss2.serialize(node.prelude):
                 yield _without_pseudo(node.prelude)
+
+
+def _is_indent(token: Any) -> bool:
+    return bool(token.type == "ident" and token.lower_value == "text-indent")
 
 
 def _values(nodes: list[Any]) -> dict[str, str]:
