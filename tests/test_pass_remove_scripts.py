@@ -98,6 +98,17 @@ def test_links_that_a_bar_hides_one_by_one_are_shown():
     assert "height:auto!important" in text
 
 
+def test_a_group_that_is_closed_in_a_side_bar_opens_with_it():
+    links = "".join(f"<a href=/{name}>{name}</a>" for name in "bcd")
+    group = f"<h2>Reference</h2><div class='group closed'>{links}</div>"
+    bar = f"<aside id=bar><nav id=nav>{group}</nav></aside>"
+    css = ".closed{display:none}#bar{position:fixed;top:0}@media(max-width:959px){#bar{display:none}}"
+    button = "<button class=menu-toggle aria-controls=nav>Menu</button>"
+    text = made(f"{button}{bar}<main><p>text</main>", css=css)
+    assert shows(text, "<div")
+    assert "position:relative" not in text.split("<style>")[2].partition("@media(max-width")[0]
+
+
 def test_links_of_a_bar_that_are_elsewhere_stay_hidden():
     css = ".bar{display:flex}@media(max-width:996px){.item{display:none}}"
     text = made(f"{BAR}<footer><a href=/b>b</a><a href=/c>c</a></footer>", css=css)

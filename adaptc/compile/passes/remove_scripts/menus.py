@@ -51,7 +51,7 @@ class Menus:
         narrowest, listed = self._widths[0], dict.fromkeys(shown)
         for element in self._closed[narrowest] if self._has_opener else ():
             links = self._only_in(element, narrowest)
-            others = (each for each in listed if element not in each.ancestors)
+            others = (each for each in listed if element not in each.ancestors and each not in element.ancestors)
             if len(links) >= _FEWEST and not links <= {
                 href for each in others for href in self._only_in(each, narrowest)
             }:

@@ -57,6 +57,8 @@ class Places:
             yield parent, "flex-wrap:wrap;align-content:flex-start"
             yield element, "flex:none" if is_link else "flex:1 0 100%"
         for ancestor in _ancestors(element):
+            if any(self._is_column(ancestor, width) for width in widths):
+                break
             if not is_link and any(self._position(ancestor, width) in _STICKING for width in widths):
                 yield ancestor, RELEASED
             yield from self._heightened(ancestor, widths)
