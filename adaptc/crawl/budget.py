@@ -14,6 +14,7 @@ class Budget:
 
     def __init__(self, scope: ScopeOptions) -> None:
         self.quota, self.max_pages = scope.quota, scope.max_pages
+        self.is_bounded = self.quota is not None or self.max_pages is not None
         self.spent: Refusal | None = None
         self.files = self.pages = self.received = 0
         self._announced: dict[int, int] = {}  # bytes by the id of the URL

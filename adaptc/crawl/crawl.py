@@ -115,12 +115,16 @@ def crawl(
         engine.run()
         diagnostics = _completed(options, settler)
         frontier.end_run()
-        budget = settler.budget
-        return CrawlResult(
-            options.output, budget.files, budget.received, settler.kept, time.monotonic() - began,
-            frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.refusals(),
-            resumed, _failures(frontier, diagnostics), budget.spent.reason if budget.spent else None, diagnostics,
-        )  # fmt: skip
+        return _result(settler, diagnostics, time.monotonic() - began, resumed)
+
+
+def _result(settler: Settler, diagnostics: tuple[Diagnostic, ...], seconds: float, resumed: bool) -> CrawlResult:
+    frontier, budget = settler.frontier, settler.budget
+    return CrawlResult(
+        settler.options.output, budget.files, budget.received, settler.kept, seconds,
+        frontier.count(State.STORED, State.CHECKED), frontier.count(State.FAILED), frontier.refusals(), resumed,
+        _failures(frontier, diagnostics), budget.spent.reason if budget.spent else None, diagnostics,
+    )  # fmt: skip
 
 
 def _failures(frontier: Frontier, diagnostics: tuple[Diagnostic, ...]) -> frozenset[str]:

@@ -37,7 +37,7 @@ class Credentials:
 
     def may_use_netrc(self, url: str) -> bool:
         """Whether libcurl may look for the host in ``~/.netrc``."""
-        return self._is_as_safe(parts_of(url))
+        return not self._is_secure or self._is_as_safe(parts_of(url))
 
     def _is_as_safe(self, parts: Parts) -> bool:
         """Whether a URL is no less protected than the start URLs of its host; for another host, than all of them."""

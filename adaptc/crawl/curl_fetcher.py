@@ -205,14 +205,13 @@ class CurlFetcher:
             set_authorities(curl, self.options)
         has_secret = bool(self._credentials.secret_fields) and self._credentials.may_have_fields(request.url)
         own = self._own if has_secret else self._public
-        settings = (request.method, request.headers, has_secret)
+        may_use_netrc = self.options.netrc and self._credentials.may_use_netrc(request.url)
+        settings = (request.method, request.headers, has_secret, may_use_netrc)
         if transfer.settings != settings:
             curl.setopt(pycurl.NOBODY if request.method == "HEAD" else pycurl.HTTPGET, 1)
             curl.setopt(pycurl.HTTPHEADER, [*own, *request.headers])
+            curl.setopt(pycurl.NETRC, pycurl.NETRC_OPTIONAL if may_use_netrc else pycurl.NETRC_IGNORED)
             transfer.settings = settings
-        if self.options.netrc:
-            is_safe = self._credentials.may_use_netrc(request.url)
-            curl.setopt(pycurl.NETRC, pycurl.NETRC_OPTIONAL if is_safe else pycurl.NETRC_IGNORED)
         if self.options.auth:
             self._authenticate(curl, request.url)
 

@@ -22,7 +22,7 @@ class Transfer:
 
     ``lines`` are those of every head: libcurl may send several requests for one (100 Continue, 401 before a Digest,
     CONNECT to a proxy), and passes the body of the last on. ``settings`` are the method and the fields that the handle
-    is set to, and whether those that are secret are among them.
+    is set to, and whether those that are secret are among them and ``~/.netrc`` may be used.
     """
 
     __slots__ = (
@@ -34,7 +34,7 @@ class Transfer:
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
         self.sent: list[bytes] = []
-        self.settings: tuple[str, tuple[str, ...], bool] | None = None
+        self.settings: tuple[str, tuple[str, ...], bool, bool] | None = None
 
     def begin(self, request: Request) -> None:
         """Get ready for a request."""

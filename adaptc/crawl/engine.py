@@ -170,6 +170,8 @@ class Engine:
 
     def _may_start(self) -> bool:
         """Whether the budget allows one more request; those that are being read count as under way."""
+        if not self.budget.is_bounded:
+            return True
         return self.budget.may_start(self.pace.active + len(self._arrived) + self.settler.reader.pending)
 
     def _begin(self, task: Task, now: float) -> bool:

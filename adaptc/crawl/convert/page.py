@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from adaptc.core.urls import document_base, join, quote_path, relative_url
-from adaptc.crawl.discover.page import FALLBACKS, DecodedText, fallback_elements, in_encoding
+from adaptc.crawl.discover.page import DecodedText, fallback_elements, has_fallback, in_encoding
 from adaptc.crawl.names import NameOptions, name_of
 from adaptc.crawl.weburl import fragment_of, parts_of, without_credentials, without_fragment
 from adaptc.formats.css.references import CssReference, rewrite_urls
@@ -85,7 +85,7 @@ class _Page:
                 value = self._value(element, attribute, references[0][2])
                 if value is not None:
                     yield from self._replaced(element, attribute, value)
-        if not self.is_fallback and FALLBACKS.search(self.text):
+        if not self.is_fallback and has_fallback(self.text.lower()):
             for element in fallback_elements(self.tree):
                 yield from self._fallback(element)
 

@@ -40,7 +40,8 @@ def page_links(content: bytes, url: str, charset: str | None, agent: str) -> Dis
     tree = parse(decoded.readable, spans="<style" in lowered)  # of styles, references have places of their own
     discovered = Discovery(document_base(url, base_href(tree)), nofollow=_forbids_following(tree, agent))
     nofollow_places = _nofollow_places(tree) if "nofollow" in lowered else frozenset()
-    for reference in (*references(tree), *_fallback_references(tree, lowered)):
+    fallbacks = _fallback_references(tree) if has_fallback(lowered) else ()
+    for reference in (*references(tree), *fallbacks):
         link = _link(discovered.base, reference, decoded, nofollow_places)
         if link is not None:
             discovered.links.append(link)
@@ -48,7 +49,12 @@ def page_links(content: bytes, url: str, charset: str | None, agent: str) -> Dis
 
 
 # Browsers that know these elements take their content for text; it is markup for those that do not.
-FALLBACKS = re.compile(r"<(?:noframes|noembed|iframe)\b", re.IGNORECASE)
+_FALLBACKS = ("<noframes", "<noembed", "<iframe")
+
+
+def has_fallback(lowered: str) -> bool:
+    """Whether the text of a page, in lower case, may hold elements whose text is markup."""
+    return any(tag in lowered for tag in _FALLBACKS)
 
 
 def fallback_elements(tree: Document) -> list[Element]:
@@ -56,9 +62,9 @@ def fallback_elements(tree: Document) -> list[Element]:
     return [element for element in tree.select("noframes, noembed, iframe") if "<" in element.text]
 
 
-def _fallback_references(tree: Document, text: str) -> Iterator[Reference]:
+def _fallback_references(tree: Document) -> Iterator[Reference]:
     """Yield the references in the text of fallback elements; those inside of them are not looked into."""
-    for element in fallback_elements(tree) if FALLBACKS.search(text) else ():
+    for element in fallback_elements(tree):
         before = (element.position or (1, 0))[0] - 1
         for reference in references(parse(element.text)):
             role, url, where, line, column = reference
