@@ -386,6 +386,14 @@ def test_a_menu_in_a_sticky_bar_does_not_cover_a_telephone():
     assert "height:auto!important;max-height:none!important;min-height:60px!important" in text
 
 
+def test_a_menu_from_the_side_in_a_fixed_bar_opens_on_a_telephone():
+    css = "header{position:fixed}@media(max-width:991px){.collapse{position:fixed;transform:translate3d(230px,0,0)}}"
+    menu = MENU.replace("class=n", "class=collapse")
+    text = made(f"<header><button data-toggle=collapse>m</button>{menu}</header><p>text", css=css, files=PAGES)
+    assert shows(text, "<nav")
+    assert shows(text, "<header")
+
+
 def test_a_menu_in_a_row_gets_a_line_of_its_own():
     css = ".row{display:flex}.n{display:none}@media(min-width:800px){.n{display:block}}"
     text = made(f"<div class=row><b data-target='#n'>m</b>{MENU}</div><p>text", css=css, files=PAGES)
@@ -407,6 +415,9 @@ def test_a_bar_does_not_cover_the_menu_that_moves_below_it():
         text = made(f"<{bar} class=bar><a href='#n'>Menu</a></{bar}>{MENU}<p>text", css=css, files=PAGES)
         assert shows(text, "<nav")
         assert shows(text, f"<{bar}")
+    text = made(f"<header class=bar><a href='#n'>Menu</a></header><p>text</p>{MENU}", css=css, files=PAGES)
+    assert shows(text, "<nav")
+    assert not shows(text, "<header")
 
 
 @pytest.mark.parametrize(

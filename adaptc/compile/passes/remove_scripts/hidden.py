@@ -21,7 +21,7 @@ from adaptc.compile.passes.remove_scripts.libraries import DROP_DOWN_MENUS, libr
 from adaptc.compile.passes.remove_scripts.marks import Marks
 from adaptc.compile.passes.remove_scripts.menus import MENU_HIDING, Menus, is_menu
 from adaptc.compile.passes.remove_scripts.openers import Openers
-from adaptc.compile.passes.remove_scripts.places import RELEASED, Places, is_of_page_frame
+from adaptc.compile.passes.remove_scripts.places import RELEASED, Places, is_bar, is_of_page_frame
 from adaptc.compile.passes.remove_scripts.widths import NARROW, WIDTHS, media_rules
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
@@ -228,7 +228,8 @@ class _Show:
         """Return the rules that show an element in the flow of the page, ``None`` if its place has no room for it."""
         element = candidate.element
         is_list = is_menu(element)
-        if not (candidate.kind is Kind.MENU and is_list) and self._is_in_tight_bar(element, widths):
+        wide = set(widths) - NARROW  # in narrow windows the bar makes room
+        if not (candidate.kind is Kind.MENU and is_list) and self._is_in_tight_bar(element, wide):
             return None
         wanted = [*self._showing(candidate, widths), _IN_FLOW]
         if candidate.kind is Kind.MENU or is_list:
@@ -244,12 +245,15 @@ class _Show:
         """Yield the rules by which the page makes room for an element that grows."""
         if candidate.kind is Kind.EFFECT or not (candidate.kind is Kind.MENU or is_moved or widths <= NARROW):
             return
-        element, is_released = candidate.element, False
+        element = candidate.element
+        released: list[Element] = []
         for other, declarations in self._places.room(element, widths, is_moved=is_moved):
-            is_released = is_released or (declarations == RELEASED and other in element.ancestors)
+            if declarations == RELEASED and other in element.ancestors:
+                released.append(other)
             yield from self._rules(other, [declarations], widths)
-        if is_released:
-            yield from ((element, rule) for rule in media_rules(f"&,& *{{{_PLAIN}}}", widths))
+        if released:  # a bar over a picture is written in white as a whole
+            plain = next(filter(is_bar, reversed(released)), element)
+            yield from ((plain, rule) for rule in media_rules(f"&,& *{{{_PLAIN}}}", widths))
 
     def _showing(self, candidate: _Candidate, widths: Iterable[int]) -> list[str]:
         return [_showing_declarations(candidate.element, name) for name in candidate.properties(widths)]

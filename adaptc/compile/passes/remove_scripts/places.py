@@ -43,7 +43,7 @@ class Places:
             is_sticking = self._position(each, width) in _STICKING
             if self._is_column(each, width):
                 return False
-            if _is_bar(each) and (is_sticking or self._height(each, width)):
+            if is_bar(each) and (is_sticking or self._height(each, width)):
                 return True
         return False
 
@@ -62,20 +62,29 @@ class Places:
             if not is_link and any(self._position(ancestor, width) in _STICKING for width in widths):
                 yield ancestor, RELEASED
             yield from self._heightened(ancestor, widths)
-        if is_moved:
+        if is_moved and self._begins_page(element, widths):
             yield from ((each, RELEASED) for each in _elements_next_to(element) if self._stays_over(each, widths))
+
+    def _begins_page(self, element: Element, widths: tuple[int, ...]) -> bool:
+        """Whether nothing in the flow of the page comes before an element."""
+        before = (sibling for each in (element, *_ancestors(element)) for sibling in each.previous_siblings)
+        return not any(self._is_in_flow(each, widths) for each in before if isinstance(each, Element))
+
+    def _is_in_flow(self, element: Element, widths: tuple[int, ...]) -> bool:
+        is_apart = all(self.is_over(element, width) or self._cascade.hiding(element, width) for width in widths)
+        return not is_apart and element.text.strip() != "" and element.tag not in ("script", "style", "noscript")
 
     def _stays_over(self, element: Element, widths: tuple[int, ...]) -> bool:
         """Whether an element would lie over one that moves next to it: a bar, or what stays in the window."""
         if element.tag == "footer" or any(self._is_column(element, width) for width in widths):
             return False
         positions = {self._position(element, width) for width in widths if not self._cascade.hiding(element, width)}
-        return (_is_bar(element) and "absolute" in positions) or ("fixed" in positions and element.text.strip() != "")
+        return (is_bar(element) and "absolute" in positions) or ("fixed" in positions and element.text.strip() != "")
 
     def _heightened(self, ancestor: Element, widths: tuple[int, ...]) -> Iterator[tuple[Element, str]]:
         """Yield a bar, or a box in a bar, that has a height of its own: it becomes at least as high as that."""
         heights = [height for width in widths if (height := self._height(ancestor, width))]
-        if heights and any(map(_is_bar, (ancestor, *_ancestors(ancestor)))):
+        if heights and any(map(is_bar, (ancestor, *_ancestors(ancestor)))):
             is_block = all(self._display(ancestor, width) in ("", "block") for width in widths)
             floats = ";display:flow-root" if is_block else ""
             yield ancestor, f"height:auto;max-height:none;min-height:{heights[0]}{floats}"
@@ -102,12 +111,13 @@ def is_of_page_frame(element: Element) -> bool:
     for each in _ancestors(element):
         if each.tag in _CONTENT:
             return False
-        if _is_bar(each) or each.tag == "aside":
+        if is_bar(each) or each.tag == "aside":
             return True
     return getattr(element.parent, "tag", None) == "body"
 
 
-def _is_bar(element: Element) -> bool:
+def is_bar(element: Element) -> bool:
+    """Whether an element is a bar of a page: its header, navigation or footer."""
     is_landmark = element.tag in _BARS or element.attr("role") in ("banner", "navigation")
     return is_landmark or not _BAR_WORDS.isdisjoint(class_words(element))
 
