@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,16 @@ def unit(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, str]:
 def test_a_unit_runs_the_daemon_and_removes_the_flag(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = unit(capsys, "switch")
     assert found["ExecStart"] == f"/usr/local/bin/adaptc switch -o {site}/opt"
-    assert found["ExecStopPost"] == f"-/bin/rm -f {site}/opt/run/opt.do"
+    assert found["ExecStopPost"] == f"-{sys.executable} -P -m adaptc.daemons.guard 1 {site}/opt/run"
     assert (found["Type"], found["WatchdogSec"], found["Restart"]) == ("notify", "10", "always")
     assert (found["ReadWritePaths"], found["RuntimeDirectory"]) == (f"{site}/opt/run", "adaptc")
     assert (found["ProtectSystem"], found["NoNewPrivileges"], found["User"]) == ("strict", "yes", getpass.getuser())
+
+
+def test_a_unit_says_how_its_user_may_write(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["unit", "switch", "--user", "www-data"]) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert f"#     install -d -m 755 {site}/opt/run && chown -R www-data: {site}/opt/run" in text
 
 
 def test_a_static_flag_stays(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +55,7 @@ def test_control_writes_for_all_its_sites(site: Path, capsys: pytest.CaptureFixt
     (site / "adaptc.toml").write_text(tables)
     found = unit(capsys, "control")
     assert found["ReadWritePaths"] == f"{site}/one/run {site}/two/run"
-    assert found["ExecStopPost"] == f"-/bin/rm -f {site}/one/run/opt.do {site}/two/run/opt.do"
+    assert found["ExecStopPost"].endswith(f" -m adaptc.daemons.guard 1 {site}/one/run {site}/two/run")
 
 
 def test_classify_has_no_flag(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

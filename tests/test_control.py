@@ -108,6 +108,13 @@ def test_a_step_response() -> None:
     assert [round(one, 4) for one in ms] == [0.4798, 0.2424, 0.1917, 0.1949, 0.2019, 0.2048, 0.2053, 0.2053]
 
 
+def test_a_sample_without_load_does_not_open_an_overloaded_server() -> None:
+    gains = tuned(1, 4, 0.01)  # the gain of a plant that hardly does anything
+    loop = advance(Loop(0.06, -0.1), 0.6, gains, 4.0)
+    assert loop.m == pytest.approx(0.56)
+    assert advance(loop, -0.4, gains, 4.0).m == 0.0  # a fall is not bounded
+
+
 def test_m_is_clipped_and_comes_back_at_once() -> None:
     gains, loop = Gains(0.2, 3.0, 1.0), Loop(1.0)
     for _ in range(50):

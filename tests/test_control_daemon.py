@@ -272,6 +272,23 @@ def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
     assert '# TYPE adaptc_control_m gauge\nadaptc_control_m{site="site"} 3\n' in text
 
 
+def test_buckets_come_back_with_the_flag_after_the_guard_reset_them(bench: Bench) -> None:
+    bench.serve(200, 20)
+    bench.run.reset()
+    assert not bench.shares()
+    bench.serve(200, 1)
+    assert (sum(bench.shares().values()), bench.run.flag.exists()) == (256, True)
+
+
+def test_counters_keep_their_digits() -> None:
+    from adaptc.daemons.reporter import label, render_metrics
+
+    text = render_metrics("switch", {"lines_total": (12345678.0, "x"), "cpu": (0.25, "y"), "m": (3, "z")})
+    values = [line.split()[1] for line in text.splitlines() if not line.startswith("#")]
+    assert values == ["12345678", "0.25", "3"]
+    assert label('a"b\\c') == r'"a\"b\\c"'
+
+
 def test_a_meter_knows_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(LoadUnknown, match="there is no log"):
         LogMeter([tmp_path / "gone.log"], compile_format()).read(1)

@@ -241,6 +241,7 @@ def live(css, body="<p class=a>text", script="", **options):
         ("e.className = `is-${state}`", ".is-late"),
         ("e.className = block + '-' + ['end'][0], block = 'tip'", ".tip-end"),
         ("e.className = 'step' + n", ".step12"),
+        ("e.className = o.base + '-' + n; g('handle-on'); o.base = q('x') || 'my-switch'", ".my-switch-handle-on"),
         ("e.innerHTML = '<section>'", "section"),
         ("e.setAttribute('aria-busy', 'true')", "[aria-busy]"),
         ("e.id = 'late'", "#late"),

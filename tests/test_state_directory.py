@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
+import pytest
+
+from adaptc.serve import state_directory
 from adaptc.serve.state_directory import indexed
 
 
@@ -30,3 +36,14 @@ def test_addresses_of_ipv6_in_either_spelling() -> None:
         ":": "+",
         "2001:db8:2:": "poor",
     }
+
+
+def test_a_program_that_hangs_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "httxt2dbm"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(state_directory, "dbm_program", lambda: str(program))
+    monkeypatch.setattr(state_directory, "HTXT2DBM_SECONDS", 0.05)
+    with pytest.raises(TimeoutError, match=r"did not end in 0\.05 seconds") as caught:
+        state_directory.make_dbm(tmp_path / "classes.txt", tmp_path / "classes.dbm")
+    assert caught.value.errno == errno.ETIMEDOUT

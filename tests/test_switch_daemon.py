@@ -27,6 +27,7 @@ from adaptc.daemons.sensors.panel import Panel
 from adaptc.daemons.status import daemon_statuses
 from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 from adaptc.daemons.switch.settings import SwitchSettings
+from adaptc.serve import state_directory
 
 
 @dataclass
@@ -199,20 +200,24 @@ def test_figures_for_prometheus(bench: Bench) -> None:
 # ---- the guard
 
 
-def test_the_guard_removes_the_flag_at_the_end_of_its_input(tmp_path: Path) -> None:
+def test_the_guard_resets_flag_and_buckets_at_the_end_of_its_input(tmp_path: Path) -> None:
     flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
+    state_directory.create(tmp_path, "lossless", "txt")
+    state_directory.write_buckets(tmp_path, dict.fromkeys(state_directory.BUCKETS, "0"), "lossless")
     flag.touch()
     os.write(writer, b"...")
     os.close(writer)
-    watch(reader, 5, [str(flag)])
+    watch(reader, 5, [RunDirectory(tmp_path)])
     assert not flag.exists()
+    assert list((tmp_path / "m").iterdir()) == []
+    assert (tmp_path / "buckets.txt").read_bytes() == b""
 
 
 def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:
     flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
     flag.touch()
     os.write(writer, b"...q")
-    watch(reader, 5, [str(flag)])
+    watch(reader, 5, [RunDirectory(tmp_path)])
     assert flag.exists()
     os.close(writer)
 
@@ -229,7 +234,7 @@ def eventually(test: Callable[[], bool], seconds: float = 20) -> bool:
 def test_a_daemon_that_hangs_loses_its_flag(tmp_path: Path) -> None:
     flag = tmp_path / "opt.do"
     flag.touch()
-    guard = Guard([flag], 0.2)
+    guard = Guard([RunDirectory(tmp_path)], 0.2)
     try:
         assert eventually(lambda: not flag.exists())
     finally:
@@ -237,7 +242,7 @@ def test_a_daemon_that_hangs_loses_its_flag(tmp_path: Path) -> None:
 
 
 def test_a_guard_that_died_is_started_again(tmp_path: Path) -> None:
-    guard = Guard([tmp_path / "opt.do"], 5)
+    guard = Guard([RunDirectory(tmp_path)], 5)
     first = guard._process
     first.kill()
     first.wait()
@@ -427,6 +432,18 @@ def test_force_auto_and_status(bench: Bench, capsys: pytest.CaptureFixture[str])
     assert run(["auto", *output]) == ExitCode.DONE
     assert run(["auto", *output]) == ExitCode.DONE
     assert capsys.readouterr().out == "automatic again\nnothing was forced\n"
+
+
+def test_auto_resets_what_a_dead_daemon_left(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.now = time.time() - 3600
+    bench.let(0.5, 1)
+    bench.run.set_flag(True)
+    state_directory.create(bench.run.path, "full", "txt")
+    state_directory.write_buckets(bench.run.path, dict.fromkeys(state_directory.BUCKETS, "0"), "full")
+    assert run(["auto", "-o", str(bench.output)]) == ExitCode.DONE
+    assert capsys.readouterr().out == "the daemon died: flag and buckets were reset\n"
+    assert not bench.run.flag.exists()
+    assert list((bench.run.path / "m").iterdir()) == []
 
 
 def test_status_of_an_output_without_daemons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

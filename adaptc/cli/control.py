@@ -102,7 +102,7 @@ def _run(
     with ExitStack() as stack:
         _own(stack, runs)
         serve_metrics(reporter, metrics)
-        guard = Guard([run.flag for run in runs], SILENCE) if runs and settings.expire == "normal" else None
+        guard = Guard(runs, SILENCE) if runs and settings.expire == "normal" else None
         environment = Environment(endpoints, cpu_source(settings.cgroup), reporter, guard, record)
         drive(ControlDaemon(settings, machine, environment), settings.interval)
     return ExitCode.DONE

@@ -64,8 +64,17 @@ def _require_daemon(run: RunDirectory) -> None:
 @command("auto")
 @output_option
 def auto(invocation: Invocation, output: Path | None) -> None:
-    """Let the daemons decide again, after adaptc force."""
+    """Let the daemons decide again, after adaptc force.
+
+    What a daemon that died has left, flag and levels of buckets, is reset.
+    """
     from adaptc.daemons.run_directory import RunDirectory, clear_override
+    from adaptc.daemons.status import daemon_statuses, has_died
 
     run = RunDirectory.of(existing_output(invocation.load({"output": output})))
-    print_text("automatic again" if clear_override(run) else "nothing was forced", invocation)
+    was_forced = clear_override(run)
+    if has_died(daemon_statuses(run, time.time())):
+        run.reset()
+        print_text("the daemon died: flag and buckets were reset", invocation)
+    else:
+        print_text("automatic again" if was_forced else "nothing was forced", invocation)

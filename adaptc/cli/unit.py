@@ -47,7 +47,7 @@ def unit(invocation: Invocation, daemon: str, output: Path | None, user: str | N
     arguments = _arguments(config, [daemon, "-o", str(folder)], runs)
     values = {"daemon": daemon, "output": folder, "runs": runs, "expires": expires, "command": arguments}
     watchdog, memory = _LIMITS[daemon]
-    limits = {"name": f"adaptc-{daemon}", "watchdog": watchdog, "memory": memory}
+    limits = {"name": f"adaptc-{daemon}", "watchdog": watchdog, "memory": memory, "python": sys.executable}
     print_text(_rendered("adaptc", {**values, **limits, "user": user or getpass.getuser()}), invocation)
 
 

@@ -1,12 +1,12 @@
-"""The guard: a small process that removes the flags when their daemon dies or hangs.
+"""The guard: a small process that resets flags and buckets when their daemon dies or hangs.
 
 A daemon that is killed cannot clean up after itself, and its flag would keep the site degraded for ever. So the
-daemon starts ``python -m adaptc.daemons.guard SECONDS FLAG...`` and writes a byte to its standard input at each step.
-At the end of the input, or after ``SECONDS`` without a byte, the guard removes the flags. ``FAREWELL`` as the last byte
-means that the daemon has left things as they should be.
+daemon starts ``python -m adaptc.daemons.guard SECONDS RUN...`` with its run directories and writes a byte to its
+standard input at each step. At the end of the input, or after ``SECONDS`` without a byte, the guard resets the
+directories. ``FAREWELL`` as the last byte means that the daemon has left things as they should be.
 
-Under systemd the whole control group dies at once, guard included; there the unit's ``ExecStopPost`` removes the flag
-(templates/adaptc.service.j2).
+Under systemd the whole control group dies at once, guard included; there the unit's ``ExecStopPost`` starts the guard
+with an empty input (templates/adaptc.service.j2).
 """
 
 from __future__ import annotations
@@ -20,37 +20,39 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from adaptc.daemons.run_directory import RunDirectory
+
 BEAT, FAREWELL = b".", b"q"
 SILENCE = 10.0  # seconds without a step after which a daemon is taken for dead
 
 
-def watch(descriptor: int, silence: float, flags: Sequence[str]) -> None:
-    """Remove ``flags`` once ``descriptor`` ends or is silent; return at a farewell or the end."""
+def watch(descriptor: int, silence: float, runs: Sequence[RunDirectory]) -> None:
+    """Reset ``runs`` once ``descriptor`` ends or is silent; return at a farewell or the end."""
     while True:
         readable, _, _ = select.select([descriptor], [], [], silence)
         received = os.read(descriptor, 4096) if readable else BEAT
         if received.endswith(FAREWELL):
             return
         if not readable or not received:
-            for flag in flags:
+            for run in runs:
                 with contextlib.suppress(OSError):
-                    os.unlink(flag)
+                    run.reset()
         if not received:
             return
 
 
 def main() -> None:
-    """Guard flags; signals of the terminal are meant for the daemon."""
+    """Guard run directories; signals of the terminal are meant for the daemon."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    watch(0, float(sys.argv[1]), sys.argv[2:])
+    watch(0, float(sys.argv[1]), [RunDirectory(Path(path)) for path in sys.argv[2:]])
 
 
 class Guard:
     """The daemon's side: starts the guard and sends it heartbeats."""
 
-    def __init__(self, flags: Sequence[Path], silence: float) -> None:
-        paths = [str(flag.absolute()) for flag in flags]
+    def __init__(self, runs: Sequence[RunDirectory], silence: float) -> None:
+        paths = [str(run.path.absolute()) for run in runs]
         self._command = [sys.executable, "-P", "-m", "adaptc.daemons.guard", str(silence), *paths]
         self._process = self._start()
 
@@ -65,7 +67,7 @@ class Guard:
             self._process = self._start()
 
     def close(self) -> None:
-        """End the guard: the flags are as they should be."""
+        """End the guard: flags and buckets are as they should be."""
         self._send(FAREWELL)
         assert self._process.stdin is not None
         self._process.stdin.close()

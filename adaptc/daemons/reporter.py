@@ -151,8 +151,19 @@ def render_metrics(daemon: str, figures: Figures) -> str:
             family = f"adaptc_{daemon}_{name.partition('{')[0]}"
             kind = "counter" if family.endswith("_total") else "gauge"
             head = [f"# HELP {family} {meaning}", f"# TYPE {family} {kind}"]
-            families.setdefault(family, head).append(f"adaptc_{daemon}_{name} {value:g}")
+            families.setdefault(family, head).append(f"adaptc_{daemon}_{name} {exact(value)}")
     return "".join(f"{line}\n" for lines in families.values() for line in lines)
+
+
+def exact(value: float) -> str:
+    """Return a value for Prometheus: counters above a million keep all their digits."""
+    return str(int(value)) if float(value).is_integer() else repr(value)
+
+
+def label(text: str) -> str:
+    """Return the value of a label, in quotes (Prometheus, exposition formats)."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def serve_metrics(port: int, text: Callable[[], str]) -> ThreadingHTTPServer:

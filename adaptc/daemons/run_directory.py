@@ -77,6 +77,14 @@ class RunDirectory:
             for name in os.listdir(self.path / "m"):
                 fs.remove(str(self.path / "m" / name))
 
+    def reset(self) -> None:
+        """Serve the site as it is: remove the flag, and forget the levels of buckets with it. Raises ``OSError``.
+
+        A flag that somebody sets later must not bring back the levels of a daemon that died.
+        """
+        self.set_flag(False)
+        self.clear_buckets()
+
     def write(self, name: str, content: bytes, keep_equal: bool = False) -> None:
         """Write a file by rename. Raises ``OSError``."""
         fs.write_atomic(str(self.path / name), content, _READABLE_FILE, keep_equal=keep_equal)

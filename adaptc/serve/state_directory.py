@@ -14,6 +14,7 @@ removed.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ from adaptc.serve.policy import CLASSES
 BUCKETS = tuple(f"{number:02x}" for number in range(256))
 READABLE = 0o644  # servers read these files, whatever the umask of the writer
 HTXT2DBM = "httxt2dbm"
+HTXT2DBM_SECONDS = 20  # it takes one for a million clients; the watchdog of the classifier waits for 60
 SYSTEM_PROGRAMS = os.pathsep.join(("/usr/sbin", "/usr/local/sbin"))  # where distributions have httxt2dbm
 NARROWER = "+"  # the class of a wide network that contains narrower ones
 OWN = "="  # the end of the key that then has the wide network's own class
@@ -118,7 +120,8 @@ def dbm_program() -> str | None:
 def make_dbm(text: Path, target: Path) -> None:
     """Make the hash file of a text map with Apache's own program, so that Apache can read it.
 
-    Raises ``FileNotFoundError`` when ``httxt2dbm`` is not installed, ``CalledProcessError`` when it fails.
+    Raises ``FileNotFoundError`` when ``httxt2dbm`` is not installed, ``CalledProcessError`` when it fails, and
+    ``TimeoutError`` when it hangs.
     """
     program = dbm_program()
     if program is None:
@@ -126,8 +129,12 @@ def make_dbm(text: Path, target: Path) -> None:
     temporary = target.with_name(f".adaptc-{os.getpid()}-{target.name}")
     temporary.unlink(missing_ok=True)  # httxt2dbm would add to it
     try:
-        subprocess.run([program, "-i", text, "-o", temporary], check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            [program, "-i", text, "-o", temporary], check=True, capture_output=True, timeout=HTXT2DBM_SECONDS
+        )
         temporary.chmod(READABLE)
         temporary.replace(target)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(errno.ETIMEDOUT, f"did not end in {HTXT2DBM_SECONDS} seconds", HTXT2DBM) from None
     finally:
         temporary.unlink(missing_ok=True)

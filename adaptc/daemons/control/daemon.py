@@ -19,7 +19,7 @@ from adaptc.daemons.control.meter import LoadUnknown, Meter
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.control.trace import Loads
 from adaptc.daemons.guard import Guard
-from adaptc.daemons.reporter import Figures, Reporter
+from adaptc.daemons.reporter import Figures, Reporter, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
@@ -85,8 +85,7 @@ class ControlDaemon:
         """Leave the flags as the policy for the end says, and end the guard."""
         for endpoint in self._environment.endpoints.values():
             if endpoint.run and self._settings.expire == "normal":
-                endpoint.run.set_flag(False)
-                endpoint.run.clear_buckets()
+                endpoint.run.reset()
         if self._environment.guard:
             self._environment.guard.close()
         self._environment.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
@@ -148,13 +147,14 @@ class ControlDaemon:
     ) -> None:
         run = self._environment.endpoints[site.name].run
         names = self._names(site, forced)
-        if names != self._bucket_levels.get(site.name):
+        is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
+        was_reset = run is not None and not is_full and not run.flag.exists()  # by the guard, while this daemon hung
+        if was_reset or names != self._bucket_levels.get(site.name):
             if run:
                 write_buckets(run, names)
             self._bucket_levels[site.name] = names
             self._report_levels(site, forced, loads, epoch)
         if run:
-            is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
             run.set_flag(not is_full)
 
     def _names(self, site: Site, forced: Override | None) -> tuple[str, ...]:
@@ -224,5 +224,5 @@ class ControlDaemon:
                     "R": "Requests a second.", "W": "kB a second."}  # fmt: skip
         for key, meaning in meanings.items():
             for name, record in sites.items():
-                figures[f'{key.lower()}{{site="{name}"}}'] = (record[key], meaning)
+                figures[f"{key.lower()}{{site={label(name)}}}"] = (record[key], meaning)
         return figures

@@ -45,11 +45,16 @@ class Loop:
     error: float | None = None
 
 
+# The largest rise of m in a sample, as a share of its range: one sample without load, for instance while logs are
+# rotated, must not open a server that is overloaded. A fall is not bounded.
+RISE = 1 / 8
+
+
 def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 0.0) -> Loop:
     """Return the loop after a sample: m <- clip(m + c0 e - c1 e_prev). Clipping m itself is the anti-windup.
 
-    For the first sample the error before is taken to be the same.
+    For the first sample the error before is taken to be the same. m rises by ``RISE`` of its range at most.
     """
     before = error if loop.error is None else loop.error
     m = loop.m + gains.now * error - gains.before * before
-    return Loop(min(max(m, least), most), error)
+    return Loop(min(max(m, least), loop.m + RISE * (most - least), most), error)

@@ -126,5 +126,5 @@ def _inputs(sample: Sample) -> dict[str, Any]:
 
 
 def start_guard(run: RunDirectory, settings: SwitchSettings) -> Guard | None:
-    """Start the guard of the flag; a static flag has none."""
-    return Guard([run.flag], SILENCE) if settings.expire == "normal" else None
+    """Start the guard of the run directory; a static flag has none."""
+    return Guard([run], SILENCE) if settings.expire == "normal" else None

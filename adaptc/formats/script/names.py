@@ -22,9 +22,9 @@ __all__ = ["ScriptNames"]
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _BEGINNING = re.compile(r"([A-Za-z][\w-]*[-_])(?=[\"'`$\\<{%# ]|\Z)")
 _END = re.compile(r"(?:\A|(?<=[\"'`}>]))([-_]+[A-Za-z][\w-]*)")
-_JOINTS = re.compile(r"[-_]+")
+_JOINTS = re.compile(r"[-_ ]+")
 _JOINT = re.compile(r"[\"'`}][-_]+(?:\$\{|[\"'`])\Z")
-_WORDS = re.compile(r"[\w ]+\Z")
+_WORDS = re.compile(r"[\w -]+\Z")
 _ASSIGNING = frozenset({"=", ":", "return", "?", ","})
 _CHOOSING = frozenset({"?", ":", "&&", "||"})
 _FUNCTIONS = frozenset({"function", "async", "("})
@@ -101,8 +101,8 @@ def _content(token: Token) -> str:
 
 
 def _parts(strings: Iterable[str]) -> frozenset[str]:
-    """Return the words that a script may join to names: its strings of words alone."""
-    return frozenset(word for string in strings if _WORDS.match(string) for word in string.split())
+    """Return the words that a script may join to names: those of its strings of words and hyphens alone."""
+    return frozenset(word for string in strings if _WORDS.match(string) for word in _JOINTS.split(string))
 
 
 def _properties(tokens: Sequence[Token]) -> Iterator[str]:
