@@ -376,7 +376,10 @@ def test_scripts_of_hosts_that_stand_apart_change_nothing():
 
 
 def test_sheets_that_a_script_may_know_stay():
-    head = LINKS.replace("href=css", "id=theme href=css") + "<script>document.getElementById('theme')</script>"
+    head = (
+        LINKS.replace("href=css", "id=theme href=css")
+        + "<script>document.getElementById('theme').href = 'b.css'</script>"
+    )
     text = made(head=head, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
     assert "<link rel=stylesheet id=theme" in text
     plain = LINKS.replace("href=css", "id=theme href=css") + "<script>run()</script>"
