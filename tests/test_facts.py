@@ -128,9 +128,9 @@ def test_a_page_that_cannot_be_decoded_has_no_references() -> None:
 @pytest.mark.parametrize(
     ("changed", "targets"),
     [
-        ("a.html", {"a.html"}),
-        ("index.html", {"index.html", ""}),
-        ("a/b/index.html", {"a/b/index.html", "a/b/", "a/b", "a/", "a"}),
+        ("a.html", {"a.html", "a"}),
+        ("index.html", {"index.html", "index", ""}),
+        ("a/b/index.html", {"a/b/index.html", "a/b/index", "a/b/", "a/b", "a/", "a"}),
         ("a/x.png", {"a/x.png", "a/", "a"}),
     ],
 )

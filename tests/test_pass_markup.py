@@ -132,7 +132,8 @@ def test_xhtml_in_html_keeps_its_mode():
 
 def test_references_stay_where_browsers_may_not_find_the_encoding():
     """Chromium ignores a ``<meta>`` in the body after byte 1,024."""
-    page = "<!doctype html><title>T</title><p class='a'>PAD<meta charset=utf-8><p class='b'>caf&eacute;"
+    quoted = "".join(f"<p id='i{n}' title='{n * 7919}'>{n}</p>" for n in range(9))
+    page = f"<!doctype html><title>T</title>{quoted}<p class='a'>PAD<meta charset=utf-8><p class='b'>caf&eacute;"
     text = whole(page.replace("PAD", "x" * 1100))
     assert text.endswith("<meta charset=utf-8><p class=b>caf&#233;")
     comment_goes = whole(page.replace("PAD", f"x<!--{'x' * 1100}-->"))

@@ -39,6 +39,7 @@ def test_the_file_that_a_server_sends(path: str, file: str | None) -> None:
         ("a", True),
         ("c", False),
         ("b/c/x", False),
+        ("b/c/page", True),  # static hosts send page.html
     ],
 )
 def test_a_directory_answers_with_its_listing(path: str, leads: bool) -> None:

@@ -254,7 +254,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 4, _HTML, "reading:write_reading_page", needs_content=True),
-    TextPass("markup", 3, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.page.inlining import compressed_size, transfer_size
+from adaptc.compile.page.inlining import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
 from adaptc.compile.view import DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
@@ -18,6 +18,7 @@ from adaptc.formats.html.document import Irreversible, Page, encode_page, parse,
 from adaptc.formats.html.references import base_href, embedded_references, references
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
 from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts
+from adaptc.site.site import PAGE_SUFFIX
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -90,7 +91,7 @@ class Verifier:
         self, content: bytes, tree: Document, context: PageContext, view: DerivingView, promise: str, *, may_grow: bool
     ) -> None:
         self.tree, self.context, self.view, self.promise, self.may_grow = tree, context, view, promise, may_grow
-        self.source_size = compressed_size(content)
+        self.source_sizes = self._sizes(content)
 
     def problem(self, draft: Draft) -> Problem | None:
         """Return the first problem of a draft: its encoding, its size, the contract."""
@@ -148,23 +149,43 @@ class Verifier:
     # ---- sizes
 
     def extra_bytes(self, draft: Draft) -> int:
-        """Return how many more bytes than with the source a browser receives, compressed: page and embedded files."""
+        """Return how many more bytes than with the source a browser receives, compressed: page and embedded files.
+
+        They are those of the content coding in which the page grows most.
+        """
         return self._extra_bytes(draft, draft.encoded() or b"")
 
     def _extra_bytes(self, draft: Draft, encoded: bytes) -> int:
         absorbed = sum(report.absorbed for report in draft.reports.values())
-        extra, embeds = compressed_size(encoded) - self.source_size - absorbed, self.embeds(draft)
+        pairs = zip(self._sizes(encoded), self.source_sizes, strict=True)
+        extra, embeds = [own - source - absorbed for own, source in pairs], self.embeds(draft)
         if embeds is None:
-            return extra
+            return max(extra)
         source_embeds = embedded_files(self.tree, self.context.base, self.view)
-        extra += sum(map(self._file_bytes, set(embeds).difference(source_embeds)))
-        if extra <= 0:
-            return extra  # the exact number decides nothing, and takes reading every image of the page
-        return extra - sum(map(self._file_bytes, set(source_embeds).difference(embeds)))
+        extra = self._add_files(extra, set(embeds).difference(source_embeds), 1)
+        if max(extra) <= 0:
+            return max(extra)  # the exact number decides nothing, and takes reading every image of the page
+        return max(self._add_files(extra, set(source_embeds).difference(embeds), -1))
 
-    def _file_bytes(self, path: str) -> int:
+    def _sizes(self, content: bytes) -> tuple[int, ...]:
+        """Return the sizes of a page: in each content coding where it stays the same, else by an estimate."""
+        return compressed_sizes(content) if self.promise == "same" else (compressed_size(content),)
+
+    def _add_files(self, sizes: list[int], paths: Iterable[str], sign: int) -> list[int]:
+        """Return sizes in each coding, with those of files and requests for them added or subtracted."""
+        for path in paths:
+            sizes = [size + sign * own for size, own in zip(sizes, self._file_bytes(path), strict=True)]
+        return sizes
+
+    def _file_bytes(self, path: str) -> Iterator[int]:
         derived = self.view.derived.get(path)
-        return _REQUEST_BYTES + (transfer_size(path, self.view) if derived is None else derived.size)
+        if derived is not None:
+            sizes: tuple[int, ...] = (derived.size,) * len(self.source_sizes)
+        elif self.promise == "same":
+            sizes = client_sizes(path, self.view)
+        else:
+            sizes = (transfer_size(path, self.view),)
+        return (_REQUEST_BYTES + size for size in sizes)
 
     def embeds(self, draft: Draft) -> tuple[str, ...] | None:
         """Return the files that a browser loads with a draft, ``None`` for those of the source."""
@@ -220,5 +241,7 @@ def _urls(tree: Document) -> Iterator[str]:
 def _missing_target(url: str, base: str, view: DerivingView) -> Target | None:
     """Return the target of a reference to a file that does not exist; derived files are published with the page."""
     link = view.follow(base, url)
-    is_missing = link.target.reach is Reach.LOCAL and link.path is None
-    return link.target if is_missing and link.target.path not in view.derived else None
+    if link.target.reach is not Reach.LOCAL or link.path is not None or link.target.path in view.derived:
+        return None
+    page = view.follow(base, view.url_of(link.target.path + PAGE_SUFFIX)).path
+    return link.target if page is None else None

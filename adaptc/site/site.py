@@ -26,6 +26,9 @@ class SiteTarget(NamedTuple):
     path: str | None
 
 
+PAGE_SUFFIX = ".html"
+
+
 @dataclass(frozen=True)
 class Site:
     """Files by path, the site's address, and the names of directory indexes in order."""
@@ -59,8 +62,12 @@ class Site:
         return None
 
     def leads_somewhere(self, path: str) -> bool:
-        """Whether a link to ``path`` is answered: by a file, or by the listing of a directory."""
-        return path.rstrip("/") in self.directories or not path or self.find(path) is not None
+        """Whether a link to ``path`` is answered: by a file, or by the listing of a directory.
+
+        Static hosts send ``news.html`` for ``news``, and many generators link so.
+        """
+        is_directory = not path or path.rstrip("/") in self.directories
+        return is_directory or self.find(path) is not None or path + PAGE_SUFFIX in self.sources
 
     def follow(self, base: str, reference: str) -> SiteTarget:
         """Resolve a reference against the absolute URL ``base`` and find its file."""

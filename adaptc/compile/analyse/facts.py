@@ -16,7 +16,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.core.urls import Reach, Target, document_base
-from adaptc.site.site import Site
+from adaptc.site.site import PAGE_SUFFIX, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> froz
     """Return the URL paths that may lead elsewhere when the files ``changed`` appeared or disappeared."""
     affected: set[str] = set()
     for path in changed:
-        affected.add(path)
+        affected.update((path, path.removesuffix(PAGE_SUFFIX)))
         directory, _, name = path.rpartition("/")
         if name in index_names:
             affected.add(f"{directory}/" if directory else "")

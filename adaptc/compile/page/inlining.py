@@ -18,6 +18,8 @@ from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.sheets import rebase, sheet_references
 from adaptc.compile.view import Options, View
 from adaptc.core import media
+from adaptc.core.model import CODINGS
+from adaptc.formats.codings import encode
 from adaptc.formats.css.references import rewrite_urls
 from adaptc.formats.html.document import parse
 
@@ -47,6 +49,18 @@ def transfer_size(path: str, view: View) -> int:
     return _compressed_file_size(content) if media.is_compressible(view.media_type(path)) else len(content)
 
 
+def client_sizes(path: str, view: View) -> tuple[int, ...]:
+    """Return the bytes that an asset at this level takes in each content coding (``compressed_sizes``)."""
+    content = view.artifact(path)
+    is_text = media.is_compressible(view.media_type(path))
+    return _compressed_file_sizes(content) if is_text else (len(content),) * len(CODINGS)
+
+
+def compressed_sizes(content: bytes) -> tuple[int, ...]:
+    """Return the sizes of text in each content coding, by fast settings: close enough to compare."""
+    return tuple(len(encode(content, coding, "fast")) for coding in CODINGS)
+
+
 def compressed_size(content: bytes) -> int:
     """Return the size of text as a server sends it, close enough to compare."""
     return len(deflate.zlib_compress(content, _LEVEL))
@@ -54,6 +68,7 @@ def compressed_size(content: bytes) -> int:
 
 # A file's bytes are the same object in all pages of a batch
 _compressed_file_size = lru_cache(maxsize=256)(compressed_size)
+_compressed_file_sizes = lru_cache(maxsize=256)(compressed_sizes)
 
 
 # ---- Subresource Integrity (W3C SRI, section 3.3)
