@@ -114,6 +114,12 @@ def test_ids_that_other_pages_may_link_to_stay(tag):
     assert "id=x" in body_of(f"<p>Some</p><{tag} id=x>term</{tag}>")
 
 
+def test_the_id_of_the_body_stays_where_a_link_leads_to_the_top():
+    page = PAGE.replace("<body>", "<body id=page-top>").replace("</main>", "<a href=#page-top>Up</a></main>")
+    result = rewritten(page)
+    assert result.demoted == [] and b"<body id=page-top>" in result.content
+
+
 def test_ids_of_layout_do_not_stay():
     assert "id=x" not in body_of("<div id=x><div><p>text</p></div></div>")
 

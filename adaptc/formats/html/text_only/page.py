@@ -244,7 +244,7 @@ def _head_markup(tree: Document, source: str, body: str) -> str:
         f"<title>{text_markup(_title(tree))}</title>",
         _NO_ICON,
         f"<style>{_style(body)}</style></head>",
-        f"<body{_root_language(tree.select_one('body'))}>",
+        f"<body{_linked_id(tree.select_one('body'), source)}{_root_language(tree.select_one('body'))}>",
     ])  # fmt: skip
 
 
@@ -264,6 +264,12 @@ def _root_language(element: Element | None) -> str:
     if "lang" not in element.attrs and element.attr("xml:lang"):
         return " " + attribute_markup("lang", element.attr("xml:lang")) + attributes_markup(element, ("dir",))
     return language_attributes(element)
+
+
+def _linked_id(body: Element | None, source: str) -> str:
+    """Write the id of the body if a link of the page leads there: to the top."""
+    is_linked = body is not None and body.attr("id") in _FRAGMENT.findall(source)
+    return attributes_markup(body, ("id",)) if body is not None and is_linked else ""
 
 
 def _charset(source: str) -> str:
