@@ -120,6 +120,14 @@ def test_the_id_of_the_body_stays_where_a_link_leads_to_the_top():
     assert result.demoted == [] and b"<body id=page-top>" in result.content
 
 
+def test_an_encoding_that_is_declared_late_in_the_head_is_declared():
+    page = PAGE.replace("<meta charset=utf-8>", f"<!--{'licence ' * 200}--><meta charset=utf-8>").replace(
+        "Some", "Größe"
+    )
+    result = rewritten(page)
+    assert result.demoted == [] and b"<meta charset=utf-8>" in result.content and "Größe" in result.content.decode()
+
+
 def test_ids_of_layout_do_not_stay():
     assert "id=x" not in body_of("<div id=x><div><p>text</p></div></div>")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from turbohtml import Document, Element
 
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.encoding import early_encoding
+from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.forms import find_forms
 from adaptc.formats.html.landmarks import (
     Landmarks,
@@ -273,9 +273,9 @@ def _linked_id(body: Element | None, source: str) -> str:
 
 
 def _charset(source: str) -> str:
-    """Declare the encoding that the source declares early; a later declaration must not become an early one."""
-    declared = early_encoding(source[:4096].encode("utf-8", "replace"))
-    return f"<meta charset={declared}>" if declared else ""
+    """Declare the encoding that browsers find declared in the source; one that they miss stays without effect."""
+    sniffed = sniff_encoding(source.encode("utf-8", "replace"))
+    return f"<meta charset={sniffed.name}>" if sniffed.is_declared else ""
 
 
 def _metadata(tree: Document) -> Iterator[str]:
