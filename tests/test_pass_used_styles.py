@@ -319,6 +319,30 @@ def test_names_of_variables_and_words_of_comments_bring_in_nothing():
     assert ".tab-open" in live(css, script="var open = ['open']; e.className = 'tab-' + open")
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (var s, i = 0; i < document.styleSheets.length; i++) { try { (s = document.styleSheets[i]).cssRules }"
+        " catch (e) { continue } } s.insertRule('.tip{top:0}', s.cssRules.length)",
+        "support.html = !!div.getElementsByTagName('link').length",
+    ],
+)
+def test_a_script_that_reads_no_sheet_keeps_none(script):
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (s of document.styleSheets) if (s.href) s.insertRule('.tip{top:0}', 0)",
+        "document.styleSheets[0].cssRules[0].style.top = 0",
+        "document.getElementsByTagName('link')[0].remove()",
+    ],
+)
+def test_a_script_that_reads_a_sheet_keeps_them(script):
+    assert "<link rel=stylesheet href=css/a.css>" in live(".a{top:0}.none{margin:0}", script=script)
+
+
 def test_a_known_library_of_another_site_brings_in_what_it_sets():
     css = ".a{color:red}.modal-open{top:0}.none{top:1px}"
     library = "<script src=https://cdn.example/npm/bootstrap@5.2.3/dist/js/bootstrap.bundle.min.js></script>"

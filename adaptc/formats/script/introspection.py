@@ -104,14 +104,21 @@ def introspection_reason(text: str) -> str | None:
 def looks_for_style_sheets(text: str) -> bool:
     """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``.
 
-    Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names.
+    Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names. Nor
+    does a script that takes any sheet to insert a rule of its own, and reads none.
     """
     code = code_text(text)
+    if "styleSheets" in code:
+        code = _RULE_INSERTION.sub(" ", code)
     if '"modulepreload"' in code:
         code = _CHUNK_LOADER.sub(" ", code)
     return _SHEETS in _reasons(code, frozenset({_SHEETS}))
 
 
+_RULE_INSERTION = re.compile(
+    r"\bstyleSheets\b(?=(?:(?!\.(?:cssText|deleteRule|disabled|href|media|ownerNode|selectorText|title)\b|[rR]ules\[)"
+    r"[\s\S]){0,800}?\.(?:insert|add)Rule\()"
+)
 _CHUNK_LOADER = re.compile(r'document\.(?:getElementsByTagName\("link"\)|querySelector\(`?"?link\[href="\$\{)')
 
 
