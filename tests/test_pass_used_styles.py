@@ -305,6 +305,14 @@ def test_names_in_files_that_scripts_load_count_as_used(script, kept):
     assert ".none" not in text
 
 
+def test_an_address_for_sharing_or_data_is_no_script():
+    script = (
+        "document.createElement('script'); open('https://share.example/submit?url=' + here);"
+        "$.getJSON('https://api.example/count?callback=?', show); ns = 'http://www.w3.org/2000/svg'"
+    )
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")
+
+
 def test_a_file_that_is_not_there_brings_in_nothing():
     script = "document.createElement('script').src = 'lib/more.js'; $('#nav').load('nav.html'); define(['popper.js'])"
     assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")

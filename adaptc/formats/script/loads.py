@@ -48,9 +48,10 @@ _MARKUP = r"html?|xhtml|php|aspx?|jsp|shtml|cfm"
 _MARKUP_KINDS = tuple(_MARKUP.replace("?", "").split("|"))
 _DATA_FILE = re.compile(rf"[^<>\s{{}}]*[^<>\s{{}}./]\.(?:json|{_MARKUP}){_ENDS}", re.IGNORECASE)
 _ABSOLUTE = re.compile(r"(?:https?:)?//[^<>\s/]+\.[^<>\s/]+/[^<>\s]*")
-# Namespaces, and files that are no scripts
+# Namespaces, files that are no scripts, requests for data (JSONP), and links for sharing the page
 _NO_SCRIPT = re.compile(
     r"//(?:www\.)?(?:w3|schema|purl)\.org/|\.(?:css|png|jpe?g|gif|svg|webp|woff2?|json|html?|xml)(?:[?#].*)?\Z"
+    r"|[?&]callback=\?|[?&](?:hl|q|text|title|u|url)=\Z"
 )
 
 # Patterns for ``code_text``
