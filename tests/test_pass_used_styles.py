@@ -242,6 +242,8 @@ def live(css, body="<p class=a>text", script="", **options):
         ("e.className = block + '-' + ['end'][0], block = 'tip'", ".tip-end"),
         ("e.className = 'step' + n", ".step12"),
         ("e.className = o.base + '-' + n; g('handle-on'); o.base = q('x') || 'my-switch'", ".my-switch-handle-on"),
+        ("o = {base: e.dataset.base || 'x', base: 'big-tip'}; e.className = o.base + '-' + part", ".big-tip-end"),
+        ("e.className = base + '-' + part; set('big-tip', 'end')", ".big-tip-end"),
         ("e.innerHTML = '<section>'", "section"),
         ("e.setAttribute('aria-busy', 'true')", "[aria-busy]"),
         ("e.id = 'late'", "#late"),

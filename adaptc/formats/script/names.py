@@ -67,8 +67,15 @@ class ScriptNames:
             return True
         if name.startswith(self._beginnings) or name.endswith(self._ends):
             return True
-        pieces = [piece for piece in _JOINTS.split(name) if piece]
-        return len(pieces) > 1 and all(piece in self._joined or piece.isdigit() for piece in pieces)
+        return self._joins(name)
+
+    def _joins(self, name: str) -> bool:
+        """Whether a name is words that a script may join; a word may have hyphens of its own."""
+        for joint in _JOINTS.finditer(name):
+            tail = name[joint.end() :]
+            if name[: joint.start()] in self._joined and (tail in self._joined or tail.isdigit() or self._joins(tail)):
+                return True
+        return False
 
 
 @lru_cache(maxsize=512)
@@ -101,8 +108,8 @@ def _content(token: Token) -> str:
 
 
 def _parts(strings: Iterable[str]) -> frozenset[str]:
-    """Return the words that a script may join to names: those of its strings of words and hyphens alone."""
-    return frozenset(word for string in strings if _WORDS.match(string) for word in _JOINTS.split(string))
+    """Return the words that a script may join to names: its strings of words alone."""
+    return frozenset(word for string in strings if _WORDS.match(string) for word in string.split())
 
 
 def _properties(tokens: Sequence[Token]) -> Iterator[str]:
@@ -162,20 +169,18 @@ def _is_argument(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _prefixes(tokens: Sequence[Token], joint: int) -> Iterator[str]:
-    """Yield the beginnings of names that a joint composes, and ``""`` for an unknown one."""
+    """Yield the beginnings of names that a joint composes, and ``""`` where there may be others."""
     before, left = tokens[joint - 1], tokens[joint - 2]
-    values = _constant(tokens, left.text) if before.text == "+" and left.kind is Kind.WORD else ()
+    values = list(_values(tokens, left.text)) if before.text == "+" and left.kind is Kind.WORD else [None]
     hyphen = _content(tokens[joint])
-    yield from [value + hyphen for value in values] or [""]
+    yield from (value + hyphen for value in values if value)
+    if None in values or not values:
+        yield ""
 
 
-def _constant(tokens: Sequence[Token], name: str) -> list[str]:
-    """Return the strings that are the only values of a name, or nothing."""
-    values = []
+def _values(tokens: Sequence[Token], name: str) -> Iterator[str | None]:
+    """Yield the strings that a variable or property gets, and ``None`` for other values."""
     for place in range(len(tokens) - 2):
         if tokens[place].text == name and tokens[place + 1].text in ("=", ":"):
             value = tokens[place + 2]
-            if value.kind is not Kind.STRING:
-                return []
-            values.append(_content(value))
-    return values
+            yield _content(value) if value.kind is Kind.STRING else None
