@@ -142,14 +142,14 @@ def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...
     merge_twins(frontier, mirror, claims, options.names.default_page)
     converted = _converted(options, frontier, mirror)
     if options.spider or options.update.delete_after:  # it leaves the files of a former crawl alone
-        return _told(frontier)
+        return _crawl_diagnostics(frontier)
     # a crawl that ended early did not look for everything
     gone = tuple(gone_files(frontier, mirror, claims, options.update)) if settler.budget.spent is None else ()
     write_table(frontier, mirror, options.names)
-    return (*converted, *_told(frontier), *gone)
+    return (*converted, *_crawl_diagnostics(frontier), *gone)
 
 
-def _told(frontier: Frontier) -> tuple[Diagnostic, ...]:
+def _crawl_diagnostics(frontier: Frontier) -> tuple[Diagnostic, ...]:
     """Return what there is to tell of the responses."""
     return (*unread_files(frontier), *repeating_paths(frontier), *broken_links(frontier))
 

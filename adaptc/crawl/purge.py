@@ -1,4 +1,4 @@
-"""Files of former crawls whose URLs are gone: told, or removed (``--purge``), but not too many at once.
+"""Files of former crawls whose URLs are gone: reported, or removed (``--purge``), but not too many at once.
 
 A crawl that could not look everywhere says nothing about what is gone. A server that answers with a login or
 maintenance page for the site looks like one that lost its pages: a bound on what one crawl removes asks the user first.

@@ -26,7 +26,7 @@ from adaptc.crawl.weburl import parts_of, start_url
 def broken_links(frontier: Frontier) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each place that leads to a URL that could not be fetched.
 
-    What was not asked for since the origin's robots.txt failed is told once, for the origin.
+    What was not asked for since the origin's robots.txt failed is reported once, for the origin.
     """
     closed = {origin: failure for origin, failure in robots_failures(frontier) if not failure.is_host_down}
     for origin, failure in closed.items():

@@ -167,7 +167,7 @@ class Settler:
         name = self.storage.final_name(row, response.head)
         try:
             self.mirror.write(name, content, None)
-        except OutsideMirror:  # told as an error already
+        except OutsideMirror:  # reported as an error already
             return
         self.frontier.update(
             row.id, State.FAILED, name=name, type=response.head.media_type, kind=Kind.ERROR.value, disk=len(content)

@@ -1,6 +1,6 @@
 """Which files of a docroot the redirects and rewrite rules of its server may answer for (mod_alias, mod_rewrite).
 
-A condition that cannot be told from the path alone, such as one on a header, may hold.
+A condition that does not depend on the path alone, such as one on a header, may hold.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A copy in a tree is another file in another directory: neither the ``.htaccess`` file nor the ``<Directory>`` section of
 the original applies to it, so a password, a handler, a redirect or a header would be lost. Such files are not built.
-Which files a directive applies to is decided from its own arguments; where that cannot be told, it applies.
+Which files a directive applies to is decided from its own arguments; where they do not decide it, it applies to all.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class _ImageHalver:
         self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
         self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
-        # the images that scripts of the site may change; none are told apart if those of other sites count
+        # the images that scripts of the site may change; None where scripts of other sites count as well
         is_own = options.get("scripts", ANY) != ANY
         self.touched = TouchedImages(editor.tree, page) if is_own else None
 

@@ -1,4 +1,4 @@
-"""The structure of a script, as far as it can be told from its tokens: brackets, functions, ends of expressions.
+"""The structure of a script, as far as its tokens show it: brackets, functions, ends of expressions.
 
 No tree is built. What is not understood is not there: callers then know less, and decide for the cautious side.
 """
