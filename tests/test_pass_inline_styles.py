@@ -145,10 +145,14 @@ def test_a_policy_in_the_header_leaves_everything():
     assert "<style" not in inlined(settings=Settings(csp="default-src 'self'"))
 
 
+def test_a_script_that_inserts_a_rule_leaves_nothing_in_its_file():
+    assert "<style" in inlined(head=HEAD + "<script>document.styleSheets[0].insertRule('x{}')</script>")
+
+
 @pytest.mark.parametrize(
     "script",
     [
-        "document.styleSheets[0].insertRule('x{}')",
+        "document.styleSheets[0].disabled = true",
         "document.querySelector('link').href = 'x.css'",
         "$('style').text()",
     ],
