@@ -41,6 +41,16 @@ def running(served: ServedSite, **settings: object) -> Iterator[Server]:
         yield server
 
 
+def test_directories_with_other_index_pages(served: ServedSite) -> None:
+    other = PAGE.replace("words", "other")
+    served.site.write({"old/index.htm": other, "both/index.html": PAGE, "both/index.htm": other})
+    with running(served, flag=False) as server:
+        for directory, name in (("old", "index.htm"), ("both", "index.html"), ("news", "index.html")):
+            reply = server.get(f"/{directory}/", accept_encoding="br")
+            assert reply.headers.get("x-adapt") == "lossless/br", directory
+            assert reply.body == served.site.read(f"{directory}/{name}", coding="br")
+
+
 def test_flag_codings_and_directories(served: ServedSite) -> None:
     with running(served) as server:
         assert server.get("/index.html").body == PAGE.encode()

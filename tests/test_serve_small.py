@@ -71,6 +71,17 @@ def test_the_flag_switches_without_a_reload(served: ServedSite) -> None:
 
 
 @pytest.mark.servers
+def test_directories_with_other_index_pages(served: ServedSite) -> None:
+    other = PAGE.replace("words", "other")
+    served.site.write({"old/index.htm": other, "both/index.html": PAGE, "both/index.htm": other})
+    with running(served, flag=False) as server:
+        for directory, name in (("old", "index.htm"), ("both", "index.html"), ("news", "index.html")):
+            reply = server.get(f"/{directory}/", accept_encoding="br")
+            assert reply.headers.get("x-adapt") == "lossless/br", directory
+            assert reply.body == served.site.read(f"{directory}/{name}", coding="br")
+
+
+@pytest.mark.servers
 @pytest.mark.parametrize("kind", SERVERS)
 def test_the_coding_is_one_that_the_client_takes(kind: str, tmp_path: Path) -> None:
     served = ServedSite(BuiltSite(tmp_path).write({"page.html": PAGE}), kind, {})

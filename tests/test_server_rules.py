@@ -65,6 +65,10 @@ ALL = ["news/index.html", "news/old.html", "news/x.cgi.txt"]
         "<IfModule mod_auth.c>\nRequire valid-user\n</IfModule>",
         "<Limit GET>\nRequire valid-user\n</Limit>",
         "Require \\\n  valid-user",
+        "RewriteRule ^ - [F]",  # a directory above may switch it on
+        "Order allow,deny",
+        "Order allow,deny\nAllow from 10.0.0.0/8",
+        "Action text/html /cgi-bin/footer.pl",
     ],
 )
 def test_rules_of_a_whole_directory(text: str) -> None:
@@ -76,6 +80,10 @@ def test_rules_of_a_whole_directory(text: str) -> None:
     [
         "Require all granted",
         "Allow from all",
+        "Order allow,deny\nAllow from all",
+        "Order deny,allow",
+        "AuthType None",
+        "Action x-mapfile /cgi-bin/map",
         "SetHandler None",
         "Options -Indexes",
         "Header unset ETag",
@@ -85,7 +93,6 @@ def test_rules_of_a_whole_directory(text: str) -> None:
         "Redirect /elsewhere https://example.org/",
         "RedirectMatch ^/newspaper/ https://example.org/",
         "RewriteEngine Off\nRewriteRule ^ - [F]",
-        "RewriteRule ^ - [F]",
         "RewriteEngine On\nRewriteRule ^gone/ - [G]\nRewriteRule ^ - [E=x:1,L]",
         FRONT_CONTROLLER,
         "RewriteEngine On\nRewriteCond %{REQUEST_URI} ^/shop/\nRewriteRule ^ - [F]",
@@ -192,6 +199,9 @@ CONFIGURATION = """
 <Directory "{root}/*/drafts">
     Require all denied
 </Directory>
+<DirectoryMatch "/rewritten$">
+    RewriteRule ^a - [F]
+</DirectoryMatch>
 <DirectoryMatch "/secret$">
     SetHandler x
 </DirectoryMatch>
@@ -217,6 +227,7 @@ CONFIGURATION = """
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
+        ("x/rewritten/a.html", "RewriteRule ^a - [F]"),
         ("private/a.html", "Require valid-user"),
         ("x/drafts/a.html", "Require all denied"),
         ("x/secret/a.html", "SetHandler x"),
@@ -303,7 +314,7 @@ def test_rules_that_adaptc_emitted_do_not_count(site: BuiltSite) -> None:
 
 
 def test_names_of_directives_are_checked(site: BuiltSite) -> None:
-    with pytest.raises(UsageError, match="names among AddHandler"):
+    with pytest.raises(UsageError, match="names among Action, AddHandler"):
         site.config(site__ignore_directives=["Requires"])
 
 

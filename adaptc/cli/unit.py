@@ -44,7 +44,7 @@ def unit(invocation: Invocation, daemon: str, output: Path | None, user: str | N
         print_text(_rendered("adaptc-watch", {**values, "user": user or getpass.getuser()}), invocation)
         return
     runs, expires = _flags(config, daemon, folder)
-    arguments = _arguments(config, [daemon, "-o", str(folder)], runs)
+    arguments = _arguments(config, [daemon, "-o", str(folder)], [*runs, Path(sys.executable)])
     values = {"daemon": daemon, "output": folder, "runs": runs, "expires": expires, "command": arguments}
     watchdog, memory = _LIMITS[daemon]
     limits = {"name": f"adaptc-{daemon}", "watchdog": watchdog, "memory": memory, "python": sys.executable}

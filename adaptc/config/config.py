@@ -11,15 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import Diagnostic, Severity
 
 # The directives of Apache that keep files from being built
 SERVER_DIRECTIVES = (
-    "AddHandler", "AddOutputFilter", "AddOutputFilterByType", "AddType", "Alias", "AuthName", "AuthType", "Deny",
-    "ForceType", "Header", "Redirect", "RedirectMatch", "RedirectPermanent", "RedirectTemp", "Require", "RewriteRule",
-    "ScriptAlias", "SetHandler", "SetOutputFilter", "XBitHack",
+    "Action", "AddHandler", "AddOutputFilter", "AddOutputFilterByType", "AddType", "Alias", "Allow", "AuthName",
+    "AuthType", "Deny", "ForceType", "Header", "Order", "Redirect", "RedirectMatch", "RedirectPermanent",
+    "RedirectTemp", "Require", "RewriteRule", "ScriptAlias", "SetHandler", "SetOutputFilter", "XBitHack",
 )  # fmt: skip
 ALL_DIRECTIVES = "all"
 
@@ -200,6 +201,13 @@ class Config:
     daemons: TomlSource = field(default_factory=TomlSource)
     budgets: TomlSource = field(default_factory=TomlSource)
     file: Path | None = None
+
+    @property
+    def url_prefix(self) -> str:
+        """The decoded URL path of the docroot without its final slash: ``serve.prefix``, else of ``site.base_url``."""
+        if self.serve.prefix is not None:
+            return self.serve.prefix
+        return unquote(urlsplit(self.site.base_url or "").path, errors="surrogateescape").rstrip("/")
 
 
 SECTIONS: dict[str, type] = {

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from adaptc.compile.engine.output import TIMES
 from adaptc.compile.engine.state import State
@@ -74,6 +74,10 @@ class Policy:
     def excluded(self) -> tuple[str, ...]:
         """URL paths below the prefix at which only originals are served."""
         return tuple(dict.fromkeys((*self.serve.exclude, *self.unbuilt)))
+
+    def excludes(self, path: str) -> bool:
+        """Whether only the original is served at a URL path below the prefix."""
+        return any(path == excluded or path.startswith(f"{excluded}/") for excluded in self.excluded)
 
     @property
     def flag(self) -> str:
@@ -200,7 +204,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
     serve = config.serve
     names = tuple(name for name in levels if name in built.levels)
     _refuse(config, names)
-    prefix = _prefix(config)
+    prefix = config.url_prefix
     title = serve.name or _title(config, built)
     output = os.path.abspath(serve.output or config.output)
     same = tuple(name for name in names if levels[name].promise == "same" and levels[name].number is not None)
@@ -239,12 +243,6 @@ def identifier(title: str) -> str:
 
 def _title(config: Config, built: Built) -> str:
     return urlsplit(config.site.base_url or "").hostname or Path(built.docroot).name or "site"
-
-
-def _prefix(config: Config) -> str:
-    if config.serve.prefix is not None:
-        return config.serve.prefix
-    return unquote(urlsplit(config.site.base_url or "").path, errors="surrogateescape").rstrip("/")
 
 
 def _indexes(config: Config, built: Built) -> tuple[str, ...]:

@@ -49,9 +49,12 @@ def _is_at_or_below(url: str, prefix: str) -> bool:
 
 
 def rewritten(directives: Sequence[Directive], directory: str, prefix: str) -> Mapping[Directive, Matcher]:
-    """Return which files each effective ``RewriteRule`` of a .htaccess file in ``directory`` applies to."""
+    """Return which files each effective ``RewriteRule`` of a .htaccess file in ``directory`` applies to.
+
+    A file without ``RewriteEngine`` has the state of the directories above it, which may be on.
+    """
     switches = [line.args[0].lower() for line in directives if line.name == "rewriteengine" and line.args]
-    if switches[-1:] != ["on"]:
+    if switches[-1:] == ["off"]:
         return {}
     rules: dict[Directive, Matcher] = {}
     conditions: list[Directive] = []

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
@@ -28,8 +27,7 @@ _ALIASES = ("alias", "scriptalias")
 
 def server_rules_of(config: Config, tree: Tree, docroot: Path) -> ServerRules:
     """Return the rules of a docroot's server. Raises ``UsageError`` when there is no file ``site.server_config``."""
-    prefix = unquote(urlsplit(config.site.base_url or "").path, errors="surrogateescape").rstrip("/")
-    file = config.site.server_config
+    file, prefix = config.site.server_config, config.url_prefix
     if file is not None and not file.is_file():
         raise UsageError(f"site.server_config: there is no file {file}")
     directives = list(directives_with_includes(file)) if file is not None else []
@@ -84,7 +82,9 @@ class _Docroot:
         pattern = _pattern(section)
         if pattern is not None:
             for rule in rules_of(directives, "", self.prefix):
-                yield replace(rule, applies=self._both(pattern, rule.applies))
+                # which part of a path a rewrite rule sees depends on the directory
+                applies = always if rule.directive.name == "rewriterule" else rule.applies
+                yield replace(rule, applies=self._both(pattern, applies))
             return
         for root in dict.fromkeys(self.roots):
             below = below_directory(root, path)

@@ -24,7 +24,10 @@ OWN_BLOCK = re.compile(r"^# adaptc: .*?^# adaptc: end$", re.MULTILINE | re.DOTAL
 
 Matcher = Callable[[str], bool]
 
-_OPEN = {("require", "all", "granted"), ("deny", "from", "none")}
+_OPEN = {
+    ("require", "all", "granted"), ("allow", "from", "all"), ("deny", "from", "none"), ("authtype", "none"),
+}  # fmt: skip
+_DENIES_BY_DEFAULT = ("allow,deny", "mutual-failure")  # of Order (mod_access_compat)
 _NO_HANDLER = ("none", "default-handler", "default")
 _PLAIN_FILTERS = frozenset({"deflate", "brotli_compress", "inflate"})
 
@@ -105,6 +108,8 @@ def rules_of(directives: Sequence[Directive], directory: str, prefix: str) -> It
         matcher = _matcher(directive, prefix)
         if directive.name == "rewriterule":
             matcher = rewrites.get(directive)
+        elif directive.name == "order" and not _is_opened(directive, directives):
+            matcher = always
         if matcher is not None:
             yield ServerRule(directive, directory, matcher)
 
@@ -118,6 +123,19 @@ def always(_path: str) -> bool:
 
 def _access(directive: Directive, _prefix: str) -> Matcher | None:
     return None if (directive.name, *map(str.lower, directive.args)) in _OPEN else always
+
+
+def _is_opened(order: Directive, directives: Sequence[Directive]) -> bool:
+    """Whether ``Order`` lets everybody in, by itself or by ``Allow from all`` in the same section."""
+    if "".join(order.args).lower() not in _DENIES_BY_DEFAULT:
+        return True
+    same = (line for line in directives if line.within == order.within)
+    return any((line.name, *map(str.lower, line.args)) == ("allow", "from", "all") for line in same)
+
+
+def _action(directive: Directive, _prefix: str) -> Matcher | None:
+    """An action of a media type runs for files as they are; that of a handler needs the handler."""
+    return always if directive.args and "/" in directive.args[0] else None
 
 
 def _handler(directive: Directive, _prefix: str) -> Matcher | None:
@@ -159,10 +177,11 @@ def _has_extension(extensions: Sequence[str]) -> Matcher:
 
 
 _MATCHERS: Mapping[str, Callable[[Directive, str], Matcher | None]] = {
-    **dict.fromkeys(("require", "deny", "authtype", "authname"), _access),
+    **dict.fromkeys(("require", "allow", "deny", "authtype", "authname"), _access),
     **dict.fromkeys(("sethandler", "forcetype"), _handler),
     **dict.fromkeys(("setoutputfilter", "addoutputfilter", "addoutputfilterbytype"), _filter),
     **dict.fromkeys(("redirect", "redirectmatch", "redirectpermanent", "redirecttemp"), redirected),
+    "action": _action,
     "addhandler": _handler_by_extension,
     "addtype": _type_that_runs,
     "xbithack": _executable_pages,

@@ -40,8 +40,7 @@ def _place(installation: Installation, rule: ServerRule) -> Location:
 
 def _is_protected(installation: Installation, url: str) -> bool:
     """Whether the emitted rules leave a path out, or a ``<Location>`` of the server restricts it."""
-    excluded = any(url == path or url.startswith(f"{path}/") for path in installation.policy.excluded)
-    return excluded or any(
+    return installation.policy.excludes(url) or any(
         _restricts(directive) and _is_location_of(section, f"{installation.policy.prefix}{url}")
         for directive in installation.setup.directives
         for section in directive.within

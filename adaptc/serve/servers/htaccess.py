@@ -19,7 +19,7 @@ def _marker(policy: Policy) -> str:
 
 
 def _variables(policy: Policy) -> dict[str, Any]:
-    if policy.index.endswith("\\"):
+    if any(name.endswith("\\") for name in policy.indexes):
         raise ValueError("an index name that ends in a backslash, which would join it with the next argument")
     return apache.variables(policy)
 

@@ -136,8 +136,7 @@ class Scenario:
         launcher = self.server.launcher if self.server is not None else None
         if launcher is not None and launcher.omits(target.resource.path):
             return True
-        path = f"/{target.resource.path}"
-        return any(path == prefix or path.startswith(f"{prefix}/") for prefix in self.policy.excluded)
+        return self.policy.excludes(f"/{target.resource.path}")
 
     def is_refused(self, target: Target) -> bool:
         """Whether the server refuses the file without adaptation."""
