@@ -38,7 +38,7 @@ def redirected(directive: Directive, prefix: str) -> Matcher | None:
     if not args:
         return None
     if directive.name == "redirectmatch":
-        return lambda path: any(_matches(args[0], url) for url in urls_of(path, prefix))
+        return lambda path: any(matches(args[0], url) for url in urls_of(path, prefix))
     if not args[0].startswith("/"):  # in a section: of everything there
         return lambda _path: True
     return lambda path: any(_is_at_or_below(url, args[0]) for url in urls_of(path, prefix))
@@ -85,7 +85,7 @@ class _Rewrite:
         if len(args) < 2:
             return False
         flags = args[2].strip("[]").lower().split(",") if len(args) > 2 else []
-        return args[1] != "-" or any(re.split("[=]", flag.strip())[0] in _EFFECTS for flag in flags)
+        return args[1] != "-" or any(flag.strip().partition("=")[0] in _EFFECTS for flag in flags)
 
     def applies(self, path: str) -> bool:
         """Whether the rule may apply to a file of the docroot."""
@@ -122,13 +122,21 @@ def _may_hold(condition: Directive, url: str) -> bool:
 
 
 def _accepts(pattern: str, text: str, flags: str) -> bool:
-    """Whether a pattern, or the negation after ``!``, accepts a text; one that Python cannot read may accept it."""
+    """Whether a pattern, or the negation after ``!``, may accept a text."""
+    ignores_case = re.search(r"\bnc\b", flags, re.IGNORECASE) is not None
+    if not pattern.startswith("!"):
+        return matches(pattern, text, ignores_case)
+    return not _is_regex(pattern[1:]) or not matches(pattern[1:], text, ignores_case)
+
+
+def matches(pattern: str, text: str, ignores_case: bool = False) -> bool:
+    """Whether a pattern of Apache (PCRE) matches; one that Python cannot read may match everything."""
+    return not _is_regex(pattern) or re.search(pattern, text, re.IGNORECASE if ignores_case else 0) is not None
+
+
+def _is_regex(pattern: str) -> bool:
     try:
-        match = re.search(pattern.removeprefix("!"), text, re.IGNORECASE if re.search(r"\bnc\b", flags, re.I) else 0)
+        re.compile(pattern)
     except re.error:
-        return True
-    return (match is None) == pattern.startswith("!")
-
-
-def _matches(pattern: str, text: str) -> bool:
-    return _accepts(pattern, text, "") if not pattern.startswith("!") else True
+        return False
+    return True

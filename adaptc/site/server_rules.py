@@ -16,13 +16,11 @@ from adaptc.config.config import ALL_DIRECTIVES, SERVER_DIRECTIVES
 from adaptc.core.diagnostics import Location
 from adaptc.core.fs import ChangedWhileRead, Tree
 from adaptc.formats.directives import Directive, Section, apache_directives
-from adaptc.site.rewrite_rules import redirected, rewritten
+from adaptc.site.rewrite_rules import Matcher, matches, redirected, rewritten
 
 ACCESS_FILE = ".htaccess"
 # The emitted rules for .htaccess, which concern only the trees
 OWN_BLOCK = re.compile(r"^# adaptc: .*?^# adaptc: end$", re.MULTILINE | re.DOTALL)
-
-Matcher = Callable[[str], bool]
 
 _OPEN = {
     ("require", "all", "granted"), ("allow", "from", "all"), ("deny", "from", "none"), ("authtype", "none"),
@@ -204,16 +202,8 @@ def _in_sections(path: str, within: Iterable[Section]) -> bool:
 
 def _in_section(name: str, section: Section) -> bool:
     if section.name == "filesmatch" or (section.name == "files" and section.args[0] == "~"):
-        return _matches(section.args[-1], name)
+        return matches(section.args[-1], name)
     return section.name != "files" or fnmatch.fnmatchcase(name, section.args[-1])
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Whether a pattern matches; one that Python cannot read may match everything."""
-    try:
-        return re.search(pattern, name) is not None
-    except re.error:
-        return True
 
 
 def below_directory(directory: str, path: str) -> str | None:
