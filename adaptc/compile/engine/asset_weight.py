@@ -52,7 +52,7 @@ class AssetWeigher:
         sizes, requests = [self._sizes(content, media_type)], 1
         if media_type == media.CSS:
             loads = [load for load in loaded_files(path, content, view) if not self._is_sheet(load, view)]
-            requests += len(loads) + len(list(imported_sheets(path, content, view)))
+            requests += len(loads) + len(imported_sheets(path, content, view))
             sizes += [self._load_sizes(level, load, view) for load in loads]
         return PageWeight(requests, total(sizes))
 
