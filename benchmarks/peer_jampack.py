@@ -1,7 +1,7 @@
 """Time and bytes against jampack (npm @divriots/jampack), in turn on copies of the same site.
 
 Both do images, CSS and JavaScript. jampack rewrites a copy in place and writes no encodings, so that adaptc is measured
-without them, too, at level lossless; and with its three codings. Bytes are those of the identity files of the rewritten
+without them, too, at level lossless; with its three codings; and with them at all levels. Bytes are those of the identity files of the rewritten
 site, and of the same as a server sends them that compresses on the fly (zlib, level 6, where that saves). Run it on a
 machine that does nothing else: both use all of its processors.
 """
@@ -33,15 +33,24 @@ def size(root: Path) -> tuple[int, int]:
     return sum(map(len, contents)), sum(min(len(one), len(zlib.compress(one, 6))) for one in contents)
 
 
-CODINGS = {"adaptc": "", "adaptc, no codings": "[codings]\ngz = false\nbr = false\nzst = false\n"}
+# Name -> configuration and options of a build
+BUILDS = {
+    "adaptc": ("", ("--level", "lossless")),
+    "adaptc, no codings": ("[codings]\ngz = false\nbr = false\nzst = false\n", ("--level", "lossless")),
+    "adaptc, all levels": (
+        "",
+        tuple(f"--level={level}" for level in ("full", "lossless", "moderate", "extreme", "text")),
+    ),
+}
 
 
-def build(docroot: Path, scratch: Path, codings: str, effort: str) -> tuple[float, tuple[int, int]]:
-    """Return wall seconds of a clean build at level lossless, and the bytes of its identity files."""
+def build(name: str, docroot: Path, scratch: Path, effort: str) -> tuple[float, tuple[int, int]]:
+    """Return wall seconds of a clean build, and the bytes of its identity files at level lossless."""
     configuration, output = scratch / "adaptc.toml", scratch / "opt"
-    configuration.write_text(codings)
+    written, options = BUILDS[name]
+    configuration.write_text(written)
     ours = [sys.executable, "-P", "-m", "adaptc.cli", "--config", str(configuration), "build", str(docroot.absolute())]
-    seconds = run([*ours, "-o", str(output), "--level", "lossless", "--effort", effort], str(scratch))
+    seconds = run([*ours, "-o", str(output), *options, "--effort", effort], str(scratch))
     total = size(output / "lossless" / "id")
     shutil.rmtree(output)
     return seconds, total
@@ -55,12 +64,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
     arguments = parser.parse_args()
-    times: dict[str, list[float]] = {name: [] for name in (*CODINGS, "jampack")}
+    times: dict[str, list[float]] = {name: [] for name in (*BUILDS, "jampack")}
     sizes: dict[str, tuple[int, int]] = {"original": size(arguments.docroot)}
     for _ in range(arguments.runs):
         with tempfile.TemporaryDirectory() as scratch:
-            for name, codings in CODINGS.items():
-                seconds, sizes[name] = build(arguments.docroot, Path(scratch), codings, arguments.effort)
+            for name in BUILDS:
+                seconds, sizes[name] = build(name, arguments.docroot, Path(scratch), arguments.effort)
                 times[name].append(seconds)
             copy = Path(scratch) / "site"
             shutil.copytree(arguments.docroot, copy, symlinks=True)
@@ -70,7 +79,7 @@ def main() -> None:
     for name, walls in times.items():
         print(f"{name:20} {statistics.median(walls):8.2f} s {sizes[name][0]:12,} bytes, {sizes[name][1]:12,} with gzip")
     print(f"{'original':20} {'':8}   {sizes['original'][0]:12,} bytes, {sizes['original'][1]:12,} with gzip")
-    for name in CODINGS:
+    for name in BUILDS:
         ratios = [theirs / ours for ours, theirs in zip(times[name], times["jampack"], strict=True)]
         shown = ", ".join(f"{ratio:.1f}" for ratio in ratios)
         print(f"jampack takes {statistics.median(ratios):.1f} times as long as {name} (runs in turn: {shown})")
