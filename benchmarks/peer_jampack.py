@@ -1,9 +1,9 @@
 """Time and bytes against jampack (npm @divriots/jampack), in turn on copies of the same site.
 
 Both do images, CSS and JavaScript. jampack rewrites a copy in place and writes no encodings, so that adaptc is measured
-without them, too, at level lossless; with its three codings; and with them at all levels. Bytes are those of the identity files of the rewritten
-site, and of the same as a server sends them that compresses on the fly (zlib, level 6, where that saves). Run it on a
-machine that does nothing else: both use all of its processors.
+without them, too, at level lossless; with its three codings; and with them at all levels. Bytes are those of the
+identity files of the rewritten site, and of the same as a server sends them that compresses on the fly (zlib, level 6,
+where that saves). Run it on a machine that does nothing else: both use all of its processors.
 """
 
 from __future__ import annotations
