@@ -72,6 +72,12 @@ def test_layers_have_their_order_from_the_first() -> None:
     assert rewritten(twice, "inline-styles", CROWD, a_css="@layer x{b{top:0}}").count("@layer") == 2
 
 
+def test_a_script_that_looks_for_style_sheets_moves_in_for_a_crowd() -> None:
+    script = f"{CODE};document.styleSheets[0].disabled = true"
+    result = rewritten("<script src=b.js></script>", "inline-scripts", CROWD, b_js=script)
+    assert "disabled=true</script>" in result
+
+
 def test_a_script_that_looks_for_itself_stays_alone_for_a_crowd() -> None:
     scripts = "<script src=a.js></script><script src=b.js></script>"
     watching = "x = document.currentScript.src; y = document.getElementsByTagName('script')"

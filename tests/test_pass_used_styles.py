@@ -335,6 +335,8 @@ def test_names_of_variables_and_words_of_comments_bring_in_nothing():
         "for (var s, i = 0; i < document.styleSheets.length; i++) { try { (s = document.styleSheets[i]).cssRules }"
         " catch (e) { continue } } s.insertRule('.tip{top:0}', s.cssRules.length)",
         "support.html = !!div.getElementsByTagName('link').length",
+        "$(\"head link[rel='stylesheet']\").attr('rel', 'alternate stylesheet').attr('rel', 'stylesheet')",
+        "parts.find(\"link[rel='stylesheet']\" + selector)",
     ],
 )
 def test_a_script_that_reads_no_sheet_keeps_none(script):
@@ -382,7 +384,10 @@ def test_fonts_and_images_stay_while_everything_may_be_loaded():
         ("import(name)", "may load others"),
         ("document.createElement('script').src = '/lib/' + name + '.js'", "may load others"),
         ("document.createElement('script').src = 'https://elsewhere.example/w.js'", "may load others"),
-        ("requirejs.config({baseUrl: 'lib'})", "may load others"),
+        ("requirejs.config({baseUrl: root + 'lib'})", "may load others"),
+        ("requirejs.config({paths: {a: dir + '/a'}})", "may load others"),
+        ("requirejs.config({}); require(names, run)", "may load others"),
+        ("requirejs.config({}); require(['a', name])", "may load others"),
         ("$('#nav').load('parts/' + name + '.html')", "may fetch parts of pages"),
         ("fetch(`data/${name}.json`)", "may fetch parts of pages"),
         (
@@ -390,7 +395,9 @@ def test_fonts_and_images_stay_while_everything_may_be_loaded():
             " show(new DOMParser().parseFromString(t, 'text/html')) })",
             "may show other pages",
         ),
+        ("$.ajax(a); page.jqmData('url')", "may show other pages"),
         ("document.styleSheets[0].disabled = true", "looks for style sheets"),
+        ("$(\"link[rel='stylesheet']\").attr('rel', 'alternate')", "looks for style sheets"),
         ("'unfinished", "may load others"),
     ],
 )
@@ -400,6 +407,56 @@ def test_pages_keep_their_sheets_whose_scripts_may_bring_in_anything(script, rea
     done = site.rewrite(steps=steps(**LIVE), promise="words")
     assert done.content is None
     assert reason in done.actions[0].reason
+
+
+CONFIGURED = """requirejs.config({baseUrl: 'lib', urlArgs: 'v=' + version, paths: {app: '../app', ui: ['//cdn/ui']},
+    packages: [{name: 'pack', location: 'packs/p'}], map: {'*': {old: 'new'}}, shim: {ui: {deps: ['base']}}})"""
+
+
+@pytest.mark.parametrize(
+    ("start", "files"),
+    [
+        (f"{CONFIGURED}; require(['app/start'])", {"app/start.js": "set('.used')"}),
+        (f"{CONFIGURED}; require(['pack'])", {"lib/packs/p/main.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['pack/x'])", {"lib/packs/p/x.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['old'])", {"lib/new.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['ui'])", {"lib/base.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['start.js'])", {"start.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['text!part.html'])", {"lib/part.html": "<p class=used>", "lib/text.js": "fetch(a)"}),
+        (f"{CONFIGURED}; require(['a/b'])", {"lib/a/b.js": "define(['./c'], f)", "lib/a/c.js": "set('used')"}),
+        ("var require = {deps: ['start']}", {"start.js": "define(r => r('used'))"}),
+        ("require({}, ['start'])", {"start.js": "define(function(require) { require('b') })", "b.js": "set('used')"}),
+    ],
+)
+def test_modules_of_requirejs_are_known(start, files):
+    css = ".a{color:red}.used{margin:0}.unused{margin:1px}"
+    head = f"{LINKS}<script>{start}</script>"
+    options = {**LIVE, "libraries": ("ui:",)}
+    text = made(head=head, files={"css/a.css": css, **files}, promise="words", options=options)
+    assert "<style>.a{color:red}.used{margin:0}</style>" in text
+
+
+def test_the_main_module_of_a_page_is_known():
+    head = f"{LINKS}<script src=r.js data-main=js/main></script>"
+    files = {
+        "js/main.js": "require(['b'])",
+        "js/b.js": "set('used')",
+        "r.js": "node.setAttribute('data-requiremodule')",
+    }
+    css = ".a{color:red}.used{margin:0}.unused{margin:1px}"
+    text = made(head=head, files={"css/a.css": css, **files}, promise="words", options=LIVE)
+    assert "<style>.a{color:red}.used{margin:0}</style>" in text
+
+
+def test_lists_of_modules_that_nothing_loads_are_no_reason_to_keep_sheets():
+    assert "unused" not in live(".a{color:red}.unused{top:0}", script="define(names, make); require(names, run)")
+
+
+def test_a_module_that_looks_for_style_sheets_keeps_them():
+    script = "requirejs.config({}); require(['start'])"
+    head = f"{LINKS}<script>{script}</script>"
+    files = {"css/a.css": ".a{top:0}", "start.js": "document.styleSheets[0].disabled = true"}
+    assert "<style" not in made(head=head, files=files, promise="words", options=LIVE)
 
 
 def test_scripts_of_hosts_that_stand_apart_change_nothing():

@@ -41,6 +41,10 @@ def test_introspection_reason(text, reason):
     assert reason in introspection_reason(text)
 
 
+def test_an_array_of_that_name_is_no_stack_of_an_error():
+    assert introspection_reason("this.stack.push(a); this.stack = this.stack.slice(0, 2)") is None
+
+
 @pytest.mark.parametrize("text", ["document . write ('x')", "document['writeln']('x')", "d?.write(x)"])
 def test_writes_document(text):
     assert writes_document(text) and introspection_reason(text) is None

@@ -230,13 +230,13 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
-        "used-styles", 6, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+        "used-styles", 7, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
     ),
     EditPass("half-objects", 2, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 3, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 7, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 7, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-styles", 8, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 8, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 3, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",

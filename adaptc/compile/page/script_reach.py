@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from adaptc.compile.page.context import PageContext, script_source
 from adaptc.core import media
 from adaptc.core.urls import Reach, join
+from adaptc.formats.script.amd import amd_modules, module_addresses
 from adaptc.formats.script.code_text import unescape
 from adaptc.formats.script.loads import SCRIPTS, loads
 
@@ -76,6 +77,9 @@ _VARIANT = re.compile(
 )
 
 
+_MODULE_LOADERS = frozenset({"require", "requirejs"})
+
+
 def library_name(url: str) -> str:
     """Return the name of a library's file without its version and variant."""
     name = urlsplit(url).path.rpartition("/")[2].lower()
@@ -88,6 +92,34 @@ def script_reach(tree: Document, page: PageContext, view: View, outsiders: Outsi
     search.add_page(tree)
     search.run()
     return ScriptReach(tuple(search.scripts), tuple(search.data), search.unknown)
+
+
+@dataclass(slots=True)
+class _Modules:
+    """The modules of RequireJS that scripts name: ``ids`` with the URLs of the scripts, and where modules are."""
+
+    ids: dict[tuple[str, str], None] = field(default_factory=dict)
+    paths: dict[str, list[str]] = field(default_factory=dict)
+    roots: dict[str, None] = field(default_factory=dict)
+    are_loaded: bool = False
+    are_unknown: bool = False
+
+    def add(self, text: str, url: str) -> None:
+        """Add what a script says."""
+        modules = amd_modules(text)
+        self.ids.update(dict.fromkeys((name, url) for name in modules.ids))
+        for start, address in modules.paths:
+            self.paths.setdefault(start, []).append(address)
+        self.roots.update(dict.fromkeys(modules.roots))
+        self.are_loaded |= modules.configures
+        self.are_unknown |= modules.is_unknown
+
+    def add_main(self, name: str, url: str) -> None:
+        """Add the module that the attribute ``data-main`` names; its directory is a root."""
+        directory, slash, _ = name.rpartition("/")
+        self.roots[directory + slash] = None
+        self.ids[name.removesuffix(".js") if directory else name, url] = None
+        self.are_loaded = True
 
 
 @dataclass(slots=True)
@@ -105,6 +137,7 @@ class _Search:
     roots: dict[str, None] = field(default_factory=dict)
     fetches: bool = False
     seen: set[str] = field(default_factory=set)
+    modules: _Modules = field(default_factory=_Modules)
 
     def add_page(self, tree: Document) -> None:
         """Add the scripts of the page, and what it holds for them."""
@@ -115,6 +148,8 @@ class _Search:
                 self._add_script(source, join(base, url) or base)
             elif source is None and not url.startswith("data:"):  # an address that holds a text of the page
                 self._add_outsider(url)
+            if main := element.attr("data-main"):
+                self.modules.add_main(main, base)
         for text in self.page.script_texts():  # handlers, and what is an address now
             self._add_script(text, base)
         for text in _held_for_scripts(self.page.page.text):
@@ -125,6 +160,8 @@ class _Search:
         """Follow what scripts load until there is nothing new, or something unknown."""
         while self.pending and self.unknown is None:
             self._follow(*self.pending.pop())
+            if not self.pending and self.modules.are_loaded:
+                self._load_modules()
         if self.fetches and self.unknown is None:
             for base, address in self.named:
                 self._add_data(address, base)
@@ -140,6 +177,20 @@ class _Search:
             self._add_file(address, (self.page.base, url, *self.roots))
         for address in loaded.elsewhere:
             self._add_outsider(address)
+        self.modules.add(text, url)
+
+    def _load_modules(self) -> None:
+        """Add the files of the modules that scripts name, and what plug-ins load (``text!a.html``)."""
+        if self.modules.are_unknown:
+            self.unknown = SCRIPTS
+        roots = [join(self.page.base, root) or root for root in self.modules.roots]
+        for name, url in self.modules.ids:
+            for part in name.split("!"):
+                bases = (url, *roots) if part.startswith(".") else (self.page.base, *roots)
+                for address in module_addresses(part, self.modules.paths):
+                    self._add_file(address, bases)
+            if "!" in name:
+                self.named.update(dict.fromkeys((base, part) for base in (url, *roots)))
 
     def _mapped(self, specifier: str) -> str:
         """Return the address of a module; one that the page's import map does not name cannot be loaded."""
@@ -172,6 +223,7 @@ class _Search:
                 self.data.update(dict.fromkeys(_texts(self.view.read(path), self.view.media_type(path))))
 
     def _add_outsider(self, url: str) -> None:
+        self.modules.are_loaded |= library_name(url) in _MODULE_LOADERS
         names = self.outsiders.names(url)
         if names is None:
             self.unknown = SCRIPTS

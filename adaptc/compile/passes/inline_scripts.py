@@ -29,9 +29,9 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.script import (
     escape_for_script_element,
-    introspection_reason,
     is_javascript_type,
     is_module_type,
+    self_inspection_reason,
     writes_document,
 )
 from adaptc.formats.script.modules import is_self_contained
@@ -138,7 +138,7 @@ def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Itera
     """Yield why scripts may notice. For a crowd, a script that looks for itself is assumed to look for nothing else."""
     if options["readers"] != CROWD and (reason := page.introspection()):
         yield reason
-    if options["readers"] == CROWD and (reason := introspection_reason(text)):
+    if options["readers"] == CROWD and (reason := self_inspection_reason(text)):
         yield reason
     if options["readers"] == CROWD and page.selects_other_scripts():
         yield "a script of the page may look for scripts by their addresses"

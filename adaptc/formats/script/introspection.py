@@ -59,7 +59,8 @@ MARKS: tuple[Mark, ...] = (
     Mark("it names its source (sourceURL)", r"\bsourceURL\b"),
     Mark(_ITSELF, r"\}\)?\.toString\(\)|\bcallee(?:\.toString|\+\")"),
     Mark(_ITSELF, r"Function\.prototype\.toString\.(?:call|apply)\((?:arguments\.callee|this)"),
-    Mark(_STACK, r"\.stack\)?\.(?:match|split|replace|indexOf|search|substr|slice)"),
+    Mark(_STACK, r"\.stack\)?\.(?:match|split|replace|search|substr)"),
+    Mark(_STACK, r"(?<!this)\.stack\)?\.(?:indexOf|slice)"),  # this.stack.slice() is an array, as of a history
     Mark(_STACK, r"(?:exec|match)\([\w$.]*\.stack\)|\.fileName\b|\bprepareStackTrace\b"),
 )
 
@@ -101,13 +102,18 @@ def introspection_reason(text: str) -> str | None:
     return next(_reasons(_INSERTION_POINT.sub(r"\2", code_text(text))), None)
 
 
+def self_inspection_reason(text: str) -> str | None:
+    """Return why a script may behave differently when it alone moves into the page, or ``None``."""
+    return next(_reasons(_INSERTION_POINT.sub(r"\2", code_text(text)), _ALL_REASONS - {_SHEETS}), None)
+
+
 def looks_for_style_sheets(text: str) -> bool:
     """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``.
 
     Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names. Nor
     does a script that takes any sheet to insert a rule of its own, and reads none.
     """
-    code = code_text(text)
+    code = _CERTAIN_LINK.sub('"+', code_text(text))
     if "styleSheets" in code:
         code = _RULE_INSERTION.sub(" ", code)
     if '"modulepreload"' in code:
@@ -118,6 +124,11 @@ def looks_for_style_sheets(text: str) -> bool:
 _RULE_INSERTION = re.compile(
     r"\bstyleSheets\b(?=(?:(?!\.(?:cssText|deleteRule|disabled|href|media|ownerNode|selectorText|title)\b|[rR]ules\[)"
     r"[\s\S]){0,800}?\.(?:insert|add)Rule\()"
+)
+# Lookups that need no sheet in a file: $("head link[rel='stylesheet']").attr("rel", "stylesheet"), as jQuery Mobile
+# writes it, and those for a certain link by what a variable says of it, which is an attribute: such a link keeps it.
+_CERTAIN_LINK = re.compile(
+    r"""link\[rel='?stylesheet'?\]"(?:\+|\)(?:\.attr\("rel","alternate stylesheet"\))?\.attr\("rel","stylesheet"\))"""
 )
 _CHUNK_LOADER = re.compile(r'document\.(?:getElementsByTagName\("link"\)|querySelector\(`?"?link\[href="\$\{)')
 

@@ -60,12 +60,13 @@ _MAKES_SCRIPT = re.compile(r'createElement\("script"\)|\bimportScripts\b|\bgetSc
 _FETCHES = re.compile(
     r'\bfetch\((?![\w$]+\.href,[\w$]+\)(?!\.))|\.(?:load|get|post|getJSON)\("|\bajax\(|\bXMLHttpRequest\b'
 )
-_AMD = re.compile(r"\b(?:require|requirejs|System(?:JS)?)\.config\(|\brequirejs\(\[")
+_SYSTEM = re.compile(r"\bSystem(?:JS)?\.config\(")
 # Saving files, whose names are composed as well
 _SAVES = re.compile(r"\bcreateObjectURL\(|\.download=")
-# Scripts that follow links without loading a page: pjax, Turbo, swup, barba
+# Scripts that follow links without loading a page: pjax, Turbo, swup, barba, jQuery Mobile
 _ADDRESS_BAR = re.compile(r"\bhistory\.pushState\(|\.pushState\(")
 _FETCHED_TEXT = re.compile(r"\bresponseText\b|\.text\(\)|\bDOMParser\b")
+_JQUERY_MOBILE = re.compile(r"\bjqmData\b")
 _REPLACED = re.compile(r"\bparseFromString\b|\bparseHTML\(|\bimportNode\(|\badoptNode\(")
 # An address with a composed file name: "js/" + name + ".js"
 _COMPOSED = re.compile(
@@ -95,7 +96,7 @@ def loads(text: str) -> Loads:
     makes_scripts, fetches = _MAKES_SCRIPT.search(code) is not None, _FETCHES.search(code) is not None
     files = tuple(filter(_SCRIPT_FILE.match, strings)) if makes_scripts or _imports_computed(tokens) else ()
     unknown = _unknown_scripts(tokens, code, files) if makes_scripts or modules or _has_import(tokens) else None
-    unknown = unknown or (SCRIPTS if _AMD.search(code) else None)
+    unknown = unknown or (SCRIPTS if _SYSTEM.search(code) else None)
     return Loads(
         (*files, *_chunks(code)),
         tuple(filter(_DATA_FILE.match, strings)),
@@ -172,6 +173,8 @@ def _unknown_scripts(tokens: Sequence[Token], code: str, files: Sequence[str]) -
 
 
 def _unknown_data(tokens: Sequence[Token], code: str) -> str | None:
+    if _JQUERY_MOBILE.search(code):
+        return PAGES
     if _ADDRESS_BAR.search(code) and _FETCHED_TEXT.search(code) and _REPLACED.search(code):
         return PAGES
     kinds = _MARKUP_KINDS if _SAVES.search(code) else (*_MARKUP_KINDS, "json")

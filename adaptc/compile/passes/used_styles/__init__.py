@@ -19,6 +19,7 @@ from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
+from adaptc.formats.script.introspection import looks_for_style_sheets
 from adaptc.formats.script.names import ScriptNames
 
 NAME = "used-styles"
@@ -49,7 +50,9 @@ def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Opti
         return None
     if options["scripts"] == "none":
         return "the page has scripts, which may set any class"
-    return reach.unknown or ("a script of the page looks for style sheets" if page.looks_for_sheets() else None)
+    if reach.unknown is None and any(map(_looks_for_sheets, reach.scripts)):
+        return "a script of the page looks for style sheets"
+    return reach.unknown
 
 
 def _reach(editor: Editor, page: PageContext, view: View, options: Options) -> ScriptReach | None:
@@ -131,6 +134,7 @@ class _UsedStyles:
 
 
 # The same scripts are in all pages of a batch
+_looks_for_sheets = lru_cache(maxsize=512)(looks_for_style_sheets)
 _names = lru_cache(maxsize=16)(ScriptNames)
 
 
