@@ -23,7 +23,7 @@ import adaptc
 # The first prefix of the file and function on top of the stack that fits
 CATEGORIES = (
     ("codecs: text", ("adaptc/formats/codings.py", "brotli.py", "rewrite.py:_transfer", "gathering.py:gather")),
-    ("codecs: images", ("adaptc/formats/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg", "numpy/")),
+    ("codecs: images", ("adaptc/formats/image/", "PIL/", "pyvips/", "oxipng", "mozjpeg")),
     ("parsers: HTML (parse, query, compare, write)", ("adaptc/formats/html/", "turbohtml/")),
     ("parsers: CSS", ("adaptc/formats/css/", "tinycss2/", "webencodings/")),
     ("parsers: scripts, JSON", ("adaptc/formats/script/", "json/")),

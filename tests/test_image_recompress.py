@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from adaptc.formats.image import jpeg, png
-from adaptc.formats.image.png import unfiltered_samples
+from adaptc.formats.image.png import read_unfiltered
 from adaptc.formats.image.recompress import Recompression, recompress
 
 PNG, JPEG = "image/png", "image/jpeg"
@@ -154,7 +154,7 @@ def test_what_cannot_shrink_is_kept() -> None:
 @pytest.mark.parametrize(("image", "filtered"), [(noise(), True), (picture("P"), False)])
 def test_fast_filters_the_rows_of_photographs_alone(image: Image.Image, filtered: bool) -> None:
     smaller = smaller_of(encoded(image, "PNG", compress_level=0), PNG, effort="fast")[1]
-    assert (unfiltered_samples(smaller) is None) is filtered
+    assert (read_unfiltered(smaller) is None) is filtered
 
 
 # --- exact, JPEG

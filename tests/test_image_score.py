@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from adaptc.formats.image.lossy import Point, search_quality
-from adaptc.formats.image.score import ssim
+from adaptc.formats.image.score import Reference
 
 RANDOM = np.random.default_rng(7)
-PICTURE = np.clip(RANDOM.normal(128, 40, (61, 47, 3)), 0, 255).astype(np.uint8)
+SAMPLES = np.clip(RANDOM.normal(128, 40, (61, 47, 3)), 0, 255).astype(np.uint8)
+PICTURE = Image.fromarray(SAMPLES)
 
 
-def noisy(amount: int) -> np.ndarray:
-    noise = np.random.default_rng(1).normal(0, amount, PICTURE.shape)
-    return np.clip(PICTURE + noise, 0, 255).astype(np.uint8)
+def ssim(before: Image.Image, after: Image.Image) -> float:
+    return Reference(before).score(after)
+
+
+def noisy(amount: int) -> Image.Image:
+    noise = np.random.default_rng(1).normal(0, amount, SAMPLES.shape)
+    return Image.fromarray(np.clip(SAMPLES + noise, 0, 255).astype(np.uint8))
+
+
+def with_alpha(image: Image.Image, alpha: int) -> Image.Image:
+    copy = image.copy()
+    copy.putalpha(alpha)
+    return copy
 
 
 def test_equal_images_score_one_and_more_noise_scores_less() -> None:
@@ -24,31 +36,55 @@ def test_equal_images_score_one_and_more_noise_scores_less() -> None:
     assert 0 <= scores[-1] < 0.6
 
 
+def windows(channel: np.ndarray) -> np.ndarray:
+    """Means over 8 by 8 samples, each 4; 61 by 47 samples are continued to 64 by 48."""
+    padded = np.pad(channel, [(0, 3), (0, 1)], mode="edge")
+    return np.array([[padded[y : y + 8, x : x + 8].mean() for x in range(0, 41, 4)] for y in range(0, 57, 4)])
+
+
+def expected_score(before: np.ndarray, after: np.ndarray) -> float:
+    """SSIM in 64-bit floats (Wang et al. 2004, equation 13), from its definition."""
+    luma, blue, red = (0.299, 0.587, 0.114), (-0.168736, -0.331264, 0.5), (0.5, -0.418688, -0.081312)
+    total = 0.0
+    for weight, row, offset in ((0.75, luma, 0), (0.125, blue, 128), (0.125, red, 128)):
+        x, y = (samples.astype(float) @ np.array(row) + offset for samples in (before, after))
+        mean_x, mean_y = windows(x), windows(y)
+        spread = windows(x * x) - mean_x**2 + windows(y * y) - mean_y**2
+        shared = windows(x * y) - mean_x * mean_y
+        c1, c2 = 2.55**2, 7.65**2
+        scores = (2 * mean_x * mean_y + c1) * (2 * shared + c2) / ((mean_x**2 + mean_y**2 + c1) * (spread + c2))
+        total += weight * scores.mean()
+    return total
+
+
+@pytest.mark.parametrize("amount", [5, 20, 80])
+def test_the_score_is_that_of_the_definition(amount: int) -> None:
+    after = noisy(amount)
+    assert ssim(PICTURE, after) == pytest.approx(expected_score(SAMPLES, np.asarray(after)), abs=2e-6)
+
+
 def test_a_change_of_colour_alone_is_seen() -> None:
-    swapped = PICTURE[:, :, [2, 1, 0]]
-    assert ssim(PICTURE, swapped) < 0.95
+    red, green, blue = PICTURE.split()
+    assert ssim(PICTURE, Image.merge("RGB", (blue, green, red))) < 0.95
 
 
 def test_alpha_is_scored_over_black_and_white() -> None:
-    opaque = np.dstack([PICTURE, np.full((61, 47), 255, np.uint8)])
-    clear = np.dstack([PICTURE, np.zeros((61, 47), np.uint8)])
+    opaque, clear = with_alpha(PICTURE, 255), with_alpha(PICTURE, 0)
     assert ssim(opaque, PICTURE) == 1.0
     assert ssim(opaque, clear) < 0.5
-    hidden = clear.copy()
-    hidden[:, :, 0] = 0
-    assert ssim(clear, hidden) == 1.0
+    assert ssim(clear, with_alpha(Image.new("RGB", PICTURE.size), 0)) == 1.0
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (3, 50), (8, 8), (9, 7)])
-def test_small_images_have_a_score(shape: tuple[int, int]) -> None:
-    black, white = np.zeros((*shape, 3), np.uint8), np.full((*shape, 3), 255, np.uint8)
+@pytest.mark.parametrize("size", [(1, 1), (50, 3), (8, 8), (7, 9)])
+def test_small_images_have_a_score(size: tuple[int, int]) -> None:
+    black, white = Image.new("RGB", size), Image.new("RGB", size, "white")
     assert ssim(black, black) == 1.0
     assert ssim(black, white) < 0.5
 
 
 def test_images_of_different_sizes_are_a_bug() -> None:
     with pytest.raises(ValueError, match="sizes differ"):
-        ssim(PICTURE, PICTURE[:10])
+        ssim(PICTURE, PICTURE.crop((0, 0, 10, 10)))
 
 
 def encode(quality: int) -> bytes:

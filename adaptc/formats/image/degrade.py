@@ -15,8 +15,8 @@ from typing import Any
 from adaptc.core import media
 from adaptc.core.model import Effort
 from adaptc.formats.image.lossy import Encoder, Point, encode_jpeg, encode_png, search_quality
-from adaptc.formats.image.score import sample_rows, ssim
-from adaptc.formats.image.vips import load, samples
+from adaptc.formats.image.score import Reference, sample_rows
+from adaptc.formats.image.vips import load, to_pillow
 
 # Steps between the lowest and the highest quality, both included
 _STEPS: dict[Effort, int] = {"fast": 3, "default": 7, "max": 15}
@@ -98,8 +98,8 @@ def _best_step(encode: Callable[[int], bytes], score: Callable[[bytes], float], 
 
 
 def _scorer(image: Any, effort: Effort) -> Callable[[bytes], float]:
-    reference = sample_rows(samples(image), _SCORED[effort])
-    return lambda encoded: ssim(reference, sample_rows(samples(load(encoded)), _SCORED[effort]))
+    reference = Reference(sample_rows(to_pillow(image), _SCORED[effort]))
+    return lambda encoded: reference.score(sample_rows(to_pillow(load(encoded)), _SCORED[effort]))
 
 
 # ---- encoders

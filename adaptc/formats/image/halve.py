@@ -26,7 +26,7 @@ from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe, read_exi
 from adaptc.formats.image.refusal import Refusal, broken, unchanged
 from adaptc.formats.image.score import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE
 from adaptc.formats.image.texture import Texture, measure_texture
-from adaptc.formats.image.vips import decode_frames, decode_upright, resize_frames, resize_to_srgb, samples, vips
+from adaptc.formats.image.vips import decode_frames, decode_upright, resize_frames, resize_to_srgb, to_pillow, vips
 
 ALL_FORMATS = tuple(COPY_FORMATS)
 # Pixels of all frames of an animation that are worth decoding and encoding again: 20 to 60 ms a megapixel
@@ -101,7 +101,7 @@ def recompress_hard(
 
 # The functions that make smaller copies, by the names that passes use. Raise the version when one writes other bytes
 # for the same image.
-COPIERS_VERSION = 2
+COPIERS_VERSION = 3
 COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {"half": halve, "hard": recompress_hard}
 
 
@@ -181,7 +181,7 @@ class _Job:
 
     def _encode_still(self, facts: ImageFacts) -> tuple[Encoding | None, tuple[int, int]]:
         image = decode_upright(self.content)
-        texture = measure_texture(samples(image))
+        texture = measure_texture(to_pillow(image))
         size = self.sizes.choose(facts.natural_size, texture)
         lossy = degrade(resize_to_srgb(image, size), self.goal, self.effort, self.formats)
         if self._may_keep_size(facts, texture):

@@ -13,8 +13,8 @@ from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
 from adaptc.formats.image.probe import ImageFacts, read_exif
 from adaptc.formats.image.refusal import Refusal, broken, unchanged
-from adaptc.formats.image.score import ssim
-from adaptc.formats.image.vips import decode_srgb, load, samples, vips
+from adaptc.formats.image.score import Reference
+from adaptc.formats.image.vips import decode_srgb, load, to_pillow, vips
 
 LOWEST, HIGHEST = 20, 97
 
@@ -80,9 +80,9 @@ def lossy(
         return refusal
     try:
         image = decode_srgb(content)
-        reference = samples(image)
+        reference = Reference(to_pillow(image))
         encode = partial(encoder or ENCODERS[facts.media_type], image, effort)
-        return search_quality(encode, lambda encoded: ssim(reference, samples(load(encoded))), target)
+        return search_quality(encode, lambda encoded: reference.score(to_pillow(load(encoded))), target)
     except vips().Error as problem:
         return broken(facts.media_type, problem)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from PIL import Image
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PALETTE = 3
@@ -126,9 +125,12 @@ def _numbers(content: bytes) -> list[int]:
 
 # ---- samples without a decoder
 
+# Modes of Pillow by colour type
+_MODES = {0: "L", 2: "RGB", PALETTE: "P", 4: "LA", 6: "RGBA"}
 
-def unfiltered_samples(content: bytes) -> NDArray[np.uint8] | None:
-    """Return the samples of a PNG without filters, shape (height, width, bands), or ``None`` if a decoder is needed.
+
+def read_unfiltered(content: bytes) -> Image.Image | None:
+    """Return a PNG without filters as L, LA, RGB or RGBA, or ``None`` if a decoder is needed.
 
     The file must be intact, with 8 bits a sample and not interlaced; a palette becomes RGBA. Most files that effort
     "fast" writes are such, and libvips takes eight times as long for them (0.47 s against 0.06 s for 379 screenshots
@@ -137,47 +139,40 @@ def unfiltered_samples(content: bytes) -> NDArray[np.uint8] | None:
     header = read_header(content)
     if header is None or header.depth != 8 or header.is_interlaced or not is_intact(content):
         return None
-    rows = _read_rows(content, header)
-    if rows is None:
+    image = _read_rows(content, header)
+    if image is None:
         return None
     if header.colour_type == PALETTE:
-        return _look_up_palette(rows, content)
-    opaque = b"tRNS" not in chunk_names(content)
-    return rows.reshape(header.height, header.width, -1) if opaque else None
+        return _look_up_palette(image, content)
+    return image if b"tRNS" not in chunk_names(content) else None
 
 
-def _read_rows(content: bytes, header: Header) -> NDArray[np.uint8] | None:
+def _read_rows(content: bytes, header: Header) -> Image.Image | None:
     """Return the rows without their filter types, all of which are 0 ("None", PNG, 9.2)."""
     import deflate
-    import numpy as np
+    from PIL import Image
 
-    shape = header.height, 1 + header.width * CHANNELS[header.colour_type]
+    row = 1 + header.width * CHANNELS[header.colour_type]
     stream = b"".join(chunk.content for chunk in chunks(content) if chunk.name == b"IDAT")
     try:
-        inflated = deflate.zlib_decompress(stream, shape[0] * shape[1])
+        inflated = bytes(deflate.zlib_decompress(stream, header.height * row))
     except deflate.DeflateError:
         return None
-    if len(inflated) != shape[0] * shape[1]:
+    if len(inflated) != header.height * row or any(inflated[::row]):
         return None
-    rows = np.frombuffer(inflated, np.uint8).reshape(shape)
-    return None if rows[:, 0].any() else rows[:, 1:]
+    mode = _MODES[header.colour_type]
+    shifted = inflated[1:] + b"\0"  # each row with the filter type of the next one
+    return Image.frombuffer(mode, (header.width, header.height), shifted, "raw", mode, row, 1)
 
 
-def _look_up_palette(indices: NDArray[np.uint8], content: bytes) -> NDArray[np.uint8] | None:
+def _look_up_palette(indices: Image.Image, content: bytes) -> Image.Image | None:
     """Return RGBA for palette indices, ``None`` if the palette is broken or lacks one of them."""
-    import numpy as np
-
-    parts = {chunk.name: np.frombuffer(chunk.content, np.uint8) for chunk in chunks(content)}
-    none = np.empty(0, np.uint8)
-    colours, alpha = parts.get(b"PLTE", none), parts.get(b"tRNS", none)
-    if colours.size % 3 or alpha.size > colours.size // 3:
+    parts = {chunk.name: chunk.content for chunk in chunks(content)}
+    colours, alpha = parts.get(b"PLTE", b""), parts.get(b"tRNS", b"")
+    size = len(colours) // 3
+    _, highest = cast("tuple[int, int]", indices.getextrema())
+    if len(colours) % 3 or len(alpha) > size or highest >= size:
         return None
-    colours = colours.reshape(-1, 3)
-    palette = np.full((len(colours), 4), 255, np.uint8)
-    palette[:, :3] = colours
-    palette[: len(alpha), 3] = alpha
-    try:  # moving four samples as one number takes a third of the time
-        pixels = palette.view(np.uint32)[:, 0].take(indices)
-    except IndexError:
-        return None
-    return pixels.view(np.uint8).reshape(*indices.shape, 4)
+    opaque = alpha.ljust(size, b"\xff")
+    indices.putpalette(b"".join(colours[3 * at : 3 * at + 3] + opaque[at : at + 1] for at in range(size)), "RGBA")
+    return indices.convert("RGBA")

@@ -12,7 +12,10 @@ from __future__ import annotations
 import os
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 _PROFILE = "icc-profile-data"
 _CMYK = "cmyk"
@@ -44,9 +47,18 @@ def load_once(content: bytes, **options: Any) -> Any:
 # ---- samples
 
 
-def samples(image: Any) -> Any:
-    """Return a libvips image as an array of shape (height, width, 3 or 4), 8 bits."""
-    return image.colourspace("srgb").cast("uchar").numpy()
+def to_pillow(image: Any) -> Image.Image:
+    """Return a libvips image for Pillow, RGB or RGBA of 8 bits a sample."""
+    from PIL import Image
+
+    colours = image.colourspace("srgb").cast("uchar")
+    mode = "RGBA" if colours.hasalpha() else "RGB"
+    return Image.frombuffer(mode, (colours.width, colours.height), colours.write_to_memory(), "raw", mode, 0, 1)
+
+
+def from_pillow(image: Image.Image) -> Any:
+    """Return an image of Pillow, of 8 bits a sample, for libvips."""
+    return vips().Image.new_from_memory(image.tobytes(), image.width, image.height, len(image.getbands()), "uchar")
 
 
 def decode_srgb(content: bytes) -> Any:
