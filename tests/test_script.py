@@ -16,8 +16,9 @@ from adaptc.formats.script import (
     minify_script,
 )
 from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.kinds import Kind
 from adaptc.formats.script.minify import significant_tokens
-from adaptc.formats.script.tokens import Kind, tokenize
+from adaptc.formats.script.tokens import tokenize
 
 
 def kinds(text, kind):
@@ -88,6 +89,26 @@ def test_tokens_cover_the_text(text):
             assert text[token.start : token.end] == token.text
             at = token.end
         assert "".join([*gaps, text[at:]]).strip() == ""
+
+
+LEXEMES = (
+    "a", "b1", "in", "of", "if", "return", "1", ".5", "0x1f", '"s"', "'t'", "`u`", "/r/g", "/[/]/", "/", "/=", "(", ")",
+    "[", "]", "{", "}", "`${", "}`", "}${", ";", ":", ",", ".", "?.", "...", "=", "=>", "++", "--", "!", "<",
+    "->", "#p", "é", "\\u0061",
+)  # fmt: skip
+
+
+def code(text):
+    tokens = tokenize(text)
+    return tokens and [(token.kind, token.text) for token in tokens if token.kind is not Kind.COMMENT]
+
+
+@given(st.lists(st.sampled_from(LEXEMES), max_size=16).map("".join))
+@settings(max_examples=400, deadline=None)
+def test_line_ends_between_tokens_change_none(text):
+    tokens = code(text)
+    if tokens:  # without them most slashes are decided by the character before
+        assert code("\n".join(text for _, text in tokens)) == tokens
 
 
 def test_escapes():

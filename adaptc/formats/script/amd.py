@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.kinds import Kind
 from adaptc.formats.script.structure import Span, Structure, structure
-from adaptc.formats.script.tokens import Kind
 
 __all__ = ["AmdModules", "amd_modules", "module_addresses"]
 

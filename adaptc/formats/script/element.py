@@ -11,7 +11,8 @@ import re
 from bisect import bisect_right
 from itertools import pairwise
 
-from adaptc.formats.script.tokens import OPERATOR_WORDS, Kind, Token, tokenize
+from adaptc.formats.script.kinds import OPERATOR_WORDS, Kind
+from adaptc.formats.script.tokens import Token, tokenize
 
 _DANGEROUS = re.compile(r"<!--|</(?=script)", re.IGNORECASE)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.kinds import Kind
 from adaptc.formats.script.structure import Function, Span, Structure
-from adaptc.formats.script.tokens import Kind
 
 __all__ = ["NONE", "SELF", "UNKNOWN", "Elements", "Finder"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from adaptc.formats.script.code_text import code_text, unescape
-from adaptc.formats.script.tokens import Kind, tokenize
+from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.tokens import tokenize
 
 __all__ = ["Handles", "handles"]
 

@@ -13,7 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from adaptc.formats.script.code_text import code_text, unescape
-from adaptc.formats.script.tokens import Kind, Token, tokenize
+from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.tokens import Token, tokenize
 
 SCRIPTS, PARTS, PAGES = (
     "a script may load others, which may set any class",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from adaptc.formats.script.code_text import code_text, unescape
-from adaptc.formats.script.tokens import Kind, tokenize
+from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.tokens import tokenize
 
 __all__ = ["lookup_names"]
 

@@ -12,7 +12,8 @@ import re
 from itertools import pairwise, zip_longest
 
 from adaptc.formats.script.code_text import unescape
-from adaptc.formats.script.tokens import OPERATOR_WORDS, STATEMENT_WORDS, Kind, Token, tokenize
+from adaptc.formats.script.kinds import OPERATOR_WORDS, STATEMENT_WORDS, Kind
+from adaptc.formats.script.tokens import Token, tokenize
 
 _MODULE_WORDS = frozenset(["import", "export"])
 _AFTER_MODULE_WORD = frozenset([".", "{", "*"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 
-from adaptc.formats.script.tokens import Kind, tokenize
+from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.tokens import tokenize
 
 __all__ = ["is_self_contained"]
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 from itertools import chain
 
 from adaptc.formats.script.code_text import unescape
-from adaptc.formats.script.tokens import Kind, Token, tokenize
+from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.tokens import Token, tokenize
 
 __all__ = ["ScriptNames"]
 

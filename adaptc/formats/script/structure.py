@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from adaptc.formats.script.tokens import OPERATOR_WORDS, Kind, Token, tokenize
+from adaptc.formats.script.kinds import OPERATOR_WORDS, Kind
+from adaptc.formats.script.tokens import Token, tokenize
 
 Span = tuple[int, int]
 """Tokens from the first number up to, but not including, the second."""

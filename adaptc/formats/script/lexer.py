@@ -1,0 +1,227 @@
+"""A lexer for JavaScript source text (ECMA-262 chapter 12 and Annex B.1.1, HTML-like comments).
+
+It tells comments, strings, templates, regular expressions and code apart, and builds no tree. Whether ``/`` starts a
+regular expression depends on the grammar; here it depends on the token before it and, for ``)`` and ``}``, on what
+opened them. The one known error is division of a function expression (``function(){} / 2``), which nobody writes.
+
+One regular expression splits all that needs no context; it also decides on slashes after an operator, a name or a
+number. At other slashes, and in templates with substitutions, it stops for a decision. A megabyte of minified bundles
+takes 0.08 s, of which brackets are 0.03 s. A loop over tokens took 0.84 s, tree-sitter (0.26, JavaScript grammar 0.25)
+takes 0.46 s, half of it to walk over the leaves of its tree.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adaptc.formats.script.kinds import OPERATOR_WORDS, STATEMENT_WORDS, Kind, kind_of
+
+__all__ = ["scan"]
+
+_LINE_END = "\n\r\u2028\u2029"
+_END = r"\n\r\u2028\u2029"
+_NAME = r"(?:[\w$\u200c\u200d]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
+_NUMBER = r"0[xXbBoO][\da-fA-F_]+n?|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?n?"
+_REGEX = rf"/(?![*/])(?:[^/\\\[{_END}]++|\\[^{_END}]|\[(?:[^\]\\{_END}]++|\\[^{_END}])*+\])++/[\w$]*"
+# Before these marks a token ended after which an operand follows; not "+" and "-", which may be "++" and "--"
+_BEFORE_OPERAND = r"(?<=[(,=:\[!&|?{;~^%*<>])"
+_AFTER_OPERAND = r"(?<=[\w$\]])" + "".join(f"(?<!{word})" for word in sorted(OPERATOR_WORDS | STATEMENT_WORDS))
+
+
+def _pattern(braces: str) -> re.Pattern[str]:
+    """Compile the pattern of tokens that need no context, most frequent ones first; ``braces`` are among them.
+
+    Its group is empty where it stops; the match then reaches to the end of the text.
+    """
+    tokens = (
+        rf"[a-zA-Z_$][a-zA-Z0-9_$]*+{_NAME}*+",
+        rf"[()\[\],;:~{braces}]",
+        r"\.(?![\d.])",
+        r"[\s\ufeff]++",
+        r'"[^"\\\n\r]*+(?:\\(?:\r\n|[\s\S])[^"\\\n\r]*+)*+"',
+        r"'[^'\\\n\r]*+(?:\\(?:\r\n|[\s\S])[^'\\\n\r]*+)*+'",
+        _NUMBER,
+        r"=(?:==?|>)?|!(?:==?)?|&&=?|\|\|=?|\?\.(?!\d)|\?\?=?|\+\+|--(?!>)|\*\*=?|<<=?|>>>?=?",
+        r"[+*%&|^>]=?|-(?!->)=?|<(?!!--)=?|\.\.\.|\.",
+        rf"//[^{_END}]*+|/\*(?s:.*?)\*/|<!--[^{_END}]*+",
+        rf"{_BEFORE_OPERAND}{_REGEX}|{_AFTER_OPERAND}/(?![*/])=?",
+        r"`[^`\\$]*+(?:\\[\s\S][^`\\$]*+|\$(?!\{)[^`\\$]*+)*+`",
+        rf"#?{_NAME}++",
+        r"""[^\w\s"'`/{}\-]""",
+    )
+    return re.compile(rf"({'|'.join(tokens)})|(?s:.+)")
+
+
+_CODE, _IN_SUBSTITUTION = _pattern("{}"), _pattern("")
+_HASHBANG = re.compile(rf"#![^{_END}]*")
+_AT_LINE_START = re.compile(rf"-->[^{_END}]*")
+_TEMPLATE_PIECE = re.compile(r"[`}](?:[^`\\$]|\\[\s\S]|\$(?!\{))*+(?:`|\$\{)")
+_REGEX_LITERAL = re.compile(_REGEX)
+_DIVISION = re.compile(r"/(?!\*)=?")
+
+_CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
+# Roles of brackets: 0 opens, others close the bracket that they name
+_OPENERS = {")": "(", "]": "[", "}": "{", "(": "", "[": "", "{": ""}
+
+
+def scan(text: str) -> list[str] | None:
+    """Return the pieces of a script: tokens, comments and white space. Together they are ``text``.
+
+    For a text that does not lex the result is ``None``, never a guess.
+    """
+    return _Scanner(text).scan()
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.pieces: list[str] = []
+        self.depths: list[int] = []  # of braces in each open substitution
+        self.tracked = 0  # pieces whose brackets are in ``open``
+        self.open: list[int] = []  # the pieces that open brackets and substitutions
+        self.around: dict[int, int] = {}  # the bracket around a brace
+        self.objects: dict[int, bool] = {}  # whether a brace opens one
+        self.closed = -1  # what the last closing bracket closes
+
+    def scan(self) -> list[str] | None:
+        self._take(_HASHBANG)
+        while self.at < len(self.text):
+            pieces = (_IN_SUBSTITUTION if self.depths else _CODE).findall(self.text, self.at)
+            is_stopped = not pieces[-1]
+            if is_stopped:
+                pieces.pop()
+            self.pieces += pieces
+            self.at += sum(map(len, pieces))
+            if is_stopped and not self._decide():
+                return None
+        return self.pieces if self._track() and not self.open else None
+
+    def _decide(self) -> bool:
+        """Add the token that needs its context; ``False`` if there is none."""
+        first = self.text[self.at]
+        if first == "/":
+            return (self._operand_expected() and self._take(_REGEX_LITERAL)) or self._take(_DIVISION)
+        if first == "-":
+            return (self._is_line_start() and self._take(_AT_LINE_START)) or self._add("--")
+        if first == "`" or (first == "}" and not self.depths[-1]):
+            return self._template()
+        if first in "{}":
+            self.depths[-1] += 1 if first == "{" else -1
+            return self._add(first)
+        return False
+
+    def _take(self, pattern: re.Pattern[str]) -> bool:
+        match = pattern.match(self.text, self.at)
+        return match is not None and self._add(match[0])
+
+    def _add(self, piece: str) -> bool:
+        self.pieces.append(piece)
+        self.at += len(piece)
+        return True
+
+    def _template(self) -> bool:
+        is_tracked = self._track()
+        if not is_tracked or not self._take(_TEMPLATE_PIECE):
+            return False
+        piece = self.pieces[-1]
+        self.tracked += 1
+        if piece[0] == "}":
+            self.depths.pop()
+            if not self.open or self.pieces[self.open.pop()][-2:] != "${":
+                return False
+        if piece.endswith("${"):
+            self.depths.append(0)
+            self.open.append(len(self.pieces) - 1)
+        return True
+
+    # ---- the context
+
+    def _track(self) -> bool:
+        """Find the partners of the brackets up to here; ``False`` if one has none."""
+        pieces, pending, around = self.pieces, self.open, self.around
+        for place in range(self.tracked, len(pieces)):
+            piece = pieces[place]
+            opener = _OPENERS.get(piece)
+            if opener is None:
+                continue
+            if not opener:
+                if piece == "{" and pending:
+                    around[place] = pending[-1]
+                pending.append(place)
+            elif pending and pieces[pending[-1]] == opener:
+                self.closed = pending.pop()
+            else:
+                return False
+        self.tracked = len(pieces)
+        return True
+
+    def _before(self, place: int) -> int:
+        """Return the place of the last token before a place, -1 if there is none."""
+        place -= 1
+        while place >= 0 and kind_of(self.pieces[place]) in (None, Kind.COMMENT):
+            place -= 1
+        return place
+
+    def _is_line_start(self) -> bool:
+        for piece in reversed(self.pieces):
+            if kind_of(piece) not in (None, Kind.COMMENT):
+                return False
+            if any(mark in piece for mark in _LINE_END):
+                return True
+        return True
+
+    def _is_word(self, place: int, words: frozenset[str]) -> bool:
+        """Whether one of these words is there, not as the name of a property."""
+        if self.pieces[place] not in words:
+            return False
+        before = self._before(place)
+        return before < 0 or self.pieces[before] not in (".", "?.")
+
+    def _operand_expected(self) -> bool:
+        place = self._before(len(self.pieces))
+        if place < 0:
+            return True
+        piece = self.pieces[place]
+        if piece in (")", "}"):
+            return self._track() and self._ends_statement(self.closed)
+        return self._precedes_operand(place)
+
+    def _precedes_operand(self, place: int) -> bool:
+        """Whether an operand follows the token, which is neither a closing parenthesis nor a brace."""
+        piece = self.pieces[place]
+        match kind_of(piece):
+            case Kind.WORD:
+                return self._is_word(place, OPERATOR_WORDS | STATEMENT_WORDS)
+            case Kind.TEMPLATE:
+                return piece.endswith("${")
+            case Kind.PUNCTUATOR:
+                return piece not in ("++", "--", "]")
+        return False
+
+    def _ends_statement(self, opening: int) -> bool:
+        """Whether the bracket that opens there is that of a condition, or of a block."""
+        if self.pieces[opening] == "{":
+            return not self._is_object(opening)
+        before = self._before(opening)
+        return before >= 0 and self._is_word(before, _CONDITION_WORDS)
+
+    def _is_object(self, brace: int) -> bool:
+        """Whether a brace opens an object: after ``:`` if the bracket around it is no block."""
+        braces = [brace]
+        while (result := self._opens_object(braces[-1])) is None:
+            braces.append(self.around[braces[-1]])
+        self.objects.update(dict.fromkeys(braces, result))
+        return result
+
+    def _opens_object(self, brace: int) -> bool | None:
+        """Return what is known of a bracket; ``None`` if it depends on the bracket around it."""
+        if brace in self.objects or self.pieces[brace] != "{":
+            return self.objects.get(brace, True)
+        before = self._before(brace)
+        if before < 0 or self.pieces[before] in (";", "{", "}", ")", "=>"):
+            return False
+        if kind_of(self.pieces[before]) is Kind.WORD:
+            return self._is_word(before, OPERATOR_WORDS)
+        if self.pieces[before] != ":":
+            return self._precedes_operand(before)
+        return None if brace in self.around else False
