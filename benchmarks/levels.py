@@ -18,12 +18,13 @@ from pathlib import Path
 from statistics import fmean
 
 import adaptc
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.output import PRIVATE
+from adaptc.compile.engine.state import State, state_path
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.visible_text import visible_text
-from adaptc.report.collector import Collector
+from adaptc.report.documents import LEDGER
 from adaptc.report.figures import PageFigures
-from adaptc.workflow.api import configured_levels
+from adaptc.report.ledger import Ledger
 
 MANY = 10  # embedded objects: the pages on which the papers' figures were measured have more
 FIGURES = ("requests", "identity_bytes", "transfer_bytes")
@@ -56,12 +57,11 @@ def measure(docroot: Path, levels: tuple[str, ...], effort: str) -> Measured:
             "docroot": docroot, "output": output, "build.effort": effort, "build.levels": ("full", *levels),
         })  # fmt: skip
         adaptc.build(config)
-        with contextlib.closing(State(output / ".adaptc" / "state.sqlite", read_only=True)) as state:
-            resources = {path: resource for path, (resource, _) in state.resources().items()}
-            collector = Collector(state, resources, configured_levels(config), {})
-            rows: dict[str, Row] = {}
-            for page in collector.pages():
+        rows: dict[str, Row] = {}
+        with contextlib.closing(Ledger(output / PRIVATE / LEDGER)) as ledger:
+            for page in ledger.pages():
                 rows.setdefault(page.path, {})[page.level] = page
+        with contextlib.closing(State(state_path(output), read_only=True)) as state:
             return Measured(list(rows.values()), same_texts(docroot, output, rows, levels), demotions(state))
 
 

@@ -16,11 +16,11 @@ from statistics import fmean
 from typing import Any
 
 import adaptc
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.output import PRIVATE
 from adaptc.formats.image.score import ssim
-from adaptc.report.collector import Collector
+from adaptc.report.documents import LEDGER
 from adaptc.report.figures import PageFigures
-from adaptc.workflow.api import configured_levels
+from adaptc.report.ledger import Ledger
 
 OPTIONS = '[levels.lossless.images]\ntarget = {0}\n\n[levels.lossless.alternates]\nformats = ["webp"]\ntarget = {0}\n'
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp"})
@@ -35,9 +35,8 @@ def pages(docroot: Path, level: str, target: float | None = None) -> dict[str, P
             "docroot": docroot.absolute(), "output": output, "build.effort": "fast", "build.levels": (level,),
         })  # fmt: skip
         adaptc.build(config)
-        with contextlib.closing(State(output / ".adaptc" / "state.sqlite", read_only=True)) as state:
-            resources = {path: resource for path, (resource, _) in state.resources().items()}
-            return {page.path: page for page in Collector(state, resources, configured_levels(config), {}).pages()}
+        with contextlib.closing(Ledger(output / PRIVATE / LEDGER)) as ledger:
+            return {page.path: page for page in ledger.pages()}
 
 
 def samples(path: Path) -> Any:

@@ -148,9 +148,9 @@ def test_no_invisible_control_gets_in():
 def test_equal_figures_give_an_equal_report_in_any_order_of_pages():
     pages = pages_of(PATHS, ("full", "lossless"))
     shuffled = random.Random(3).sample(pages, len(pages))
-    plain = [replace(page, actions=(), demoted=()) for page in pages]
+    plain = [page._replace(actions=(), demoted=()) for page in pages]
     assert render_report(site(pages)) == render_report(site(iter(list(pages))))
-    mixed = [replace(page, actions=(), demoted=()) for page in shuffled]
+    mixed = [page._replace(actions=(), demoted=()) for page in shuffled]
     assert render_report(site(plain)) == render_report(site(mixed))
 
 
@@ -290,7 +290,7 @@ def test_a_browser_shows_hostile_names_as_text(chromium, tmp_path):
 def viewed_site():
     """The site of 12 pages with views: page 7 most, and the second level for three popular pages only."""
     views = {PATHS[7]: 60, PATHS[2]: 30, PATHS[5]: 10}
-    pages = [replace(page, views=views.get(page.path, 0)) for page in pages_of(PATHS, ("full", "lossless"))]
+    pages = [page._replace(views=views.get(page.path, 0)) for page in pages_of(PATHS, ("full", "lossless"))]
     pages = [page for page in pages if page.level == "full" or page.views]
     levels = (level("full", 4, 1.0), replace(level("lossless", 3, 0.5), pages=3))
     return replace(site(pages), levels=levels, traffic=TrafficFigures(100, 3, 3, 0.7))

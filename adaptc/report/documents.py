@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import hashlib
 import os
+import sqlite3
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.state import discard, is_damage
+from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.core.digest import digest_parts
@@ -27,13 +33,16 @@ from adaptc.report.figures import (
 from adaptc.report.manifest import MANIFEST
 
 REPORT = "report.html"
+LEDGER = "ledger.sqlite"
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.popularity import Traffic
     from adaptc.compile.engine.reporting import BuildReport, Progress
     from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state import State
-    from adaptc.report.collector import Collector
+    from adaptc.report.entries import Entries
+    from adaptc.report.ledger import Ledger
+    from adaptc.report.manifest_text import ManifestText
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,11 +57,20 @@ class DocumentWriter:
 
     def write(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         """Write the documents that would differ; return the figures, without pages, and all diagnostics."""
-        figures, stored = self._last_figures() or self._write()
+        figures, stored = self._figures_and_diagnostics()
         self.state.set_meta("docroot", os.path.abspath(self.spec.docroot))
         self.state.set_meta("unbuilt", self.report.unbuilt)
         diagnostics = self._diagnostics(stored)
         return _without_pages(figures, diagnostics), diagnostics
+
+    def _figures_and_diagnostics(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
+        try:
+            return self._last_figures() or self._write()
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+        discard(self._ledger_path)  # if it is the state that is damaged, the next try finds out
+        return self._write()
 
     def _last_figures(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]] | None:
         """Return figures and diagnostics of the last build, ``None`` where its documents must be replaced."""
@@ -60,18 +78,34 @@ class DocumentWriter:
             return None
         last, output = self.state.meta("build"), self.spec.output
         has_documents = (output / MANIFEST).exists() and (output / REPORT).exists()
-        return unpack_build(last) if has_documents and last and last["key"] == self._key() else None
+        if not has_documents or not last or last["key"] != self._key(repr(self.report.load_diagnostics)):
+            return None
+        with self._ledger() as ledger:
+            stored = ledger.diagnostics() if ledger.record == self.state.meta("documents") else None
+        return None if stored is None else (unpack_figures(last["figures"], stored), stored)
 
-    def _key(self) -> str:
-        """Return a digest of everything in the documents that is not in the state."""
+    @contextlib.contextmanager
+    def _ledger(self) -> Iterator[Ledger]:
+        from adaptc.report.ledger import Ledger
+
+        with contextlib.closing(Ledger(self._ledger_path)) as ledger:
+            yield ledger
+
+    @property
+    def _ledger_path(self) -> Path:
+        return self.spec.private / LEDGER
+
+    def _key(self, *parts: str) -> str:
+        """Return a digest of everything in the documents that is not in the state, and of ``parts``."""
         config, traffic = self.spec.config, self.report.traffic
         return digest_parts(
             VERSION,
             recipe_text(config),
             repr(config.diagnostics),
-            repr(self.report.load_diagnostics),
+            repr([level.name for level in self.spec.levels]),
             self.spec.docroot.name,
             repr(traffic and (traffic.share, traffic.hits)),
+            *parts,
         )
 
     def _diagnostics(self, stored: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
@@ -82,35 +116,63 @@ class DocumentWriter:
     def _write(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         """Write manifest and report; return the figures and the diagnostics of sources and units."""
         from adaptc.report.collector import Collector
+        from adaptc.report.entries import Entries
 
         report, spec = self.report, self.spec
         hits = report.traffic.hits if report.traffic else {}
         collector = Collector(self.state, report.resources, spec.levels, hits)
-        stored = tuple(collector.diagnostics)
-        figures = self._figures(collector, stored)
-        self._write_manifest(collector, figures)
-        if self.screenshots:
-            shots = self._screenshots(collector)
-            kinds = diagnostic_figures(self._diagnostics(stored))
-            figures = dataclasses.replace(figures, pages=collector.pages(), screenshots=shots, diagnostics=kinds)
-        self._write_report(figures)
-        self.state.set_meta("build", {"key": self._key(), **pack_build(figures, stored)})
+        with self._ledger() as ledger:
+            last = self.state.meta("documents")
+            with tempfile.TemporaryFile(dir=spec.private / "tmp") as every:
+                entries = Entries(collector, ledger, spec.config.cost, every)
+                ledger.begin()
+                entries.update(self._last_rows(ledger, last))
+                stored = ledger.diagnostics()
+                figures = self._figures(ledger, stored)
+                record = {"key": self._key(), "manifest": self._write_manifest(entries, ledger, figures)}
+                ledger.commit(record)
+            if self.screenshots:
+                shots = self._screenshots(ledger)
+                kinds = diagnostic_figures(self._diagnostics(stored))
+                figures = dataclasses.replace(figures, screenshots=shots, diagnostics=kinds)
+            self._write_report(dataclasses.replace(figures, pages=ledger.pages()))
+        note_documents(self.state, record)
+        key = self._key(repr(report.load_diagnostics))
+        self.state.set_meta("build", {"key": key, "figures": pack_figures(figures)})
         return figures, stored
 
-    def _write_manifest(self, collector: Collector, figures: SiteFigures) -> None:
-        from adaptc.report.manifest_writer import manifest_chunks
+    def _last_rows(self, ledger: Ledger, last: dict[str, str] | None) -> ManifestText | None:
+        """Return the rows of the last manifest if only what was touched since must be written anew."""
+        from adaptc.report.manifest_text import read_rows
 
-        spec, base_url = self.spec, self.spec.config.site.base_url
-        resources = self.report.resources
-        chunks = manifest_chunks(self.state, resources, spec.levels, spec.recipes, base_url, collector, figures)
-        write_atomic(os.fspath(spec.output / MANIFEST), chunks, keep_equal=True)
+        if last is None or ledger.record != last or last["key"] != self._key():
+            return None
+        return read_rows(self.spec.output / MANIFEST, last["manifest"])
+
+    def _write_manifest(self, entries: Entries, ledger: Ledger, figures: SiteFigures) -> str:
+        """Write the manifest; return its digest."""
+        from adaptc.report.manifest_writer import manifest_chunks, manifest_head
+
+        spec = self.spec
+        head = manifest_head(spec.levels, spec.recipes, spec.config.site.base_url, figures)
+        digest = hashlib.sha256()
+
+        def digested() -> Iterator[bytes]:
+            for chunk in manifest_chunks(head, entries.rows(), ledger):
+                digest.update(chunk)
+                yield chunk
+
+        write_atomic(os.fspath(spec.output / MANIFEST), digested(), keep_equal=True)
+        return digest.hexdigest()
 
     def _write_report(self, figures: SiteFigures) -> None:
         from adaptc.report.html_report import stream_report
 
         write_atomic(os.fspath(self.spec.output / REPORT), _encoded(stream_report(figures)), keep_equal=True)
 
-    def _figures(self, collector: Collector, stored: tuple[Diagnostic, ...]) -> SiteFigures:
+    def _figures(self, ledger: Ledger, stored: tuple[Diagnostic, ...]) -> SiteFigures:
+        from adaptc.report.level_figures import level_figures
+
         config, report = self.spec.config, self.report
         cost, resources = config.cost, report.resources.values()
         return SiteFigures(
@@ -118,8 +180,8 @@ class DocumentWriter:
             len(report.resources),
             sum(resource.media_type == HTML for resource in resources),
             sum(resource.size for resource in resources),
-            collector.level_figures(cost.request_ms, cost.kilobyte_ms),
-            collector.pages(),
+            level_figures(ledger, self.spec.levels, cost, weighs_views=bool(report.traffic and report.traffic.hits)),
+            (),
             diagnostic_figures(self._diagnostics(stored)),
             VERSION,
             config.build.effort,
@@ -128,7 +190,7 @@ class DocumentWriter:
             _traffic_figures(report.traffic),
         )
 
-    def _screenshots(self, collector: Collector) -> tuple[PageShots, ...]:
+    def _screenshots(self, ledger: Ledger) -> tuple[PageShots, ...]:
         """Take screenshots of pages; a failure becomes a diagnostic of the report."""
         from adaptc.report.screenshots import Trees, sample_pages, take_screenshots
         from adaptc.site.docroot import site_of
@@ -136,7 +198,7 @@ class DocumentWriter:
         spec, config = self.spec, self.spec.config
         levels = tuple(level.name for level in spec.levels)
         trees = Trees(spec.output, spec.docroot, levels, site_of(config, self.report.resources), config.site.csp)
-        pages = sample_pages(collector.pages(), levels[0], self.screenshots)
+        pages = sample_pages(ledger.pages(), levels[0], self.screenshots)
         shots, diagnostics = take_screenshots(trees, pages, self.progress)
         self.report.load_diagnostics.extend(diagnostics)
         return shots
@@ -156,22 +218,20 @@ def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:
     return TrafficFigures(traffic.views, len(traffic.hits), len(traffic.popular), traffic.share)
 
 
-# ---- the figures and diagnostics of a build as JSON, for a later run that finds nothing to do
+# ---- the figures of a build as JSON, for a later run that finds nothing to do
 
 
-def pack_build(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
-    """Return a build's figures, without its pages and screenshots, and its diagnostics as JSON values."""
-    bare = dataclasses.replace(figures, pages=(), diagnostics=(), screenshots=())
-    return {"figures": dataclasses.asdict(bare), "diagnostics": pack_diagnostics(diagnostics)}
+def pack_figures(figures: SiteFigures) -> dict[str, Any]:
+    """Return a build's figures, without its pages, diagnostics and screenshots, as JSON values."""
+    return dataclasses.asdict(dataclasses.replace(figures, pages=(), diagnostics=(), screenshots=()))
 
 
-def unpack_build(values: dict[str, Any]) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
-    """Return the figures and diagnostics that ``pack_build`` packed."""
-    diagnostics = unpack_diagnostics(values["diagnostics"])
-    plain = {**values["figures"], "levels": tuple(map(_level, values["figures"]["levels"]))}
+def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
+    """Return the figures that ``pack_figures`` packed, with these diagnostics."""
+    plain = {**values, "levels": tuple(map(_level, values["levels"]))}
     plain["diagnostics"] = diagnostic_figures(diagnostics)
     plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
-    return SiteFigures(**plain), diagnostics
+    return SiteFigures(**plain)
 
 
 def _level(values: dict[str, Any]) -> LevelFigures:

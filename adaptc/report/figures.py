@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.core.model import Action
@@ -22,11 +23,10 @@ REQUEST_MS = 0.83
 KILOBYTE_MS = 0.033
 
 
-@dataclass(frozen=True, slots=True)
-class PageFigures:
+class PageFigures(NamedTuple):
     """One page at one level: the container object and what a browser loads with it.
 
-    ``views`` are those of the page in the access logs, whatever the level.
+    ``views`` are those of the page in the access logs, whatever the level. A tuple, since there are as many as pages.
     """
 
     path: str

@@ -8,96 +8,103 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import Any
 
 from adaptc.compile.engine.results import Output, UnitResult
-from adaptc.compile.engine.state import State
+from adaptc.config.config import CostConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.media import HTML
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
 from adaptc.report.collector import Collector
 from adaptc.report.figures import LevelFigures, SiteFigures, capacity_factor
+from adaptc.report.ledger import Ledger
 from adaptc.report.manifest import SCHEMA
 
 _DIGITS = 4  # after the decimal point, of means and factors
 
 
-def manifest_chunks(
-    state: State,
-    resources: Mapping[str, Resource],
-    levels: Sequence[Level],
-    recipes: Mapping[str, str],
-    base_url: str | None,
-    collector: Collector,
-    figures: SiteFigures,
-) -> Iterator[bytes]:
-    """Yield the manifest as UTF-8 JSON; names of undecodable bytes become escaped lone surrogates (PEP 383).
+@dataclass(frozen=True, slots=True)
+class RowWriter:
+    """Writes the rows of files; ``numbers`` are the numbers of rows by path."""
 
-    ``collector`` has the figures of pages, ``figures`` those of levels.
-    """
-    paths = sorted(resources, key=os.fsencode)  # the order of the state
-    numbers = {path: number for number, path in enumerate(paths)}
-    digests = {path: digest for path, (_, digest) in state.resources().items()}
-    yield _head(levels, recipes, base_url, figures)
-    units, extras = _Groups(state), _Extras()
-    for number, path in enumerate(paths):
-        built = units.take(path)
-        extras.add(built)
-        row = _row(resources[path], digests.get(path), built, collector.embeds.get(path, ()), numbers)
-        if resources[path].media_type == HTML:
-            _add_costs(row, built, collector, figures)
-        yield (",\n" if number else "\n").encode() + _json(row)
+    collector: Collector
+    numbers: Mapping[str, int]
+    cost: CostConfig
+    has_views: bool
+
+    def row(self, path: str, units: Sequence[UnitResult]) -> bytes:
+        """Return the row of a path with its results."""
+        resource, facts = self.collector.resources[path], self.collector.facts(path)
+        row = _row(resource, facts.digest or None, units, self.collector.embeds(path), self.numbers)
+        if resource.media_type == HTML:
+            self._add_costs(row, units)
+        return _json(row)
+
+    def _add_costs(self, row: dict[str, Any], results: Sequence[UnitResult]) -> None:
+        """Add the costs of a page at each level, with all that it embeds, and how often it was viewed."""
+        collector, path = self.collector, row["path"]
+        if self.has_views:
+            row["views"] = collector.hits.get(path, 0)
+        first = collector.page_at(collector.first, path, {result.level: result for result in results})
+        for result in results:
+            page = collector.page(result)
+            factor = capacity_factor(
+                page.requests,
+                page.transfer_bytes,
+                first.requests,
+                first.transfer_bytes,
+                request_ms=self.cost.request_ms,
+                kilobyte_ms=self.cost.kilobyte_ms,
+            )
+            cost = _cost(page.requests, page.identity_bytes, page.transfer_bytes, factor)
+            row["levels"][result.level]["page"] = cost
+
+
+def manifest_chunks(head: bytes, rows: Iterable[bytes], ledger: Ledger) -> Iterator[bytes]:
+    """Yield the manifest as UTF-8 JSON; names of undecodable bytes become escaped lone surrogates (PEP 383)."""
+    yield head
+    yield from _separated(rows)
     yield b'\n],"extras":['
-    for number, row in enumerate(extras.rows()):
-        yield (",\n" if number else "\n").encode() + _json(row)
+    yield from _separated(map(_json, _extras(ledger)))
     yield b"\n]}\n"
 
 
-class _Extras:
-    """The files of the trees that come of no file of the docroot, each once however many units refer to it."""
+# Rows that are written at a time
+_CHUNK = 256
 
-    def __init__(self) -> None:
-        self.levels: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def add(self, results: Iterable[UnitResult]) -> None:
-        for result in results:
-            for extra in result.extras:
-                row = self.levels.setdefault((extra.path, extra.media_type), {})
-                row.setdefault(result.level, {"files": _files(extra.outputs)})
+def _separated(rows: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield rows on lines of their own, with commas in between."""
+    lead = b"\n"
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, _CHUNK)):
+        yield lead + b",\n".join(chunk)
+        lead = b",\n"
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        for (path, media_type), levels in sorted(self.levels.items()):
-            yield {"path": path, "media_type": media_type, "levels": levels}
+
+def _extras(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Yield the files of the trees that come of no file of the docroot, each once however many units refer to it."""
+    for (path, media_type), group in groupby(ledger.extras(), key=lambda extra: extra[:2]):
+        levels = {level: {"files": _files(outputs)} for _, _, level, outputs in group}
+        yield {"path": path, "media_type": media_type, "levels": levels}
 
 
 def _files(outputs: Iterable[Output]) -> dict[str, Any]:
     return {output.coding: {"size": output.size, "sha256": output.digest} for output in outputs}
 
 
-class _Groups:
-    """The results of one path after the other, read as they are asked for, in the order of paths."""
-
-    def __init__(self, state: State) -> None:
-        self.groups = groupby(state.results(), key=lambda result: result.path)
-        self.next = next(self.groups, None)
-
-    def take(self, path: str) -> list[UnitResult]:
-        if self.next is None or self.next[0] != path:
-            return []
-        results = list(self.next[1])
-        self.next = next(self.groups, None)
-        return results
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-def _head(levels: Sequence[Level], recipes: Mapping[str, str], base_url: str | None, figures: SiteFigures) -> bytes:
+def manifest_head(
+    levels: Sequence[Level], recipes: Mapping[str, str], base_url: str | None, figures: SiteFigures
+) -> bytes:
+    """Return the manifest up to its rows."""
     means = {level.level: _means(level) for level in figures.levels}
     described = [
         {
@@ -131,30 +138,10 @@ def _cost(requests: float, identity: float, transfer: float, capacity: float) ->
     return {name: round(amount, _DIGITS) for name, amount in amounts.items()}
 
 
-def _add_costs(row: dict[str, Any], results: Sequence[UnitResult], collector: Collector, figures: SiteFigures) -> None:
-    """Add the costs of a page at each level, with all that it embeds, and how often it was viewed."""
-    if figures.traffic is not None:
-        row["views"] = collector.hits.get(row["path"], 0)
-    by_level = {result.level: result for result in results}
-    first = collector.page_at(figures.levels[0].level, row["path"], by_level)
-    for result in results:
-        page = collector.page(result)
-        factor = capacity_factor(
-            page.requests,
-            page.transfer_bytes,
-            first.requests,
-            first.transfer_bytes,
-            request_ms=figures.request_ms,
-            kilobyte_ms=figures.kilobyte_ms,
-        )
-        cost = _cost(page.requests, page.identity_bytes, page.transfer_bytes, factor)
-        row["levels"][result.level]["page"] = cost
-
-
 def _row(
     resource: Resource,
     digest: str | None,
-    units: list[UnitResult],
+    units: Sequence[UnitResult],
     embeds: Sequence[str],
     numbers: Mapping[str, int],
 ) -> dict[str, Any]:

@@ -28,13 +28,14 @@ from adaptc.compile.engine.results import (
     unpack_files,
     unpack_result,
 )
+from adaptc.compile.engine.touched import TABLES as TOUCHED
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Resource
 from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 8
+SCHEMA = 9
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -199,12 +200,14 @@ class State:
         row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", row)
 
-    def facts(self) -> Iterator[tuple[str, Facts]]:
-        """Yield (path, facts) of every source in order of paths, one at a time; ``targets`` are left out."""
-        for path, packed in self.db.execute("SELECT path, facts FROM facts ORDER BY path"):
+    def facts(self, path: str | None = None) -> Iterator[tuple[str, Facts]]:
+        """Yield (path, facts) of every source in order of paths, or of one; ``targets`` are left out."""
+        only = () if path is None else (os.fsencode(path),)
+        where = "WHERE path = ?" if only else "ORDER BY path"
+        for name, packed in self.db.execute(f"SELECT path, facts FROM facts {where}", only):
             values = json.loads(zlib.decompress(packed))
             yield (
-                os.fsdecode(path),
+                os.fsdecode(name),
                 Facts(
                     values["digest"],
                     tuple((role, target) for role, target in values["embeds"]),
@@ -251,8 +254,13 @@ class State:
 
     def has_extra(self, level: str, path: str) -> bool:
         """Whether some unit of the level has an extra file of this path."""
-        row = self.db.execute("SELECT 1 FROM extras WHERE level = ? AND path = ? LIMIT 1", (level, os.fsencode(path)))
-        return row.fetchone() is not None
+        return self.extra_owner(level, path) is not None
+
+    def extra_owner(self, level: str, path: str) -> str | None:
+        """Return the path of a unit of the level that has an extra file of this path."""
+        query = "SELECT owner FROM extras WHERE level = ? AND path = ? LIMIT 1"
+        row = self.db.execute(query, (level, os.fsencode(path))).fetchone()
+        return None if row is None else os.fsdecode(row[0])
 
     def recipes(self) -> dict[Unit, str]:
         """Return every stored unit with the recipe that it was built by."""
@@ -355,7 +363,7 @@ def _tune(db: sqlite3.Connection) -> sqlite3.Connection:
 def _create(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
-    _tune(db).executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    _tune(db).executescript(f"BEGIN; {_TABLES} {TOUCHED} PRAGMA user_version = {SCHEMA}; COMMIT;")
     return db
 
 
