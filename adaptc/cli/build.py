@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import Invocation, command
-from adaptc.cli.crawl_options import BOUND
 from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.purge_bound import BOUND
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.core.diagnostics import UsageError, printable
@@ -51,16 +51,14 @@ class _BuildCommand(click.Command):
     "--purge-most",
     type=BOUND,
     metavar="BOUND",
-    default="10%",
-    show_default=True,
-    help="With a URL: remove no files if more than that, or a larger share, are gone from the site.",
+    help="With a URL: remove no files if more than that, or a larger share, are gone from the site.  [10%]",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     invocation: Invocation,
     screenshots: int | None,
     explain: bool,
-    purge_most: PurgeBound,
+    purge_most: PurgeBound | None,
     dry_run: bool,
     **site: Any,
 ) -> ExitCode:
@@ -94,18 +92,20 @@ class _Source:
     """A URL or a WARC file, and how many files may leave its mirror."""
 
     name: str
-    purge_most: PurgeBound
+    purge_most: PurgeBound | None
 
 
 def _fetch(invocation: Invocation, source: _Source, output: Path) -> CrawlResult:
     """Crawl a URL, or unpack a WARC file, below the output's private directory."""
     from adaptc.config.config import MIRRORS
     from adaptc.crawl.crawl import crawl_site, mirror_name, unpack_warc
+    from adaptc.crawl.options import PurgeBound
 
     with stoppable() as is_stopped, watching_crawl(invocation) as watch:
         if _is_url(source.name):
             mirror = output / MIRRORS / mirror_name(source.name)
-            return crawl_site(source.name, mirror, purge_most=source.purge_most, is_stopped=is_stopped, watch=watch)
+            bound = source.purge_most or PurgeBound()
+            return crawl_site(source.name, mirror, purge_most=bound, is_stopped=is_stopped, watch=watch)
         mirror = output / MIRRORS / mirror_name(str(Path(source.name).resolve()))
         return unpack_warc(Path(source.name), mirror, is_stopped=is_stopped, watch=watch)
 

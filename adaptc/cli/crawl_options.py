@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.purge_bound import BOUND
+
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -21,8 +23,6 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 # click 8.2 made the class generic, 8.1 cannot be subscribed
 if TYPE_CHECKING:
-    from adaptc.crawl.options import PurgeBound
-
     _ParamType = click.ParamType[Any]
 else:
     _ParamType = click.ParamType
@@ -86,26 +86,10 @@ class Pattern(_ParamType):
             self.fail(f"{value!r} is not a regular expression: {error}", param, ctx)
 
 
-class Bound(_ParamType):
-    """A number of files, or a share of them: ``200`` or ``10%``."""
-
-    name = "bound"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PurgeBound:
-        """Return the bound; refuse what is none."""
-        from adaptc.crawl.options import PurgeBound
-
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", value) if isinstance(value, str) else None
-        if match is None:
-            self.fail(f"{value!r} is neither a number of files nor a share of them, as 10%", param, ctx)
-        return PurgeBound(number=int(match[2])) if match[2] else PurgeBound(float(match[1]) / 100)
-
-
 _SIZE = Quantity("size", _FACTORS, {"inf": 0.0})
 _TIME = Quantity("time", _SECONDS, {})
 _LIST, _LEVEL, _REGEX = Names(), Level(), Pattern()
 _COUNT = click.IntRange(0)
-BOUND = Bound()
 
 Row = tuple[tuple[str, ...], dict[str, Any]]
 

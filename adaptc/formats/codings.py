@@ -31,6 +31,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from adaptc.core.model import Effort
@@ -139,9 +140,9 @@ def decode(content: bytes, coding: str, limit: int | None) -> bytes:
 
 def recipe() -> str:
     """Return what encoded bytes depend on apart from the content: ``RECIPE`` and the codecs' versions."""
-    from importlib.metadata import version
-
-    return " ".join([RECIPE, *(f"{name}-{version(name)}" for name in _CODECS)])
+    # importlib.metadata takes 12 ms to load, the four codecs 3
+    versions = ((name, import_module(name).__version__) for name in _CODECS)
+    return " ".join([RECIPE, *(f"{name}-{version}" for name, version in versions)])
 
 
 # Codecs are imported where they are used: other commands start faster without them.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evidence
 from adaptc.compile.engine.publish import ObjectGone
@@ -19,8 +19,10 @@ from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.version import VERSION
 from adaptc.formats import codings
-from adaptc.formats.image.halve import COPIERS, COPIERS_VERSION, ImageCopy
 from adaptc.site.site import Source
+
+if TYPE_CHECKING:
+    from adaptc.formats.image.halve import ImageCopy
 
 # Stored where a coding does not make content smaller; unlike an empty, truncated file this is no stream of any coding
 _NO_GAIN = b"-"
@@ -81,6 +83,8 @@ class ImageCopier:
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
         """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
+        from adaptc.formats.image.halve import COPIERS_VERSION
+
         chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
         key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
         copy = self._known.get(key)
@@ -104,8 +108,11 @@ class ImageCopier:
         return file if self.store.content(file.digest) is not None else None
 
     def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
+        from adaptc.formats.image.halve import COPIERS
+        from adaptc.formats.image.refusal import Refusal
+
         image = COPIERS[kind](content, **options)
-        if not isinstance(image, ImageCopy):
+        if isinstance(image, Refusal):
             self.store.put_record(key, image.reason)
             return image.reason
         file = describe_copy(image)
