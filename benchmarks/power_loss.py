@@ -232,9 +232,9 @@ def _digest(file: Path) -> str:
 def keep_directory_times(output: Path) -> None:
     """Give directories the times that the state has of them: no time betrays what was lost."""
     with contextlib.suppress(sqlite3.DatabaseError), _copied_state(output) as state:
-        for path, time in state.directories().items():
-            if time > 0 and (output / path).is_dir():
-                os.utime(output / path, ns=(time, time))
+        for path, directory in state.directories().items():
+            if directory.mtime_ns > 0 and (output / path).is_dir():
+                os.utime(output / path, ns=(directory.mtime_ns, directory.mtime_ns))
 
 
 # ---- the simulation

@@ -132,9 +132,7 @@ class Disk:
             self._rename(*values)
         else:
             self._leave(values[0])
-            (self.links if kind == "symlink" else self.names)[values[0]] = values[1]
-            if kind == "enter":
-                self.contents.setdefault(values[1], bytearray())
+            self._enter(*values)
 
     def _leave(self, path: str) -> None:
         self.names.pop(path, None)
@@ -145,7 +143,14 @@ class Disk:
             return  # two links of one file (POSIX)
         self._leave(path)
         self._leave(new_path)
-        (self.links if isinstance(number, str) else self.names)[new_path] = number
+        self._enter(new_path, number)
+
+    def _enter(self, path: str, number: int | str) -> None:
+        if isinstance(number, str):
+            self.links[path] = number
+        else:
+            self.names[path] = number
+            self.contents.setdefault(number, bytearray())
 
 
 @dataclass(frozen=True)

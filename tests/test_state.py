@@ -26,7 +26,7 @@ from adaptc.compile.engine.outdated import (
     outdated_units,
 )
 from adaptc.compile.engine.results import Output, UnitResult
-from adaptc.compile.engine.state import State, as_sources, is_damage, system_error
+from adaptc.compile.engine.state import State, TreeDirectory, as_sources, is_damage, system_error
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Resource
 from adaptc.site.site import Source
@@ -121,9 +121,9 @@ def test_small_values(state: State) -> None:
     state.set_decisions({"/placement/a": (True, "why"), "/pin/b": (False, "")})
     state.set_decisions({"/placement/a": (False, "why")})
     assert state.decisions() == {"/placement/a": (False, "why")}
-    state.set_directories([(f"full/id/{STRANGE}", 5, "fingerprint")])
-    assert state.directories() == {f"full/id/{STRANGE}": 5}
-    assert state.fingerprints() == {f"full/id/{STRANGE}": "fingerprint"}
+    directories = {f"full/id/{STRANGE}": TreeDirectory(5, "sizes", "fingerprint")}
+    state.set_directories(directories)
+    assert state.directories() == directories
 
 
 def test_what_is_not_committed_is_not_there(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_what_is_there_is_left_alone(store: Store) -> None:
     key = store.put(b"content")
     before = os.stat(store.object_path(key))
     store.put(b"content")
-    store.put_chunks(iter([b"never looked at"]), key, 7)
+    store.put_chunks(iter([b"never looked at"]), key)
     assert os.stat(store.object_path(key)).st_ino == before.st_ino
 
 
@@ -51,15 +51,19 @@ def test_what_is_damaged_is_written_anew(store: Store, damage: bytes) -> None:
     assert store.content(key) is None
     store.put(b"content")
     assert store.content(key) == b"content"
+    path.chmod(0o644)
+    path.write_bytes(damage)
+    store.put_chunks(iter([b"con", b"tent"]), key)
+    assert store.content(key) == b"content"
 
 
 def test_content_in_chunks(store: Store) -> None:
     key = digest_bytes(b"content")
-    store.put_chunks(iter([b"con", b"tent"]), key, 7)
+    store.put_chunks(iter([b"con", b"tent"]), key)
     assert store.content(key) == b"content"
     Path(store.object_path(key)).unlink()
     with pytest.raises(RuntimeError):
-        store.put_chunks((_raise() for _ in "x"), key, 7)
+        store.put_chunks((_raise() for _ in "x"), key)
     assert not store.has(key)
 
 

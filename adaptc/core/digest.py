@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+_CHUNK = 1 << 20
+
 
 def digest_bytes(content: bytes) -> str:
     """Return the SHA-256 of ``content`` as 64 hexadecimal digits."""
@@ -17,6 +19,15 @@ def digest_chunks(chunks: Iterable[bytes]) -> str:
     for chunk in chunks:
         total.update(chunk)
     return total.hexdigest()
+
+
+def digest_file(path: str) -> str | None:
+    """Return the SHA-256 of a file; what cannot be read is equal to nothing."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return digest_chunks(iter(lambda: file.read(_CHUNK), b""))
+    except OSError:
+        return None
 
 
 def digest_parts(*parts: str | bytes) -> str:

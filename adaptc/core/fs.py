@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, NamedTuple, Protocol
 
+from adaptc.core.sync import sync_each
+
 
 class ChangedWhileRead(Exception):
     """The file changed between the first and the last byte that were read."""
@@ -246,12 +248,13 @@ def write_atomic(
     *,
     keep_equal: bool = False,
     mtime: int | None = None,
+    durable: bool = False,
 ) -> None:
     """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
 
     The temporary file is in the directory of the target, under a short name of its own, and is removed on failure. With
     ``keep_equal``, a file that already has this content keeps its time. ``mtime`` is the file's time in seconds since
-    the epoch, by default now.
+    the epoch, by default now. ``durable`` is for files that must be complete after a power loss, too.
     """
     temporary = f"{os.path.dirname(path)}/{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
     try:
@@ -266,6 +269,8 @@ def write_atomic(
         if keep_equal and _have_same_content(temporary, path):
             os.unlink(temporary)
         else:
+            if durable:
+                sync_each((temporary,))
             os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -335,6 +340,7 @@ def _copy(source: str, target: str) -> None:
         while block := reader.read(1 << 20):
             writer.write(block)
         writer.flush()
+        os.fsync(writer.fileno())
         os.utime(writer.fileno(), ns=(time.time_ns(), os.fstat(reader.fileno()).st_mtime_ns))
 
 

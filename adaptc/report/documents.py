@@ -19,6 +19,7 @@ from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
+from adaptc.core.sync import sync_each
 from adaptc.core.version import VERSION
 from adaptc.report.figures import (
     SAMPLES,
@@ -136,6 +137,7 @@ class DocumentWriter:
                 kinds = diagnostic_figures(self._diagnostics(stored))
                 figures = dataclasses.replace(figures, screenshots=shots, diagnostics=kinds)
             self._write_report(dataclasses.replace(figures, pages=ledger.pages()))
+        sync_each((os.fspath(spec.output),))
         note_documents(self.state, record)
         key = self._key(repr(report.load_diagnostics))
         self.state.set_meta("build", {"key": key, "figures": pack_figures(figures)})
@@ -162,13 +164,14 @@ class DocumentWriter:
                 digest.update(chunk)
                 yield chunk
 
-        write_atomic(os.fspath(spec.output / MANIFEST), digested(), keep_equal=True)
+        write_atomic(os.fspath(spec.output / MANIFEST), digested(), keep_equal=True, durable=True)
         return digest.hexdigest()
 
     def _write_report(self, figures: SiteFigures) -> None:
         from adaptc.report.html_report import stream_report
 
-        write_atomic(os.fspath(self.spec.output / REPORT), _encoded(stream_report(figures)), keep_equal=True)
+        file = os.fspath(self.spec.output / REPORT)
+        write_atomic(file, _encoded(stream_report(figures)), keep_equal=True, durable=True)
 
     def _figures(self, ledger: Ledger, stored: tuple[Diagnostic, ...]) -> SiteFigures:
         from adaptc.report.level_figures import level_figures

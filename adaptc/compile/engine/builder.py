@@ -83,7 +83,7 @@ class Builder:
         contents = dict.fromkeys(touched.touched, "")
         changes = find_changes(report.resources, contents, before)
         reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
-        if self.trees.are_changed(state):
+        if self.trees.are_changed(state, report.resources):
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
         report.removed = len(self.trees.unwanted(state, report))
@@ -95,7 +95,7 @@ class Builder:
         report = self.spec.begin_report(state, self.progress, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
-        unknown = self.trees.are_changed(state)
+        unknown = self.trees.are_changed(state, report.resources)
         mark = self.spec.completion_mark(report, self.accepted_recipes)
         if not touched and not unknown and state.meta("complete") == mark:
             return report
@@ -126,6 +126,7 @@ class Builder:
             state.forget_source(path)
         decisions = self.spec.decide(state.facts(), sources)
         extras = self._remove_outdated(reading, read, decisions, unknown)
+        self.trees.publisher.sync_names()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
         self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
@@ -158,6 +159,7 @@ class Builder:
     def record_times(self, removed: Iterable[str], read_resources: Iterable[Resource]) -> None:
         """Record the times of sources for strict servers, after the files that they made outdated were removed."""
         if self.times is not None:
+            self.trees.publisher.sync_names()
             self.times.forget(removed)
             self.times.record(read_resources)
 
@@ -170,6 +172,7 @@ class Builder:
 
     def _note_complete(self, state: State, report: BuildReport, done: bool) -> None:
         """Record the directories of the trees, and that the build is complete if every unit was ``done``."""
+        self.trees.publisher.sync_names()
         state.begin()
         self.trees.record_directories(state)
         if done:
@@ -179,7 +182,7 @@ class Builder:
 
 def mark_incomplete(state: State, worked: bool) -> None:
     """Note that the trees are not complete, and that the documents about them are outdated."""
-    state.set_directories(())
+    state.set_directories({})
     state.set_meta("complete", None)
     if worked:
         state.set_meta("build", None)

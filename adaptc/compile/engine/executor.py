@@ -62,8 +62,8 @@ class Workers:
         if self.pool is None and self.start is not None and _is_worth_a_pool(weights):
             self.pool = self.start()
         if self.pool is None or len(units) == 1:
-            for unit, _ in units:
-                yield from work(snapshot, (unit,))
+            for _, batch in _batches(units, _BATCH_BYTES, _BATCH_UNITS):
+                yield from work(snapshot, batch)
             return
         size = min(_BATCH_BYTES, sum(weights) // (self.jobs * _LEAST_BATCHES) + 1)
         yield from run_batches(self.pool, self.jobs, work, snapshot, batches_by_size(units, size, _BATCH_UNITS))
@@ -174,17 +174,20 @@ def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> lis
 
     Heavy batches come first: one that started last would delay the end of the stage.
     """
-    batches: list[tuple[int, tuple[T, ...]]] = []
+    # in steps, so that batches of usual weight stay in order: neighbours share style sheets and scripts
+    batches = sorted(_batches(units, size, most), key=lambda item: item[0] // size, reverse=True)
+    return [units_of_batch for _, units_of_batch in batches]
+
+
+def _batches(units: Iterable[tuple[T, int]], size: int, most: int) -> Iterator[tuple[int, tuple[T, ...]]]:
+    """Yield the weight and the units of each batch, in order."""
     batch: list[T] = []
     total = 0
     for unit, weight in units:
         batch.append(unit)
         total += weight
         if total >= size or len(batch) >= most:
-            batches.append((total, tuple(batch)))
+            yield total, tuple(batch)
             batch, total = [], 0
     if batch:
-        batches.append((total, tuple(batch)))
-    # in steps, so that batches of usual weight stay in order: neighbours share style sheets and scripts
-    batches.sort(key=lambda item: item[0] // size, reverse=True)
-    return [units_of_batch for _, units_of_batch in batches]
+        yield total, tuple(batch)

@@ -168,11 +168,13 @@ class GatedPublisher:
     def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
         """Publish a result through the gate; without a gate its worker has published it."""
         if self.gate is None:
+            self.publisher.note_result(result)
             return result
         return self.gate.publish(result, lambda: self.publisher.publish(result, alias_of))
 
     def commit(self, state: State) -> None:
-        """Commit the results in the state."""
+        """Commit the results in the state, after what they changed in the trees reached the disk."""
+        self.publisher.sync_names()
         state.commit()
         if self.gate:
             self.gate.note_commit()

@@ -21,6 +21,7 @@ from pathlib import Path
 from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file, remove, remove_empty_directories
 from adaptc.core.model import Resource
+from adaptc.core.sync import sync
 
 
 def wait_for_workers(path: Path) -> None:
@@ -55,12 +56,18 @@ class SourceTimes:
         self.root = os.path.join(os.path.abspath(output), TIMES)
 
     def record(self, resources: Iterable[Resource]) -> None:
-        """Record the times of sources, except those that may change again in the same clock tick (``racily_clean``)."""
+        """Record the times of sources, except those that may change again in the same clock tick (``racily_clean``).
+
+        They are on the disk when this returns: a time that was lost would never be recorded again.
+        """
+        written = []
         for resource in resources:
             if resource.mtime_ns < 0:
                 self._forget(resource.path)
             else:
-                self._record(resource)
+                written.append(self._record(resource))
+        if written:
+            sync(self.root, (*written, *map(os.path.dirname, written)))
 
     def forget(self, paths: Iterable[str]) -> None:
         """Remove the times of sources that are gone."""
@@ -77,7 +84,7 @@ class SourceTimes:
         for directory, _, names in os.walk(self.root):
             yield from (os.path.relpath(os.path.join(directory, name), self.root) for name in names)
 
-    def _record(self, resource: Resource) -> None:
+    def _record(self, resource: Resource) -> str:
         file = f"{self.root}/{resource.path}"
         times = (resource.mtime_ns, resource.mtime_ns)
         try:
@@ -86,6 +93,7 @@ class SourceTimes:
             self._create(file, times)
         except OSError as error:
             _raise_unless_refused(error)
+        return file
 
     def _create(self, file: str, times: tuple[int, int]) -> None:
         try:

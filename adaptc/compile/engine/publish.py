@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.compile.engine.store import Store
 from adaptc.core.diagnostics import Location, diagnose
-from adaptc.core.digest import digest_chunks
+from adaptc.core.digest import digest_file
 from adaptc.core.fs import place, place_link, remove, remove_empty_directories
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, name_in_tree
+from adaptc.core.sync import sync
 
 ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)
 _TRIES = 3
@@ -40,10 +41,37 @@ class Publisher:
         self.store = store
         self._numbers = count()
         self._directories: set[str] = set()
+        self._changed: set[str] = set()  # directories that changed since the last sync
 
     def file(self, level: str, coding: str, path: str) -> str:
         """Return the name of a representation on disk."""
         return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
+
+    # ---- syncing
+
+    def sync_contents(self, results: Iterable[UnitResult]) -> None:
+        """Write the artifacts of ``results`` to the disk: a power loss must not leave names without contents."""
+        objects = [self.store.object_path(output.key) for result in results for _, output in result.files()]
+        if objects:
+            sync(self.store.root, objects)
+
+    def note_result(self, result: UnitResult) -> None:
+        """Note that a result was published, perhaps by another process: its directories must be synced."""
+        for path in {result.path, *(extra.path for extra in result.extras)}:
+            self._changed.update(os.path.dirname(self.file(result.level, coding, path)) for coding in ALL_CODINGS)
+
+    def sync_names(self) -> None:
+        """Write what appeared and was removed to the disk: the state may say so then."""
+        changed, self._changed = self._changed, set()
+        if changed:
+            sync(self.output, {parent for directory in changed for parent in self._up_from(directory)})
+
+    def _up_from(self, directory: str) -> Iterator[str]:
+        while directory.startswith(self.output):
+            yield directory
+            directory = os.path.dirname(directory)
+
+    # ---- writing
 
     def _write(self, result: UnitResult, alias_of: str | None) -> None:
         """Make the tree hold exactly the outputs of ``result`` for its path, and before that its extra files."""
@@ -59,7 +87,11 @@ class Publisher:
                 self._place(self.store.object_path(keys[coding]), target)
 
     def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
-        """Publish a result and return it. If the file system refuses the name, remove the unit and add a diagnostic."""
+        """Publish a result and return it. If the file system refuses the name, remove the unit and add a diagnostic.
+
+        ``sync_contents`` came before, ``sync_names`` comes later.
+        """
+        self.note_result(result)
         try:
             self._write(result, alias_of)
         except OSError as error:
@@ -109,7 +141,7 @@ class Publisher:
         file = self.file(level, output.coding, path)
         if _size(file) != output.size or (alias_of is None and os.path.islink(file)):
             return False
-        return _same_file(file, self.store.object_path(output.key)) or _digest(file) == output.digest
+        return _same_file(file, self.store.object_path(output.key)) or digest_file(file) == output.digest
 
     def _temporary(self) -> str:
         return f"{self.output}/{PRIVATE}/tmp/{os.getpid()}-{next(self._numbers)}"
@@ -117,6 +149,7 @@ class Publisher:
     def remove_file(self, target: str) -> None:
         """Remove a file of a tree, and the directories that it leaves empty."""
         if remove(target):
+            self._changed.add(os.path.dirname(target))
             self.remove_if_empty(os.path.dirname(target))
 
     def remove_if_empty(self, directory: str) -> None:
@@ -128,7 +161,8 @@ class Publisher:
         """Remove every representation of a path at a level, and the directories that are empty then."""
         for coding in ALL_CODINGS:
             target = self.file(level, coding, path)
-            remove(target)
+            if remove(target):
+                self._changed.add(os.path.dirname(target))
             self.remove_if_empty(os.path.dirname(target))
 
     def list_files(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
@@ -149,14 +183,6 @@ class Publisher:
 def _size(path: str) -> int | None:
     try:
         return os.stat(path).st_size
-    except OSError:
-        return None
-
-
-def _digest(path: str) -> str | None:
-    try:
-        with open(path, "rb") as file:
-            return digest_chunks(iter(lambda: file.read(1 << 20), b""))
     except OSError:
         return None
 

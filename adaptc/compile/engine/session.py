@@ -206,17 +206,18 @@ class Session:
     # ---- building
 
     def _build(self, site: _ChangedSite, changes: Changes, decisions: Decisions, update: UpdateReport) -> None:
-        """Build the units, and publish each as soon as it is built."""
+        """Build the units and publish them."""
         unit_builder = UnitBuilder(self.builder.spec.snapshot(site.sources, decisions))
         if self._assets is not None:
             unit_builder.assets.take_over(self._assets, changes.keys())
         self._assets = unit_builder.assets
         gated_publisher = self.builder.gated_publisher
         self.state.begin()
-        for level, path in sorted(update.reasons, key=lambda unit: phase_of(site.sources[unit[1]])):
-            result = gated_publisher.publish(unit_builder.build(level, path), site.sources[path].alias_of)
+        units = sorted(update.reasons, key=lambda unit: phase_of(site.sources[unit[1]]))
+        for built in unit_builder.build_all(units):
+            result = gated_publisher.publish(built, site.sources[built.path].alias_of)
             if result.published:
-                self.state.set_unit(result, self.builder.spec.recipes[level])
+                self.state.set_unit(result, self.builder.spec.recipes[result.level])
             else:
                 update.refused += 1
         gated_publisher.commit(self.state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
@@ -124,10 +125,11 @@ class BuildStage:
         progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
         unpublished = len(self.report.failures)
         work = build_batch if self.gated_publisher.gate else publish_batch
-        for phase in (0, 1, 2):
-            chosen = [unit for unit in units if phase_of(self.sources[unit[1]]) == phase]
-            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
-            self._note_all(workers.run(work, snapshot, weighed), progress)
+        phases = ([unit for unit in units if phase_of(self.sources[unit[1]]) == phase] for phase in (0, 1, 2))
+        weighed = ([(unit, weight_of(self.sources[unit[1]])) for unit in chosen] for chosen in phases)
+        # each phase begins when the results of the one before it have been noted
+        results = chain.from_iterable(workers.run(work, snapshot, chosen) for chosen in weighed)
+        self._note_all(results, progress)
         progress.end()
         return len(self.report.failures) == unpublished
 

@@ -14,7 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.engine.output import PRIVATE
@@ -49,10 +49,21 @@ CREATE INDEX dependencies_of ON dependencies (level, path);
 CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path, owner)) WITHOUT ROWID;
 CREATE INDEX extras_of ON extras (level, owner);
 CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
-CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, fingerprint TEXT) WITHOUT ROWID;
+CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, sizes TEXT, fingerprint TEXT) WITHOUT ROWID;
 """
 
 Unit = tuple[str, str]  # (level, path)
+
+
+class TreeDirectory(NamedTuple):
+    """A directory of the trees: its time in ns since 1970, and digests of its files (``trees``).
+
+    ``sizes`` is a digest of their names and sizes, ``fingerprint`` of their times as well.
+    """
+
+    mtime_ns: int
+    sizes: str
+    fingerprint: str
 
 
 _MEMORY = ":memory:"
@@ -310,22 +321,16 @@ class State:
         rows = [(os.fsencode(key), choice, figures) for key, (choice, figures) in decisions.items()]
         self.db.executemany("INSERT INTO decisions VALUES (?, ?, ?)", rows)
 
-    def directories(self) -> dict[str, int]:
-        """Return the directories of the trees, relative to the output, with the mtimes that the last build left."""
-        return {os.fsdecode(path): mtime for path, mtime in self.db.execute("SELECT path, mtime_ns FROM directories")}
+    def directories(self) -> dict[str, TreeDirectory]:
+        """Return the directories of the trees by their paths below the output, as the last build left them."""
+        rows = self.db.execute("SELECT path, mtime_ns, sizes, fingerprint FROM directories")
+        return {os.fsdecode(path): TreeDirectory(*values) for path, *values in rows}
 
-    def fingerprints(self) -> dict[str, str]:
-        """Return the directories of the trees with their fingerprints (``adaptc.compile.engine.trees``)."""
-        return {
-            os.fsdecode(path): fingerprint
-            for path, fingerprint in self.db.execute("SELECT path, fingerprint FROM directories")
-        }
-
-    def set_directories(self, directories: Iterable[tuple[str, int, str]]) -> None:
-        """Replace the directories: path, mtime, fingerprint. None at all means that the trees may be incomplete."""
+    def set_directories(self, directories: Mapping[str, TreeDirectory]) -> None:
+        """Replace the directories. None at all means that the trees may be incomplete."""
         self.db.execute("DELETE FROM directories")
-        rows = [(os.fsencode(path), mtime, fingerprint) for path, mtime, fingerprint in directories]
-        self.db.executemany("INSERT INTO directories VALUES (?, ?, ?)", rows)
+        rows = [(os.fsencode(path), *directory) for path, directory in directories.items()]
+        self.db.executemany("INSERT INTO directories VALUES (?, ?, ?, ?)", rows)
 
 
 def _open(path: Path) -> sqlite3.Connection | None:

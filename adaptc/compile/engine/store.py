@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptc.core.digest import digest_bytes
+from adaptc.core.digest import digest_bytes, digest_file
 from adaptc.core.fs import READ_ONLY, write_atomic
 
 
@@ -62,12 +62,11 @@ class Store:
             write_atomic(path, content, READ_ONLY, mtime=time_of(key))
         return key
 
-    def put_chunks(self, chunks: Iterator[bytes], digest: str, size: int) -> None:
-        """Store content that is too large for memory; an existing object of the right size is left alone."""
+    def put_chunks(self, chunks: Iterator[bytes], digest: str) -> None:
+        """Store content that is too large for memory; an existing object that is as it should be is left alone."""
         path = self.object_path(digest)
-        with contextlib.suppress(FileNotFoundError):
-            if os.stat(path).st_size == size:
-                return
+        if digest_file(path) == digest:
+            return
         _make_directory(path)
         write_atomic(path, chunks, READ_ONLY, mtime=time_of(digest))
 

@@ -3,7 +3,8 @@
 The fingerprint of a directory is a digest of the names, sizes and times of its files. The build that completes the
 trees stores one for each directory, computed from the state and not from what is on disk. A check of 80,000 files then
 reads a few hundred rows instead of the record of every unit; where a fingerprint differs, or a directory holds
-something that it does not cover, every unit is compared.
+something that it does not cover, every unit is compared. A build does the same with another digest, of names and sizes
+alone: files that were copied to another machine may have other times, and are not built again for that.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from adaptc.compile.engine.publish import Publisher
 from adaptc.compile.engine.reporting import BuildReport
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.state import State, TreeDirectory, Unit
 from adaptc.compile.engine.store import Store, time_of
 from adaptc.core.fs import open_directory
-from adaptc.core.model import OWN_DIRECTORY, name_in_tree, path_of_name
+from adaptc.core.model import OWN_DIRECTORY, Resource, name_in_tree, path_of_name
 
 # The time of a directory that was removed meanwhile: no directory has it
 _GONE = -1
@@ -37,21 +38,24 @@ class Trees:
 
     # ---- comparing
 
-    def are_changed(self, state: State) -> bool:
-        """Whether some directory of the trees changed since the last complete build."""
-        known, output = state.directories(), self.spec.output
-        return not known or any(_mtime(f"{output}/{path}") != mtime for path, mtime in known.items())
+    def are_changed(self, state: State, resources: Mapping[str, Resource]) -> bool:
+        """Whether some directory of the trees changed since the last complete build, or a file has another size."""
+        known, output = state.directories(), os.fspath(self.spec.output)
+        if not known or any(_mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
+            return True
+        listing = _Listing(output, known, resources)
+        return any(listing.sizes(path) != directory.sizes for path, directory in known.items())
 
     def record_directories(self, state: State) -> None:
-        """Store the times of the trees' directories as they are now, and the fingerprints that they should have."""
-        fingerprints = dict(expected_fingerprints(state))
-        empty = fingerprint_of(())
-        for directory in list(fingerprints):
-            while (directory := directory.rpartition("/")[0]) and directory not in fingerprints:
-                fingerprints[directory] = empty
-        times = {path: _mtime(f"{self.spec.output}/{path}") for path in fingerprints}
+        """Store the times of the trees' directories as they are now, and digests of the files that they should have."""
+        digests = {path: (sizes_of(entries), fingerprint_of(entries)) for path, entries in expected_entries(state)}
+        empty = sizes_of(()), fingerprint_of(())
+        for directory in list(digests):
+            while (directory := directory.rpartition("/")[0]) and directory not in digests:
+                digests[directory] = empty
+        times = {path: _mtime(f"{self.spec.output}/{path}") for path in digests}
         state.set_directories(
-            (path, _GONE if time is None else time, fingerprints[path]) for path, time in times.items()
+            {path: TreeDirectory(_GONE if time is None else time, *digests[path]) for path, time in times.items()}
         )
 
     def count_if_unchanged(self, state: State, report: BuildReport) -> int | None:
@@ -59,14 +63,19 @@ class Trees:
 
         Return ``None`` if every unit must be compared. The docroot of ``report`` must be unchanged.
         """
-        fingerprints = state.fingerprints()
-        if not fingerprints or state.meta("complete") != self.spec.completion_mark(report):
+        directories = state.directories()
+        if not directories or state.meta("complete") != self.spec.completion_mark(report):
             return None
         output = os.fspath(self.spec.output)
-        if any(os.path.lexists(f"{output}/{level}") for level in self.spec.recipes if level not in fingerprints):
+        if any(os.path.lexists(f"{output}/{level}") for level in self.spec.recipes if level not in directories):
             return None  # a level without files has no tree
-        aliases = {path for path, resource in report.resources.items() if resource.alias_of is not None}
-        return count_if_unchanged(output, fingerprints, aliases)
+        listing, files = _Listing(output, directories, report.resources), 0
+        for path, directory in directories.items():
+            entries = listing.entries(path)
+            if entries is None or fingerprint_of(entries) != directory.fingerprint:
+                return None
+            files += len(entries)
+        return files
 
     def missing_outputs(
         self, state: State, known: Mapping[Unit, Reason], report: BuildReport
@@ -147,21 +156,31 @@ _SECOND = 10**9
 
 def fingerprint_of(entries: Sequence[Entry]) -> str:
     """Return the fingerprint of a directory that holds these files and no others."""
+    return _digest(entries, 3)
+
+
+def sizes_of(entries: Sequence[Entry]) -> str:
+    """Return the digest of names and sizes of a directory that holds these files and no others."""
+    return _digest(entries, 2)
+
+
+def _digest(entries: Sequence[Entry], fields: int) -> str:
     total = sha256()
     if entries:
-        names, sizes, times = zip(*sorted(entries), strict=True)
+        names, *numbers = list(zip(*sorted(entries), strict=True))[:fields]
         total.update(os.fsencode("/".join(names)) + b"/")
-        total.update(array("q", sizes).tobytes() + array("q", times).tobytes())
+        for column in numbers:
+            total.update(array("q", column).tobytes())
     return total.hexdigest()
 
 
-def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
-    """Yield each directory of the trees that holds files, and its fingerprint; the state is read level by level."""
+def expected_entries(state: State) -> Iterator[tuple[str, Sequence[Entry]]]:
+    """Yield each directory of the trees that holds files, and its files; the state is read level by level."""
     level, entries = "", defaultdict[str, list[Entry]](list)
     extras: set[str] = set()
     for (at, path), files in state.files():
         if at != level:
-            yield from ((directory, fingerprint_of(files_in)) for directory, files_in in entries.items())
+            yield from entries.items()
             level, entries, extras = at, defaultdict(list), set()
         for name, coding, key, _, size in files:
             file = f"{level}/{coding}/{name_in_tree(coding, name)}"
@@ -171,41 +190,40 @@ def expected_fingerprints(state: State) -> Iterator[tuple[str, str]]:
                 extras.add(file)
             directory, _, last = file.rpartition("/")
             entries[directory].append((last, size, time_of(key) * _SECOND))
-    yield from ((directory, fingerprint_of(files_in)) for directory, files_in in entries.items())
+    yield from entries.items()
 
 
-def count_if_unchanged(output: str, fingerprints: dict[str, str], aliases: Container[str]) -> int | None:
-    """Return how many files the directories of ``fingerprints`` hold; ``None`` if some fingerprint differs.
+class _Listing:
+    """The files of the trees on disk. ``known`` are their directories, ``resources`` the files of the docroot."""
 
-    ``aliases`` are the paths of the docroot that may be published as symbolic links.
-    """
-    files = 0
-    for directory, fingerprint in fingerprints.items():
-        entries = _entries(output, directory, fingerprints, aliases)
-        if entries is None or fingerprint_of(entries) != fingerprint:
-            return None
-        files += len(entries)
-    return files
+    def __init__(self, output: str, known: Container[str], resources: Mapping[str, Resource]) -> None:
+        self.output, self.known = output, known
+        # those may be published as symbolic links
+        self.aliases = {path for path, resource in resources.items() if resource.alias_of is not None}
 
+    def sizes(self, directory: str) -> str | None:
+        """Return the digest of names and sizes of a directory, or ``None`` as ``entries`` does."""
+        entries = self.entries(directory)
+        return None if entries is None else sizes_of(entries)
 
-def _entries(output: str, directory: str, known: Container[str], aliases: Container[str]) -> list[Entry] | None:
-    """Return the files of a directory; ``None`` if it is gone, or holds an unknown link or directory."""
-    files: list[Entry] = []
-    try:
-        with open_directory(f"{output}/{directory}") as descriptor, os.scandir(descriptor) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if f"{directory}/{entry.name}" not in known:
+    def entries(self, directory: str) -> list[Entry] | None:
+        """Return the files of a directory; ``None`` if it is gone, or holds an unknown link or directory."""
+        files: list[Entry] = []
+        try:
+            with open_directory(f"{self.output}/{directory}") as descriptor, os.scandir(descriptor) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if f"{directory}/{entry.name}" not in self.known:
+                            return None
+                        continue
+                    is_link = entry.is_symlink()
+                    if is_link and _in_docroot(f"{directory}/{entry.name}") not in self.aliases:
                         return None
-                    continue
-                is_link = entry.is_symlink()
-                if is_link and _in_docroot(f"{directory}/{entry.name}") not in aliases:
-                    return None
-                status = entry.stat(follow_symlinks=is_link)
-                files.append((entry.name, status.st_size, status.st_mtime_ns))
-    except OSError:  # the directory is gone, or the link is broken
-        return None
-    return files
+                    status = entry.stat(follow_symlinks=is_link)
+                    files.append((entry.name, status.st_size, status.st_mtime_ns))
+        except OSError:  # the directory is gone, or the link is broken
+            return None
+        return files
 
 
 def _in_docroot(file: str) -> str:

@@ -93,12 +93,22 @@ class UnitBuilder:
         rules = self.snapshot.decorations
         return None if rules is None else Labelling(level, rules, self.evidence.of)
 
-    def build_and_publish(self, level: str, path: str) -> UnitResult:
-        """Build and publish one unit. A unit that cannot be built is removed from the tree, with a diagnostic."""
-        alias_of = self.site.sources[path].alias_of
+    def build_all(self, units: Iterable[tuple[str, str]]) -> list[UnitResult]:
+        """Build units into the cache, so that their artifacts are on the disk; return their results in order."""
+        results = [self.build(level, path) for level, path in units]
+        self.publisher.sync_contents(results)
+        return results
+
+    def build_and_publish(self, units: Iterable[tuple[str, str]]) -> list[UnitResult]:
+        """Build and publish units. One that cannot be built is removed from the tree, with a diagnostic."""
+        return [self._publish(result) for result in self.build_all(units)]
+
+    def _publish(self, result: UnitResult) -> UnitResult:
+        alias_of = self.site.sources[result.path].alias_of
         for _ in range(_TRIES):
             with contextlib.suppress(ObjectGone):
-                return self.publisher.publish(self.build(level, path), alias_of)
+                return self.publisher.publish(result, alias_of)
+            (result,) = self.build_all([(result.level, result.path)])
         raise OSError(errno.EIO, "the cache loses what is stored in it", os.fspath(self.snapshot.cache))
 
     def build(self, level: str, path: str) -> UnitResult:
@@ -142,7 +152,7 @@ class UnitBuilder:
         diagnostic = diagnose("file-too-large", Location(path), size=source.size, limit=limit)
         outputs: tuple[Output, ...] = ()
         if self.snapshot.complete:
-            self.store.put_chunks(self._verified_chunks(path, source.digest), source.digest, source.size)
+            self.store.put_chunks(self._verified_chunks(path, source.digest), source.digest)
             outputs = (Output(IDENTITY, source.digest, source.digest, source.size),)
         return UnitResult(level, path, source.media_type, outputs, (path,), diagnostics=(diagnostic,))
 
@@ -350,11 +360,9 @@ def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
 
 def publish_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
     """Build and publish units; return their results in order."""
-    unit_builder = _unit_builder(snapshot)
-    return [unit_builder.build_and_publish(level, path) for level, path in units]
+    return _unit_builder(snapshot).build_and_publish(units)
 
 
 def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
     """Build units into the cache, for a caller that publishes them; return their results in order."""
-    unit_builder = _unit_builder(snapshot)
-    return [unit_builder.build(level, path) for level, path in units]
+    return _unit_builder(snapshot).build_all(units)

@@ -14,10 +14,9 @@ from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.store import time_of
 from adaptc.compile.engine.trees import Trees
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.digest import digest_chunks
+from adaptc.core.digest import digest_file
 from adaptc.core.model import Resource
 
-_CHUNK = 1 << 20
 _SECOND = 10**9
 
 
@@ -76,7 +75,7 @@ class TreeCheck:
     trees: Trees
     every_file: bool
     files: int = 0
-    _digests: dict[tuple[int, int], str] = field(default_factory=dict)
+    _digests: dict[tuple[int, int], str | None] = field(default_factory=dict)
 
     def findings(self, state: State, resources: Mapping[str, Resource], skipped: Container[Unit]) -> Iterator[Finding]:
         """Yield what is missing, corrupt or foreign; units that are ``skipped`` have findings of their own."""
@@ -123,20 +122,11 @@ class TreeCheck:
             return Status.CORRUPT, "its content is not what was built, and its time is: a disk or a copy failed"
         return Status.FOREIGN, "it was changed by hand or by another program"
 
-    def _digest(self, file: str, status: os.stat_result) -> str:
+    def _digest(self, file: str, status: os.stat_result) -> str | None:
         """Return the digest of a file; one with several names, as in two levels, is read once."""
         if status.st_nlink == 1:
-            return _digest(file)
+            return digest_file(file)
         key = (status.st_dev, status.st_ino)
         if key not in self._digests:
-            self._digests[key] = _digest(file)
+            self._digests[key] = digest_file(file)
         return self._digests[key]
-
-
-def _digest(file: str) -> str:
-    """Return the digest of a file; what cannot be read is equal to nothing."""
-    try:
-        with open(file, "rb", buffering=0) as content:
-            return digest_chunks(iter(lambda: content.read(_CHUNK), b""))
-    except OSError:
-        return ""

@@ -136,7 +136,7 @@ class BuilderSession:
             if resource and resource.alias_of
         }
         self.invalidator.invalidate(paths, whole=bool(linked))
-        return not self.best.trees.are_changed(self.state)
+        return not self.best.trees.are_changed(self.state, loaded)
 
     def _forget(self, pending: Pending) -> None:
         """Make the build check units that were withdrawn, and the trees."""
@@ -144,7 +144,7 @@ class BuilderSession:
         for unit in pending.units:
             self.state.forget_unit(unit)
         if pending.units:
-            self.state.set_directories(())
+            self.state.set_directories({})
         self.state.commit()
 
     @contextlib.contextmanager
