@@ -236,13 +236,16 @@ def live(css, body="<p class=a>text", script="", **options):
     ("script", "kept"),
     [
         ("e.classList.add('open')", ".open"),
-        ("e.className = 'fa-' + icon", ".fa-star"),
+        ("e.className = 'fa-' + icon, icon = 'star'", ".fa-star"),
+        ("e.className = 'fa-' + icon.size(12)", ".fa-text"),
+        ("e.className = 'fa-' + name + side; icons = ['ArrowWide', 'left']", ".fa-arrow-wide-left"),
+        ("e.className = 'fa-' + localStorage.icon", ".fa-star"),
         ("e.className = name + '--active'", ".tab--active"),
-        ("e.className = `is-${state}`", ".is-late"),
+        ("e.className = `is-${state}`; start('late')", ".is-late"),
         ("e.className = block + '-' + ['end'][0], block = 'tip'", ".tip-end"),
         ("e.className = 'step' + n", ".step12"),
         ("e.className = o.base + '-' + n; g('handle-on'); o.base = q('x') || 'my-switch'", ".my-switch-handle-on"),
-        ("o = {base: e.dataset.base || 'x', base: 'big-tip'}; e.className = o.base + '-' + part", ".big-tip-end"),
+        ("o = {base: e.dataset.base || 'x', base: 'big-tip'}; e.className = o.base + '-' + 'end'", ".big-tip-end"),
         ("e.className = base + '-' + part; set('big-tip', 'end')", ".big-tip-end"),
         ("e.innerHTML = '<section>'", "section"),
         ("e.setAttribute('aria-busy', 'true')", "[aria-busy]"),
@@ -327,6 +330,12 @@ def test_names_of_variables_and_words_of_comments_bring_in_nothing():
     )
     assert text.endswith("<style>.a{color:red}</style>")
     assert ".tab-open" in live(css, script="var open = ['open']; e.className = 'tab-' + open")
+
+
+def test_what_follows_a_beginning_is_a_word_of_the_scripts_or_the_page():
+    css = ".a{color:red}.fa-star{top:0}.fa-bell{top:1px}.fa-2x{top:2px}"
+    text = live(css, "<p class=a>a bell", script="e.className = 'fa-' + icon[n]")
+    assert text.endswith("<style>.a{color:red}.fa-bell{top:1px}</style>")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Outsiders:
         return _outsiders(tuple(hosts), tuple(libraries))
 
     def names(self, url: str) -> str | None:
-        """Return the names that a script may bring in, as a script; ``None`` if nothing is known of it."""
+        """Return the names that a script may bring in, as a text; ``None`` if nothing is known of it."""
         host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
         if any(host == name or host.endswith(f".{name}") for name in self.hosts):
             return ""
@@ -228,7 +228,7 @@ class _Search:
         if names is None:
             self.unknown = SCRIPTS
         elif names:
-            self.scripts[names] = None
+            self.data[names] = None
 
 
 # What a page holds for its scripts: ``data-`` attributes and those of htmx, data blocks and inert markup

@@ -3,13 +3,14 @@
 They are the words of the scripts' strings, templates and regular expressions, the names of properties
 (``{active: true}``, ``e.hidden = true``, ``e.dataset.openPanel``), and names that a script may compose: with a string
 that begins or ends with a hyphen or underscore (``"fa-" + icon``), of a word and a number, and, in a script that joins
-with hyphens (`${block}-${state}`), of its words. Names of variables bring in nothing, nor do comments.
+with hyphens (`${block}-${state}`), of its words. Names of variables bring in nothing, nor do comments. What follows a
+beginning is made of words of the scripts and of the page, unless the script gets values from elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -32,31 +33,50 @@ _FUNCTIONS = frozenset({"function", "async", "("})
 _ARGUMENTS = 12  # tokens between a joint and the parenthesis
 _CAPITAL = re.compile(r"[A-Z]")
 _DIGITS = "0123456789"
+# Values that neither a script nor its page holds: answers, messages, what is stored, the address
+_ELSEWHERE = re.compile(
+    r"fetch|XMLHttpRequest|ajax|post|getJSON|WebSocket|EventSource|onmessage|localStorage|sessionStorage|cookie|location"
+)
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _TEXTS = (Kind.STRING, Kind.TEMPLATE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of one text: whole ones, beginnings and ends of composed ones, and words that it may join."""
+    """The names of one text: whole ones, beginnings and ends of composed ones, and words that it may join.
+
+    What follows the ``beginnings`` may be anything, what follows the ``starts`` is in the scripts or the page.
+    """
 
     words: frozenset[str]
     beginnings: frozenset[str] = frozenset()
+    starts: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
     joined: frozenset[str] = frozenset()
 
 
 class ScriptNames:
-    """A container of the names that ``scripts`` may bring in, or ``texts`` that they read: markup, JSON, attributes."""
+    """A container of the names that ``scripts`` may bring in, or ``texts`` that they read: markup, JSON, attributes.
+
+    ``of_page`` is the container for a page with these scripts.
+    """
 
     def __init__(self, scripts: Iterable[str], texts: Iterable[str] = ()) -> None:
         names = [*map(_names_of_script, scripts), *map(_names_of_text, texts)]
         self._words = frozenset().union(*(each.words for each in names))
         self._beginnings = tuple(sorted({beginning for each in names for beginning in each.beginnings}))
+        starts = frozenset().union(*(each.starts for each in names))
+        self._starts = tuple(sorted(start for start in starts if not start.startswith(self._beginnings)))
+        self._pieces = frozenset(chain.from_iterable(map(_pieces, self._words))) if self._starts else frozenset()
         self._ends = tuple(sorted({end for each in names for end in each.ends}))
         self._joined = frozenset().union(*(each.joined for each in names))
         self._cache: dict[object, bool] = {}
 
     def __contains__(self, name: object) -> bool:
+        return self.is_certain(name) or str(name).startswith(self._starts)
+
+    def is_certain(self, name: object) -> bool:
+        """Whether a script may bring in a name, whatever the page holds."""
         result = self._cache.get(name)
         if result is None:
             result = self._cache[name] = self._may_bring(str(name))
@@ -70,6 +90,10 @@ class ScriptNames:
             return True
         return self._joins(name)
 
+    def of_page(self, text: str) -> Container[str]:
+        """Return the names that the scripts may bring into the page with this source text."""
+        return _PageNames(self, self._starts, self._pieces, text) if self._starts else self
+
     def _joins(self, name: str) -> bool:
         """Whether a name is words that a script may join; a word may have hyphens of its own."""
         for joint in _JOINTS.finditer(name):
@@ -79,9 +103,29 @@ class ScriptNames:
         return False
 
 
+class _PageNames:
+    """The names for one page: what follows a beginning may be of the page's own words."""
+
+    def __init__(self, names: ScriptNames, starts: tuple[str, ...], pieces: frozenset[str], text: str) -> None:
+        self._names, self._starts, self._pieces = names, starts, pieces.union(_pieces(text))
+
+    def __contains__(self, name: object) -> bool:
+        return self._names.is_certain(name) or any(
+            str(name).startswith(start) and self._pieces.issuperset(_pieces(str(name)[len(start) :].rstrip(_DIGITS)))
+            for start in self._starts
+        )
+
+
+def _pieces(text: str) -> frozenset[str]:
+    """Return the words of a text as a script may take them apart and join them: in lower case, without marks."""
+    return frozenset(piece.lower() for piece in _PIECE.findall(text))
+
+
 @lru_cache(maxsize=512)
 def _names_of_text(text: str) -> _Names:
-    return _Names(frozenset(_WORD.findall(text)), frozenset(_BEGINNING.findall(text)), frozenset(_END.findall(text)))
+    return _Names(
+        frozenset(_WORD.findall(text)), frozenset(_BEGINNING.findall(text)), ends=frozenset(_END.findall(text))
+    )
 
 
 @lru_cache(maxsize=512)
@@ -89,15 +133,18 @@ def _names_of_script(text: str) -> _Names:
     tokens = tokenize(text)
     if tokens is None:
         names = _names_of_text(text)
-        return _Names(names.words, names.beginnings, names.ends, names.words)
+        return _Names(names.words, names.beginnings, ends=names.ends, joined=names.words)
     tokens = [token for token in tokens if token.kind is not Kind.COMMENT]
     strings = [_content(token) for token in tokens if token.kind in _TEXTS]
     patterns = [token.text for token in tokens if token.kind is Kind.REGEX]
     properties = frozenset(_properties(tokens))
     joints = [prefixes for joint in _joints(tokens) for prefixes in _prefixes(tokens, joint)]
+    beginnings = frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings)))
+    is_open = any(token.kind is Kind.WORD and _ELSEWHERE.fullmatch(token.text) for token in tokens)
     return _Names(
         properties.union(*map(_WORD.findall, chain(strings, patterns))),
-        frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings))),
+        beginnings if is_open else frozenset(),
+        frozenset() if is_open else beginnings,
         frozenset(chain.from_iterable(map(_END.findall, strings))),
         _parts(strings).union(_keys(tokens)) if "" in joints else frozenset(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import lru_cache
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
@@ -90,10 +90,16 @@ class _UsedStyles:
         used = prune_sheets(
             [style.text or "" for style in styles],
             PageMatches(self.editor.tree),
-            keep_names=None if self.reach is None else _names(self.reach.scripts, self.reach.data),
+            keep_names=self._names(),
             inline=inline_declarations(self.editor.tree),
         )
         return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
+
+    def _names(self) -> Container[str] | None:
+        """Return the names that scripts may bring into the page."""
+        if self.reach is None:
+            return None
+        return _names(self.reach.scripts, self.reach.data).of_page(self.page.page.text)
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
