@@ -332,6 +332,25 @@ def test_names_of_variables_and_words_of_comments_bring_in_nothing():
     assert ".tab-open" in live(css, script="var open = ['open']; e.className = 'tab-' + open")
 
 
+@pytest.mark.parametrize(
+    ("script", "names"),
+    [
+        ("var side = {left: 'bell'}; add('fa-' + side.left + ' x'); set('star')", "bell"),
+        ("var icon = 'star'; icon = 'bell'; add('fa-' + icon); set('other')", "bell star"),
+        ("var side = {left: 'bell'}; side.left = n; add('fa-' + side.left); set('star')", "bell star"),
+        ("var side = {left: n, right: 'bell'}; add('fa-' + side.left); set('star')", "bell star"),
+        ("var side = {left: 'bell'}; fill(side); add('fa-' + side.left); set('star')", "bell star"),
+        ("function f(icon) { add('fa-' + icon) } icon = 'bell'; f('star')", "bell star"),
+        ("var icon = 'bell' + n; add('fa-' + icon); set('star')", "bell star"),
+        ("var icon = 'bell'; add('fa-' + icon.trim()); set('star')", "bell star"),
+    ],
+)
+def test_where_a_script_writes_out_what_follows_a_beginning_nothing_else_does(script, names):
+    rules = {"bell": ".fa-bell{top:0}", "none": ".fa-none{top:1px}", "star": ".fa-star{top:2px}"}
+    css, used = ".a{color:red}" + "".join(rules.values()), "".join(rules[name] for name in names.split())
+    assert live(css, script=script).endswith(f"<style>.a{{color:red}}{used}</style>")
+
+
 def test_what_follows_a_beginning_is_a_word_of_the_scripts_or_the_page():
     css = ".a{color:red}.fa-star{top:0}.fa-bell{top:1px}.fa-2x{top:2px}"
     text = live(css, "<p class=a>a bell", script="e.className = 'fa-' + icon[n]")

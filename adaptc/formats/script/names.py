@@ -16,7 +16,9 @@ from functools import lru_cache
 from itertools import chain
 
 from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.joined_values import joined_values
 from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.structure import structure
 from adaptc.formats.script.tokens import Token, tokenize
 
 __all__ = ["ScriptNames"]
@@ -139,10 +141,11 @@ def _names_of_script(text: str) -> _Names:
     patterns = [token.text for token in tokens if token.kind is Kind.REGEX]
     properties = frozenset(_properties(tokens))
     joints = [prefixes for joint in _joints(tokens) for prefixes in _prefixes(tokens, joint)]
-    beginnings = frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings)))
+    written = _written_names(tokens, text)
+    beginnings = frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings))) - written.keys()
     is_open = any(token.kind is Kind.WORD and _ELSEWHERE.fullmatch(token.text) for token in tokens)
     return _Names(
-        properties.union(*map(_WORD.findall, chain(strings, patterns))),
+        properties.union(*map(_WORD.findall, chain(strings, patterns)), *written.values()),
         beginnings if is_open else frozenset(),
         frozenset() if is_open else beginnings,
         frozenset(chain.from_iterable(map(_END.findall, strings))),
@@ -180,6 +183,26 @@ def _keys(tokens: Sequence[Token]) -> Iterator[str]:
 
 def _hyphenate(capital: re.Match[str]) -> str:
     return f"-{capital[0].lower()}"
+
+
+def _written_names(tokens: Sequence[Token], text: str) -> dict[str, set[str]]:
+    """Return the names of each beginning all of whose other parts the script writes out."""
+    places = [
+        place for place, token in enumerate(tokens) if token.kind in _TEXTS and _BEGINNING.search(_content(token))
+    ]
+    script = structure(text) if places else None
+    written: dict[str, set[str]] = {}
+    others: set[str] = set()
+    if script is None:
+        return written
+    for place in places:
+        content = _content(tokens[place])
+        for match in _BEGINNING.finditer(content):
+            is_joint = match.end() == len(content) and place + 2 < len(tokens) and tokens[place + 1].text == "+"
+            values = joined_values(script, place + 2) if is_joint else None
+            written.setdefault(match[1], set()).update(match[1] + value for value in values or ())
+            others.update((match[1],) if values is None else ())
+    return {beginning: names for beginning, names in written.items() if beginning not in others}
 
 
 # ---- names joined with hyphens and underscores
