@@ -99,7 +99,7 @@ def test_help_lists_every_command(output: Output) -> None:
 
 def test_a_word_that_is_no_command(output: Output) -> None:
     assert run(["biuld"]) is ExitCode.USAGE
-    assert "No such command 'biuld'" in output()[1]
+    assert "there is no command biuld, did you mean build?" in output()[1]
 
 
 def test_a_mistake_in_the_configuration_is_one_clear_line(output: Output, folder: Path) -> None:

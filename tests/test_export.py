@@ -13,6 +13,7 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine.reporting import Silent
+from adaptc.config.last_build import LAST_BUILD
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
 from adaptc.workflow.export.export import Export, export_site
@@ -238,12 +239,15 @@ def test_a_build_that_is_out_of_date_is_told(site: BuiltSite) -> None:
 
 def test_an_encoding_never_takes_the_name_of_a_file(site: BuiltSite) -> None:
     site.write({"index.html.br": "mine"}).build()
-    with pytest.raises(UsageError, match=r"index\.html\.br is a file of the site") as refused:
-        export(site)
-    assert "choose --encodings parallel or none" in str(refused.value)
-    assert not (site.root / "public").exists()
-    export(site, encodings="parallel")
-    assert read(site, "id/index.html.br") == b"mine"
+    (left_out,) = export(site).diagnostics
+    assert str(left_out) == (
+        "index.html: warning: index.html.br is a file of the site, and is not replaced by the encoded file of that name"
+        " [export-name-taken]"
+    )
+    assert read(site, "index.html.br") == b"mine"
+    assert "index.html.gz" in names(site)
+    assert not export(site, to="trees", encodings="parallel").diagnostics
+    assert read(site, "id/index.html.br", to="trees") == b"mine"
 
 
 def test_a_directory_of_somebody_else(site: BuiltSite) -> None:
@@ -288,16 +292,17 @@ def run(site: BuiltSite, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_says_what_it_did(site: BuiltSite) -> None:
-    ended = run(site, "full", "public", "--docroot", "site", "--encodings", "none")
+    ended = run(site, "full", "public", "site", "--encodings", "none")
     assert (ended.returncode, ended.stdout[:41]) == (0, "public: wrote 4 files, kept 0, removed 0;")
-    told = json.loads(run(site, "full", "public", "--docroot", "site", "--format", "json").stdout)
+    told = json.loads(run(site, "full", "public", "site", "--format", "json").stdout)
     assert told["level"] == "full"
     assert told["kept"] == 4
 
 
 def test_the_command_names_what_is_missing(site: BuiltSite) -> None:
+    (site.output / LAST_BUILD).unlink()
     ended = run(site, "full", "public")
     assert (ended.returncode, ended.stderr) == (
         2,
-        "adaptc: no docroot: name it with --docroot or as docroot in adaptc.toml\n",
+        "adaptc: no docroot: name it on the command line or as docroot in adaptc.toml\n",
     )

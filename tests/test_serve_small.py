@@ -196,7 +196,7 @@ def test_an_export_is_served_with_its_encodings(kind: str, tmp_path: Path) -> No
     """What docs/serving.md says of exports: Caddy finds encodings beside files; lighttpd sends the files."""
     site = BuiltSite(tmp_path).write({"page.html": PAGE})
     site.build()
-    command = ["export", "lossless", str(tmp_path / "public"), "--docroot", str(site.docroot), "-o", str(site.output)]
+    command = ["export", "lossless", str(tmp_path / "public"), str(site.docroot), "-o", str(site.output)]
     assert run(command) == 0
     if kind == "caddy":
         snippet = "\thandle {\n\t\tfile_server {\n\t\t\tprecompressed br zstd gzip\n\t\t}\n\t}"

@@ -53,12 +53,14 @@ class _BuildCommand(click.Command):
     metavar="BOUND",
     help="With a URL: remove no files if more than that, or a larger share, are gone from the site.  [10%]",
 )
+@click.option("--allow-empty", is_flag=True, help="Build a DOCROOT without pages, too.")
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     invocation: Invocation,
     screenshots: int | None,
     explain: bool,
     purge_most: PurgeBound | None,
+    allow_empty: bool,
     dry_run: bool,
     **site: Any,
 ) -> ExitCode:
@@ -68,14 +70,17 @@ def build(
     Only new and outdated files are built; DOCROOT is never written to. It may be the URL of a site, which is crawled
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    settings, display = overrides(site), _DisplayOptions(screenshots or 0, explain)
+    settings, display = overrides(site), _RunOptions(screenshots or 0, explain, allow_empty)
     if _is_fetched(site["docroot"]):
         del settings["docroot"]
         if dry_run:
             raise UsageError(f"--dry-run writes nothing, so that {site['docroot']} cannot be crawled: name a directory")
         return _build_fetched(invocation, _Source(site["docroot"], purge_most), settings, display)
-    config = with_mirror(invocation.load(settings))
-    return _dry_run(invocation, config) if dry_run else _build(invocation, config, display)
+    config = invocation.load(settings, repeats=False)
+    if config.docroot is None:
+        config = invocation.load(settings)
+    config = with_mirror(config)
+    return _dry_run(invocation, config, allow_empty) if dry_run else _build(invocation, config, display)
 
 
 def _is_fetched(source: str | None) -> bool:
@@ -111,20 +116,22 @@ def _fetch(invocation: Invocation, source: _Source, output: Path) -> CrawlResult
 
 
 @dataclass(frozen=True, slots=True)
-class _DisplayOptions:
-    """What a build shows in addition to its summary; ``crawl`` is the crawl that fetched the site."""
+class _RunOptions:
+    """What a build shows beside its summary, and accepts; ``crawl`` is the crawl that fetched the site.
+
+    ``allow_empty`` says that a site without pages is built, too.
+    """
 
     screenshots: int
     explain: bool
+    allow_empty: bool
     crawl: CrawlResult | None = None
 
 
-def _build_fetched(
-    invocation: Invocation, source: _Source, settings: dict[str, Any], display: _DisplayOptions
-) -> ExitCode:
+def _build_fetched(invocation: Invocation, source: _Source, settings: dict[str, Any], display: _RunOptions) -> ExitCode:
     from adaptc.workflow.api import refuse_foreign_output
 
-    config = invocation.load(settings)
+    config = invocation.load(settings, repeats=False)
     refuse_foreign_output(config, config.output)
     crawl = _fetch(invocation, source, config.output)
     if invocation.format == "text":
@@ -132,16 +139,16 @@ def _build_fetched(
     if not crawl.stored:
         print_diagnostics(crawl.diagnostics, invocation)
         return crawl_code(crawl)
-    config = with_mirror(invocation.load({**settings, "docroot": crawl.output}))
+    config = with_mirror(invocation.load({**settings, "docroot": crawl.output}, repeats=False))
     return _build(invocation, config, replace(display, crawl=crawl))
 
 
-def _build(invocation: Invocation, config: Config, display: _DisplayOptions) -> ExitCode:
+def _build(invocation: Invocation, config: Config, display: _RunOptions) -> ExitCode:
     from adaptc.cli.progress import watching
     from adaptc.workflow.api import build as run
 
     with watching(invocation) as progress:
-        result = run(config, progress, display.screenshots)
+        result = run(config, progress, display.screenshots, requires_pages=not display.allow_empty)
     crawl_diagnostics = display.crawl.diagnostics if display.crawl is not None else ()
     if invocation.format == "json":
         print_json(_record(result, display.crawl))
@@ -163,10 +170,10 @@ def _show(invocation: Invocation, result: BuildResult, config: Config) -> None:
     print_text(render_summary(result.figures, width, colored, str(config.output)), invocation)
 
 
-def _dry_run(invocation: Invocation, config: Config) -> ExitCode:
+def _dry_run(invocation: Invocation, config: Config, allow_empty: bool) -> ExitCode:
     from adaptc.workflow.api import plan
 
-    planned = plan(config)
+    planned = plan(config, requires_pages=not allow_empty)
     if invocation.format == "json":
         print_json(_plan_record(planned))
     else:

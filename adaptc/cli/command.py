@@ -34,14 +34,15 @@ class Invocation:
     verbose: bool = False
     color: str = "auto"
 
-    def load(self, overrides: Mapping[str, Any] | None = None) -> Config:
+    def load(self, overrides: Mapping[str, Any] | None = None, *, repeats: bool = True) -> Config:
         """Return the configuration that ``--config`` names, or that of the working directory.
 
+        With ``repeats``, what neither the file nor ``overrides`` say is as in the last build of the same docroot.
         Raises ``UsageError`` as ``adaptc.workflow.configuration.load_config`` does.
         """
         from adaptc.workflow.configuration import load_config
 
-        return load_config(self.config, overrides)
+        return load_config(self.config, overrides, repeats=repeats)
 
     def is_colored(self, stream: Any) -> bool:
         """Whether text for ``stream`` is coloured: a terminal, and no NO_COLOR (https://no-color.org)."""

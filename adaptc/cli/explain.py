@@ -10,7 +10,7 @@ import click
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, print_json, print_text
-from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import printable
 
 if TYPE_CHECKING:
     from adaptc.core.model import Action
@@ -30,8 +30,6 @@ def explain(invocation: Invocation, name: str, output: Path | None) -> ExitCode:
     from adaptc.report.explain import explain as explain_file
 
     explanation = explain_file(invocation.load({"output": output}), name)
-    if explanation is None:
-        raise UsageError(f"{name} is not in the last build")
     if invocation.format == "json":
         print_json(_record(explanation))
     else:

@@ -10,6 +10,7 @@ import click
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.site_options import with_mirror
 
 if TYPE_CHECKING:
     from adaptc.workflow.export.export import Export
@@ -20,7 +21,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @command("export")
 @click.argument("level")
 @click.argument("dest", type=_FOLDER)
-@click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site that was built.")
+@click.argument("docroot", required=False, type=_FOLDER)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option(
     "--encodings",
@@ -40,7 +41,7 @@ def export(
     from adaptc.cli.progress import watching
     from adaptc.workflow.export.export import export_site
 
-    config = invocation.load({"docroot": docroot, "output": output})
+    config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     with watching(invocation) as progress:
         done = export_site(config, level, dest, encodings, progress)
     if invocation.format == "json":

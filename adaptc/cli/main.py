@@ -78,6 +78,16 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of ``args``; for an unknown one, suggest the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from adaptc.config.toml import nearest
+
+            ctx.fail(f"there is no command {args[0]}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, without importing them."""
         with formatter.section("Commands"):

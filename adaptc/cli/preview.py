@@ -10,6 +10,7 @@ import click
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import print_json, print_text
+from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -30,7 +31,7 @@ def preview(invocation: Invocation, docroot: Path | None, output: Path | None, p
     """
     from adaptc.workflow.preview.server import PreviewServer
 
-    config = invocation.load({"docroot": docroot, "output": output})
+    config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     try:
         server = PreviewServer(config, port)
     except OSError as error:

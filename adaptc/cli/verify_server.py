@@ -10,6 +10,7 @@ import click
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import launchable, server_named
 
@@ -58,7 +59,7 @@ def verify_server(
     if (server is None) == (url is None):
         names = " or ".join(f"--server {name}" for name in _SERVERS)
         raise UsageError(f"say either {names}, or --url URL")
-    config = invocation.load({"docroot": docroot, "output": output})
+    config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     extent = Extent(pages, assets, race)
     with watching(invocation) as progress:
         if server is not None:

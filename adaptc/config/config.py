@@ -179,7 +179,7 @@ class Config:
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``. ``diagnostics``
     are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which no build depends
     on, ``budgets`` the ``[budgets.LEVEL]`` tables, for ``adaptc.config.budgets``. ``file`` is the file that was read,
-    if any.
+    if any, ``options`` are the settings by dotted key that the command line gave.
 
     >>> from dataclasses import replace
     >>> config = Config()
@@ -201,6 +201,7 @@ class Config:
     daemons: TomlSource = field(default_factory=TomlSource)
     budgets: TomlSource = field(default_factory=TomlSource)
     file: Path | None = None
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def url_prefix(self) -> str:

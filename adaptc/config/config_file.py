@@ -26,6 +26,7 @@ from adaptc.config.config import (
     CodingsConfig,
     Config,
 )
+from adaptc.config.last_build import read_last_build
 from adaptc.config.schema import Check, InvalidSetting, InvalidValue, TableReading, Wording, flag, one_of, read_table
 from adaptc.config.toml import TomlSource, nearest, nested, read_toml
 from adaptc.core.diagnostics import KINDS, Severity, UsageError
@@ -181,16 +182,23 @@ _DIAGNOSTICS_WORDING = Wording("unknown diagnostic {}".format, "diagnostics.{}".
 
 
 def read_config(
-    path: Path | None = None, overrides: Mapping[str, Any] | None = None, parts: Iterable[Part] = ()
+    path: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    parts: Iterable[Part] = (),
+    *,
+    repeats: bool = False,
 ) -> Config:
     """Read ``path``, or ``adaptc.toml`` of the working directory if there is one, or return the defaults.
 
     ``overrides`` are settings of the command line by dotted key (``{"build.effort": "max"}``). They win over the file,
     None is ignored, and relative paths in them start from the working directory. ``parts`` check the tables of other
-    modules. Raises ``UsageError`` that names every mistake of all of them, one a line.
+    modules. With ``repeats``, what neither says is taken from the last build of the same docroot.
+    Raises ``UsageError`` that names every mistake of all of them, one a line.
     """
     file, base = _file_source(path)
     options = {key: value for key, value in (overrides or {}).items() if value is not None}
+    if repeats:
+        options = {**_last_options(file, base, options), **options}
     command_line = TomlSource("command line", nested(options))
     readings = [_read_tables(file, base), _read_tables(command_line, Path())]
     open_tables = {name: (command_line if name in command_line.values else file).below(name) for name in OPEN_TABLES}
@@ -201,6 +209,7 @@ def read_config(
         budgets=open_tables["budgets"],
         diagnostics=tuple(severities.values.items()),
         file=base / Path(file.name).name if file.name else None,
+        options=tuple(options.items()),
     )
     for reading in readings:
         config = _with_settings(config, reading.values)
@@ -221,6 +230,26 @@ def _file_source(path: Path | None) -> tuple[TomlSource, Path]:
 
 def _read_tables(source: TomlSource, base: Path) -> TableReading:
     return read_table(source, _SCHEMA, base, Wording(suggest=_suggest))
+
+
+def _last_options(file: TomlSource, base: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return docroot and options of the output's last build that neither the file nor ``options`` set.
+
+    Nothing, if that was a build of another docroot, or if its record is damaged.
+    """
+    written = _read_tables(file, base).values
+    given = _read_tables(TomlSource(values=nested(options)), Path()).values
+    config = _with_settings(_with_settings(Config(), written), given)
+    last = read_last_build(config.output)
+    if last is None or (config.docroot is not None and config.docroot.resolve() != last[0].resolve()):
+        return {}
+    settings = {key: value for key, value in {"docroot": last[0], **last[1]}.items() if not _is_set(written, key)}
+    return {} if _read_tables(TomlSource(values=nested(settings)), Path()).problems else settings
+
+
+def _is_set(values: Mapping[str, Any], key: str) -> bool:
+    table, _, leaf = key.rpartition(".")
+    return leaf in (values.get(table, {}) if table else values)
 
 
 def _suggest(key: str, _known: Collection[str]) -> str:

@@ -210,6 +210,7 @@ KINDS: dict[str, Kind] = {
     ),
     # publishing
     "export-failed": Kind(E, "cannot be exported ({reason})"),
+    "export-name-taken": Kind(W, "{name} is a file of the site, and is not replaced by the encoded file of that name"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),
 }

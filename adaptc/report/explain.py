@@ -10,7 +10,8 @@ from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.state import State, as_sources, last_build
 from adaptc.compile.engine.traffic import last_traffic
 from adaptc.config.config import Config
-from adaptc.core.diagnostics import Diagnostic
+from adaptc.config.toml import nearest
+from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach, SiteAddress
 from adaptc.site.site import Site, Source
@@ -30,20 +31,20 @@ class Explanation:
     levels: tuple[UnitResult, ...]
 
 
-def explain(config: Config, name: str) -> Explanation | None:
-    """Return the explanation of ``name``, a path of the docroot or a URL of the site; ``None`` when it was not built.
+def explain(config: Config, name: str) -> Explanation:
+    """Return the explanation of ``name``, a path of the docroot or a URL of the site.
 
-    Raises ``UsageError`` when there is no build in ``config.output``.
+    Raises ``UsageError`` when it was not built, and when there is no build in ``config.output``.
     """
     with last_build(config.output) as state:
         return _explained(state, config, name)
 
 
-def _explained(state: State, config: Config, name: str) -> Explanation | None:
+def _explained(state: State, config: Config, name: str) -> Explanation:
     sources = as_sources(state.resources().values())
     path = _path_of(config, name, sources)
     if path is None:
-        return None
+        raise UsageError(f"{name} is not in the last build{nearest(name, sources)}")
     source = sources[path]
     return Explanation(
         path,

@@ -16,6 +16,7 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, discard, is_damage, system_error
 from adaptc.compile.engine.store import Store
 from adaptc.config.config import MIRRORS, Config, with_severities
+from adaptc.config.last_build import store_last_build
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.workflow.configuration import configured_levels
 
@@ -66,13 +67,16 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def build(config: Config, progress: Progress | None = None, screenshots: int = 0) -> BuildResult:
+def build(
+    config: Config, progress: Progress | None = None, screenshots: int = 0, *, requires_pages: bool = False
+) -> BuildResult:
     """Build the site: bring ``config.output`` up to date with ``config.docroot``.
 
     Only what changed is built. ``progress`` is called as the build goes on, from the thread of the caller (see
     ``adaptc.compile.engine.reporting.Progress``). ``screenshots`` is the number of pages that the report shows
     screenshots of, which needs an installed Chromium. A web server may read the output meanwhile: files appear
-    complete, and outdated ones are removed before new ones appear.
+    complete, and outdated ones are removed before new ones appear. With ``requires_pages``, a docroot without any page
+    raises ``UsageError``: a generator that failed must not remove a site.
 
     Problems of the content do not raise: they are ``BuildResult.diagnostics``.
 
@@ -85,6 +89,7 @@ def build(config: Config, progress: Progress | None = None, screenshots: int = 0
     PosixPath('opt/manifest.json')
     """
     engine = engine_of(config, progress or Silent())
+    engine.requires_pages = requires_pages
     with engine.lock():
         try:
             return _build(engine, screenshots)
@@ -108,6 +113,7 @@ def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tup
     from adaptc.report.documents import DocumentWriter
 
     spec, report = engine.spec, engine.run(state)
+    store_last_build(spec.output, spec.docroot, dict(spec.config.options))
     figures, diagnostics = DocumentWriter(spec, state, report, engine.progress, screenshots).write()
     if spec.config.serve.emit:
         from adaptc.serve.emitter import emit_from
@@ -118,7 +124,7 @@ def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tup
     return report, BuildResult(spec.output, figures, report.reasons, report.removed, diagnostics)
 
 
-def plan(config: Config) -> Plan:
+def plan(config: Config, *, requires_pages: bool = False) -> Plan:
     """Return what ``build`` would do; nothing is written.
 
     Raises ``UsageError`` for a wrong configuration, and ``OSError`` when the docroot cannot be read.
@@ -129,6 +135,7 @@ def plan(config: Config) -> Plan:
     ...     print(level, path, reason)
     """
     engine = engine_of(config, Silent())
+    engine.requires_pages = requires_pages
     with contextlib.closing(State(engine.spec.state_path, read_only=True)) as state:
         report = engine.plan(state)
         return Plan(report.reasons, report.removed, tuple(with_severities(report.load_diagnostics, config)))

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from adaptc.config.rulebook import Level
 
 
-def load_config(path: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
+def load_config(
+    path: Path | None = None, overrides: Mapping[str, Any] | None = None, *, repeats: bool = False
+) -> Config:
     """Read ``path``, or ``adaptc.toml`` of the working directory if there is one, or return the defaults.
 
     ``overrides`` are settings by dotted key, as ``docs/configuration.md`` lists them (``{"build.effort": "max"}``).
     They win over the file, and None is ignored. Relative paths start from the directory of the file; those in
-    ``overrides`` start from the working directory.
+    ``overrides`` start from the working directory. With ``repeats``, settings that neither has are those that the
+    options of the last build of the same docroot gave: docroot, levels, effort, cache, base URL.
 
     Raises ``UsageError`` that names every mistake of all tables, one a line, with file and line.
 
@@ -29,7 +32,7 @@ def load_config(path: Path | None = None, overrides: Mapping[str, Any] | None = 
     >>> adaptc.load_config(overrides={"output": "opt", "build.levels": ["full"]}).build.levels
     ('full',)
     """
-    return read_config(path, overrides, _PARTS)
+    return read_config(path, overrides, _PARTS, repeats=repeats)
 
 
 def known_levels(config: Config) -> dict[str, Level]:

@@ -32,6 +32,8 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.trees import Trees
 from adaptc.compile.pipeline import modules_of
+from adaptc.core import media
+from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import TEMPORARY
 from adaptc.core.model import Resource
 
@@ -42,16 +44,21 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.stages import ReadStage
 
 
+_PAGES = (media.HTML, media.XHTML)
+
+
 class Builder:
     """Builds what ``spec`` asks for.
 
     With a ``gate`` this process publishes the results, through the gate. Units that were built by one of the
     ``accepted_recipes`` are up to date, too. With ``cancels_on_change`` the build is cancelled when a file changes.
+    With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed.
     """
 
     gate: Gate | None = None
     accepted_recipes: frozenset[str] = frozenset()
     cancels_on_change: bool = False
+    requires_pages: bool = False
 
     def __init__(self, spec: BuildSpec, progress: Progress) -> None:
         self.spec, self.progress = spec, progress
@@ -77,7 +84,7 @@ class Builder:
 
     def plan(self, state: State) -> BuildReport:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        report = self.spec.begin_report(state, self.progress, remember=False)
+        report = self._begin_report(state, remember=False)
         before = state.resources()
         touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
@@ -92,7 +99,7 @@ class Builder:
     def run(self, state: State) -> BuildReport:
         """Bring the trees up to date. The caller holds the lock."""
         started = time.time_ns()
-        report = self.spec.begin_report(state, self.progress, remember=True)
+        report = self._begin_report(state, remember=True)
         before = state.resources()
         touched = compare_files(report.resources, before)
         unknown = self.trees.are_changed(state, report.resources)
@@ -110,6 +117,12 @@ class Builder:
         with worker_pool(jobs, self._worker_lock(), modules) as workers:
             self._build(reading, touched, unknown, workers)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
+        return report
+
+    def _begin_report(self, state: State, *, remember: bool) -> BuildReport:
+        report = self.spec.begin_report(state, self.progress, remember=remember)
+        if self.requires_pages and not any(resource.media_type in _PAGES for resource in report.resources.values()):
+            raise UsageError(f"docroot {self.spec.docroot} holds no page: nothing was built, and nothing removed")
         return report
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> None:

@@ -11,12 +11,12 @@ from adaptc.compile.engine.output import PRIVATE, output_lock
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core import media
-from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose, printable
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, name_in_tree
 from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import plan
-from adaptc.workflow.export.destination import LISTED, ExportRecord, Item, write_items
+from adaptc.workflow.export.destination import ExportRecord, Item, write_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,15 @@ def export_site(config: Config, level: str, destination: Path, encodings: str, p
     private = config.output / PRIVATE
     with output_lock(private / "lock"):
         stale = _staleness(config, level)
-        items = export_items(manifest, docroot, level, LAYOUTS[encodings])
+        items, left_out = export_items(manifest, docroot, level, LAYOUTS[encodings])
         tally = write_items(items, target, ExportRecord.of(private, target), progress)
-    return Export(destination, tally.written, tally.kept, tally.removed, tally.size, (*stale, *tally.diagnostics))
+    diagnostics = (*stale, *left_out, *tally.diagnostics)
+    return Export(destination, tally.written, tally.kept, tally.removed, tally.size, diagnostics)
 
 
 def _docroot(config: Config) -> Path:
     if config.docroot is None:
-        raise UsageError("no docroot: name it with --docroot or as docroot in adaptc.toml")
+        raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
     if not config.docroot.is_dir():
         raise UsageError(f"docroot {config.docroot} is not a directory")
     return config.docroot
@@ -98,14 +99,11 @@ LAYOUTS = {
 }
 
 
-def export_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> list[Item]:
-    """Return the site at ``level``, pages last.
-
-    Raises ``UsageError`` where an encoding would take the name of a file of the site.
-    """
+def export_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> tuple[list[Item], list[Diagnostic]]:
+    """Return the site at ``level``, pages last, and a diagnostic for each encoded file that is left out."""
     items = [*_own_items(manifest, level, layout), *_site_items(manifest, docroot, level, layout)]
-    _refuse_collisions(items)
-    return sorted(items, key=lambda item: item.is_page)
+    free, diagnostics = _without_collisions(items)
+    return sorted(free, key=lambda item: item.is_page), diagnostics
 
 
 def _site_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> Iterator[Item]:
@@ -137,15 +135,16 @@ def _encoded(path: str, tree: Path, codings: list[str], layout: Layout) -> tuple
     return tuple((layout.name(path, coding), tree / coding / name_in_tree(coding, path)) for coding in codings)
 
 
-def _refuse_collisions(items: list[Item]) -> None:
-    plain = {item.plain[0]: item.path for item in items}
-    collisions = [
-        f"{printable(name)} is a file of the site, and the encoded {printable(item.path)} would take its name"
+def _without_collisions(items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:
+    """Leave out encoded files whose names are those of files of the site, with a diagnostic for each."""
+    plain = {item.plain[0] for item in items}
+    diagnostics = [
+        diagnose("export-name-taken", Location(item.path), name=printable(name))
         for item in items
         for name, _ in item.encoded
         if name in plain
     ]
-    if collisions:
-        more = [f"and {len(collisions) - LISTED:,} more"] if len(collisions) > LISTED else []
-        advice = "choose --encodings parallel or none"
-        raise UsageError("\n".join([*collisions[:LISTED], *more, advice]))
+    free = [
+        replace(item, encoded=tuple(encoded for encoded in item.encoded if encoded[0] not in plain)) for item in items
+    ]
+    return free, diagnostics

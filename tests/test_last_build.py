@@ -1,0 +1,118 @@
+"""Commands know the docroot and the options of the last build."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adaptc.workflow.configuration import load_config
+
+PAGE = "<!doctype html><title>t</title><p>words"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text(PAGE)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def build(folder: Path, *options: str) -> None:
+    done = run(folder, "build", "site", "-j", "1", *options)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("check",), ("export", "text", "public"), ("build", "-j", "1"), ("check", "-o", "opt"), ("check", "site")],
+)
+def test_commands_after_a_build_need_no_options(folder: Path, command: tuple[str, ...]) -> None:
+    build(folder, "--effort", "fast", "--level", "full", "--level", "text", "--base-url", "https://example.org/")
+    done = run(folder, *command)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+    if command[0] == "build":
+        assert done.stdout.startswith("up to date")
+    if command[0] == "check":
+        assert "fresh: " in done.stdout
+        assert "text" in done.stdout
+
+
+def last(folder: Path, **overrides: object) -> tuple[Path | None, tuple[str, ...], str, str | None]:
+    """Return docroot, levels, effort and base URL that a command other than build would use."""
+    chosen = {"output": folder / "opt", **{key.replace("_", ".", 1): value for key, value in overrides.items()}}
+    config = load_config(overrides=chosen, repeats=True)
+    return config.docroot, config.build.levels, config.build.effort, config.site.base_url
+
+
+def test_options_and_configuration_win(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(folder, "--effort", "fast", "--level", "text", "--base-url", "https://example.org/")
+    monkeypatch.chdir(folder)
+    site = folder / "site"
+    assert last(folder) == (site, ("text",), "fast", "https://example.org/")
+    assert last(folder, build_effort="max") == (site, ("text",), "max", "https://example.org/")
+    (folder / "adaptc.toml").write_text('[build]\nlevels = ["full"]\n')
+    assert last(folder) == (site, ("full",), "fast", "https://example.org/")
+
+
+def test_another_docroot_is_another_build(folder: Path) -> None:
+    build(folder, "--effort", "fast")
+    (folder / "other").mkdir()
+    assert last(folder, docroot=folder / "other") == (folder / "other", ("full", "lossless"), "default", None)
+
+
+def test_a_build_that_names_its_docroot_begins_anew(folder: Path) -> None:
+    build(folder, "--effort", "fast", "--level", "text")
+    build(folder)
+    assert last(folder)[1:3] == (("full", "lossless"), "default")
+
+
+def test_site_and_output_may_be_moved_together(folder: Path) -> None:
+    build(folder, "--effort", "fast")
+    (folder / "moved").mkdir()
+    for name in ("site", "opt"):
+        (folder / name).rename(folder / "moved" / name)
+    assert last(folder / "moved")[0] == folder / "moved" / "site"
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["", "[]", '{"docroot": 1, "options": {}}', '{"docroot": "../site"}', "[" * 100_000]
+    + [json.dumps({"docroot": "../site", "options": {key: 1}}) for key in ("build.levels", "build.effort")],
+)
+def test_a_damaged_record_counts_as_none(folder: Path, record: str) -> None:
+    (folder / "opt" / ".adaptc").mkdir(parents=True)
+    (folder / "opt" / ".adaptc" / "last-build.json").write_text(record)
+    assert last(folder) == (None, ("full", "lossless"), "default", None)
+
+
+def test_a_site_without_pages_is_a_mistake(folder: Path) -> None:
+    build(folder)
+    (folder / "site" / "index.html").unlink()
+    (folder / "site" / "a.txt").write_text("words")
+    for options in ((), ("--dry-run",)):
+        refused = run(folder, "build", "site", *options)
+        assert refused.returncode == 2
+        assert "holds no page: nothing was built, and nothing removed" in refused.stderr
+    assert (folder / "opt" / "full" / "id" / "index.html").is_file()
+    assert run(folder, "build", "site", "--allow-empty").returncode == 0
+    assert not (folder / "opt" / "full" / "id" / "index.html").exists()
+
+
+def test_unknown_names_are_answered_with_the_nearest(folder: Path) -> None:
+    assert "there is no command bild, did you mean build?" in run(folder, "bild").stderr
+    build(folder, "--effort", "fast")
+    assert (
+        run(folder, "explain", "index.htm").stderr
+        == "adaptc: index.htm is not in the last build, did you mean index.html?\n"
+    )
