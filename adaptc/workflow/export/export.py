@@ -43,7 +43,7 @@ def export_site(config: Config, level: str, destination: Path, encodings: str, p
     _refuse_overlap(target, docroot, Path(os.path.realpath(config.output)))
     private = config.output / PRIVATE
     with output_lock(private / "lock"):
-        stale = _staleness(config, level)
+        stale = _staleness(config, manifest, level)
         items, left_out = export_items(manifest, docroot, level, LAYOUTS[encodings])
         tally = write_items(items, target, ExportRecord.of(private, target), progress)
     diagnostics = (*stale, *left_out, *tally.diagnostics)
@@ -64,11 +64,11 @@ def _refuse_overlap(target: Path, docroot: Path, output: Path) -> None:
             raise UsageError(f"{target} and the {name} {directory} overlap: choose another directory to export to")
 
 
-def _staleness(config: Config, level: str) -> tuple[Diagnostic, ...]:
-    """Return a warning when a build would change files of the level."""
-    reasons = plan(replace(config, build=replace(config.build, levels=(level,)))).reasons
-    files = written_plural(len(reasons), "file")
-    return (diagnose("export-stale", level=level, files=files),) if reasons else ()
+def _staleness(config: Config, manifest: Manifest, level: str) -> tuple[Diagnostic, ...]:
+    """Return a warning when a build of the levels that there are would change files of this one."""
+    reasons = plan(replace(config, build=replace(config.build, levels=tuple(manifest.level_names)))).reasons
+    outdated = sum(unit_level == level for unit_level, _ in reasons)
+    return (diagnose("export-stale", level=level, files=written_plural(outdated, "file")),) if outdated else ()
 
 
 # ---- the files of an export
