@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import groupby
 
+from adaptc.formats.css.families import is_same_cascade
 from adaptc.formats.css.outline import Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.scanner import DENSE, Kind, Token, tokens
-from adaptc.formats.css.sheet_text import at_keywords, is_too_deep, split_rules
-from adaptc.formats.css.values import INDEPENDENT
+from adaptc.formats.css.sheet_text import at_keywords, comments, is_too_deep, split_rules
+
+OutlineOf = Callable[[str], list[Entry]]
 
 _LICENCE = re.compile(r"@licen[cs]e|@preserve|@cc_on", re.IGNORECASE)
 
@@ -35,7 +36,7 @@ def minify_sheet(text: str) -> str | None:
 
 def _minify_sheet(text: str, minify_css: Callable[[str], str]) -> str | None:
     shorter = _match_charset(text, _minify(_mark_licences(text), minify_css))
-    return shorter if len(shorter) < len(text) and _count_licences(shorter) == _count_licences(text) else None
+    return shorter if len(shorter) < len(text) else None
 
 
 def _match_charset(text: str, shorter: str) -> str:
@@ -58,30 +59,40 @@ def _escape(match: re.Match[str]) -> str:
 
 def _compact_sheet(text: str) -> str | None:
     shorter = _compact(text)
-    return shorter if len(shorter) < len(text) and _is_equivalent(text, shorter, Outlines()) else None
+    return shorter if len(shorter) < len(text) and _is_equivalent(text, shorter, Outlines().of) else None
 
 
 def _minify(text: str, minify_css: Callable[[str], str]) -> str:
     outlines = Outlines()
     shorter = minify_css(text)
-    if _is_equivalent(text, shorter, outlines):
+    if _is_equivalent(text, shorter, outlines.of):
         return shorter
     # Equivalent parts in the same order are an equivalent sheet.
-    return "".join(_minify_rule(rule, minify_css, outlines) for rule in split_rules(text))
+    rules = list(split_rules(text))
+    shorter_rules = _minify_apart(rules, minify_css)
+    return "".join(_shorter_rule(rule, each, outlines.of_part) for rule, each in zip(rules, shorter_rules, strict=True))
 
 
-def _is_equivalent(text: str, shorter: str, outlines: Outlines) -> bool:
-    if _count_licences(shorter) != _count_licences(text):
-        return False
-    return families(outlines.of(shorter)) == families(outlines.of(text))
+# A comment that the minifier keeps, and over which it joins no rules
+_SEPARATOR = "/*!,*/"
 
 
-def _minify_rule(rule: str, minify_css: Callable[[str], str], outlines: Outlines) -> str:
-    """Minify one rule with the comments before it: fully, by white space and comments only, or not at all."""
-    for candidate in (minify_css(rule), _compact(rule)):
-        if len(candidate) < len(rule) and _is_equivalent(rule, candidate, outlines):
-            return candidate
-    return rule
+def _minify_apart(rules: list[str], minify_css: Callable[[str], str]) -> list[str]:
+    """Minify each rule on its own. One call for all takes a tenth of the time."""
+    shorter = minify_css(_SEPARATOR.join(rules)).split(_SEPARATOR)
+    return shorter if len(shorter) == len(rules) else list(map(minify_css, rules))
+
+
+def _shorter_rule(rule: str, shorter: str, outline: OutlineOf) -> str:
+    """Return a rule with the comments before it: minified, without white space and comments, or as it is."""
+    if len(shorter) < len(rule) and _is_equivalent(rule, shorter, outline):
+        return shorter
+    compact = _compact(rule)
+    return compact if len(compact) < len(rule) and _is_equivalent(rule, compact, outline) else rule
+
+
+def _is_equivalent(text: str, shorter: str, outline: OutlineOf) -> bool:
+    return _count_licences(shorter) == _count_licences(text) and is_same_cascade(outline(text), outline(shorter))
 
 
 def _has_late_import(text: str) -> bool:
@@ -100,57 +111,14 @@ def _has_late_import(text: str) -> bool:
 _LATE = re.compile(r"@(?:[iInN]|\\)")
 
 
-def families(entries: list[Entry]) -> dict[str, list[Entry]]:
-    """Group the entries of an outline by families of properties that override each other.
-
-    Order matters within a family only. A repeated declaration has no effect, nor has the order of a box's sides.
-    """
-    by_family: dict[str, list[Entry]] = {}
-    is_split = not any(entry[1] == "all" for entry in entries)
-    guards = {(context, value) for context, name, value, _ in entries if name == "with"}
-    for entry in entries:
-        if entry[1] != "with":
-            by_family.setdefault(_family(entry[1]) if is_split else "", []).append(entry)
-    result = {family: _normalise_order(members) for family, members in by_family.items()}
-    return result | {"with": sorted(guards, key=repr)} if guards else result
-
-
-# Families whose properties override each other without the same first word in their names
-_FAMILY_OF_WORD = {
-    "top": "inset", "right": "inset", "bottom": "inset", "left": "inset", "line": "font", "row": "gap",
-    "column": "gap", "columns": "gap", "grid": "gap", "justify": "place", "align": "place", "width": "size",
-    "height": "size", "inline": "size", "block": "size", "min": "size", "max": "size", "word": "overflow",
-    "text": "white",
-}  # fmt: skip
-_FIRST_WORD = re.compile(r"[^a-z-]*(?:-[a-z]+-)?([a-z]*)")
-
-
-def _family(name: str) -> str:
-    if name.startswith("--") or name == "@":
-        return name
-    match = _FIRST_WORD.match(name)
-    word = match[1] if match else name
-    return _FAMILY_OF_WORD.get(word, word)
-
-
-def _normalise_order(entries: list[Entry]) -> list[Entry]:
-    """Sort adjacent sides of one box under one selector, and drop repetitions."""
-    result: list[Entry] = []
-    for (_, is_side), run in groupby(entries, key=lambda entry: (entry[0], entry[1] in INDEPENDENT)):
-        members = list(run)
-        result += sorted(members, key=lambda entry: str(entry[1])) if is_side else members
-    return [entry for index, entry in enumerate(result) if index == 0 or entry != result[index - 1]]
-
-
 def _is_licence(comment: str) -> bool:
     return comment.startswith("/*!") or _LICENCE.search(comment) is not None
 
 
 def _count_licences(text: str) -> int:
-    if "/*!" not in text and not _LICENCE.search(text):
+    if "/*" not in text or not ("/*!" in text or _LICENCE.search(text)):
         return 0
-    comments = (text[token.start : token.end] for token in tokens(text, 0, DENSE) if token.kind is Kind.COMMENT)
-    return sum(map(_is_licence, comments))
+    return sum(_is_licence(text[start:end]) for start, end in comments(text))
 
 
 def _mark_licences(text: str) -> str:
@@ -158,11 +126,10 @@ def _mark_licences(text: str) -> str:
     if not _LICENCE.search(text):
         return text
     pieces, position = [], 0
-    for token in tokens(text, 0, DENSE):
-        comment = text[token.start : token.end] if token.kind is Kind.COMMENT else ""
-        if comment and _is_licence(comment) and not comment.startswith("/*!"):
-            pieces += [text[position : token.start], "/*!"]
-            position = token.start + 2
+    for start, end in comments(text):
+        if _is_licence(text[start:end]) and not text.startswith("/*!", start):
+            pieces += [text[position:start], "/*!"]
+            position = start + 2
     return "".join([*pieces, text[position:]])
 
 

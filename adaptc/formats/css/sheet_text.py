@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from adaptc.formats.css.plain import is_plain, plain_comments, plain_rule_end
 from adaptc.formats.css.scanner import CLOSERS, DENSE, MAX_DEPTH, SPARSE, Kind, Token, skip_between_rules, tokens
 
 _NEWLINES = re.compile(r"\r\n|[\r\f]")
@@ -48,10 +49,37 @@ def is_balanced(text: str) -> bool:
     Only then other text may be put after it or around it.
     """
     stack: list[str] = []
-    for token in tokens(text, 0, DENSE):
+    for token in tokens(text, _last_rule_end(text), DENSE):
         if not token.is_closed or not track_nesting(stack, token):
             return False
     return not stack and not _ends_in_escape(text)
+
+
+def _last_rule_end(text: str) -> int:
+    return max(_rule_ends(text), default=0)
+
+
+def _rule_ends(text: str) -> Iterator[int]:
+    """Yield where each rule ends, up to an unmatched closing mark."""
+    position = 0
+    while (position := _rule_end(text, position)) >= 0:
+        yield position
+
+
+def _rule_end(text: str, position: int) -> int:
+    end = plain_rule_end(text, position)
+    return end if end >= 0 else scanned_rule_end(text, position)
+
+
+def scanned_rule_end(text: str, position: int) -> int:
+    """Return where the rule ends that starts at ``position``; -1 if it has no end, or an unmatched closing mark."""
+    stack: list[str] = []
+    for token in tokens(text, position, DENSE):
+        if not track_nesting(stack, token):
+            return -1
+        if not stack and token.kind is Kind.MARK and token.value == "}":
+            return token.end
+    return -1
 
 
 def track_nesting(stack: list[str], token: Token) -> bool:
@@ -73,8 +101,14 @@ def is_too_deep(text: str) -> bool:
     """Whether blocks and functions are nested deeper than ``MAX_DEPTH``: such a sheet is not taken apart."""
     if sum(map(text.count, CLOSERS)) <= MAX_DEPTH:
         return False
+    return any(_is_part_too_deep(part) for part in split_rules(text))
+
+
+def _is_part_too_deep(part: str) -> bool:
+    if sum(map(part.count, CLOSERS)) <= MAX_DEPTH or is_plain(part):
+        return False
     stack: list[str] = []
-    return any(track_nesting(stack, token) and len(stack) > MAX_DEPTH for token in tokens(text, 0, DENSE))
+    return any(track_nesting(stack, token) and len(stack) > MAX_DEPTH for token in tokens(part, 0, DENSE))
 
 
 def split_rules(text: str) -> Iterator[str]:
@@ -83,15 +117,25 @@ def split_rules(text: str) -> Iterator[str]:
     Each part is balanced, so parsing it alone gives the same rules. From an unmatched closing mark on, the rest of
     the sheet is one part.
     """
-    stack: list[str] = []
     start = 0
-    for token in tokens(text, 0, DENSE):
-        if not track_nesting(stack, token):
-            break
-        if not stack and token.kind is Kind.MARK and token.value == "}":
-            yield text[start : token.end]
-            start = token.end
+    for end in _rule_ends(text):
+        yield text[start:end]
+        start = end
     yield text[start:]
+
+
+def comments(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the comments of a sheet."""
+    position = 0
+    for rule in split_rules(text) if "/*" in text else ():
+        if "/*" in rule:
+            spans = plain_comments(rule) if is_plain(rule) else _scanned_comments(rule)
+            yield from ((position + start, position + end) for start, end in spans)
+        position += len(rule)
+
+
+def _scanned_comments(text: str) -> Iterator[tuple[int, int]]:
+    return ((token.start, token.end) for token in tokens(text, 0, DENSE) if token.kind is Kind.COMMENT)
 
 
 def _ends_in_escape(text: str) -> bool:
@@ -101,8 +145,8 @@ def _ends_in_escape(text: str) -> bool:
 def ends_between_rules(text: str) -> bool:
     """Whether a balanced sheet ends with a complete rule, so that text after it starts a new one."""
     stack: list[str] = []
-    is_at_rule, end = False, 0
-    for token in tokens(text, 0, DENSE):
+    is_at_rule, end = False, _last_rule_end(text)
+    for token in tokens(text, end, DENSE):
         if not stack and token.kind is Kind.AT_KEYWORD and skip_between_rules(text, end) == token.start:
             is_at_rule = True
         track_nesting(stack, token)

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
+from tinycss2 import parse_component_value_list
 from tinycss2.ast import FunctionBlock
 from tinycss2.color3 import parse_color
 
 Entry = tuple[Any, ...]
+# Property, canonical value, whether it is important
+Declaration = tuple[str, Any, bool]
 
 _BLANK = frozenset({"whitespace", "comment"})
 _LENGTHS = frozenset({
@@ -54,18 +58,21 @@ _FOUR_SIDED = {
 INDEPENDENT = frozenset(form % side for form in _FOUR_SIDED.values() for side in _SIDES)
 
 
-def canonical_declaration(node: Any) -> Iterator[Entry]:
-    """Yield the entries (name, value, is important) of a declaration; a four-sided shorthand has four."""
+def canonical_declaration(node: Any) -> Iterator[Declaration]:
+    """Yield the canonical forms of a declaration; a four-sided shorthand has four."""
     if node.name.startswith("--"):
         yield (node.name, exact_tokens(node.value), node.important)
-        return
-    name = node.lower_name
-    value = canonical_tokens(node.value, name)
+    else:
+        yield from declare(node.lower_name, canonical_tokens(node.value, node.lower_name), node.important)
+
+
+def declare(name: str, value: Entry, important: bool) -> Iterator[Declaration]:
+    """Yield the canonical forms of a declaration with a canonical value."""
     if name in _FOUR_SIDED and 0 < len(value) <= 4 and all(_is_plain(token) for token in value):
         for side, token in zip(_SIDES, _sides(value), strict=True):
-            yield (_FOUR_SIDED[name] % side, (token,), node.important)
+            yield (_FOUR_SIDED[name] % side, (token,), important)
     else:
-        yield (name, _KEYWORDS.get((name, value), value), node.important)
+        yield (name, _KEYWORDS.get((name, value), value), important)
 
 
 def _sides(value: Entry) -> Entry:
@@ -79,10 +86,33 @@ def _is_plain(token: Any) -> bool:
 
 def canonical_tokens(tokens: list[Any], name: str = "") -> Entry:
     """Return the canonical form of component values of the property ``name``, or of a prelude if it is empty."""
-    if "font-family" in name or name == "font":
-        forms = [_token(token, name) for token in tokens if token.type not in _BLANK]
-        return tuple(_join_families(_drop_initial_words(forms) if name == "font" else forms))
+    return _join([_token(token, name) for token in tokens if token.type not in _BLANK], name)
+
+
+def canonical_words(words: list[str], name: str) -> Entry:
+    """Return the canonical form of a value from texts of some component values each, whose tokens do not touch."""
+    kind = name if _is_font(name) else _KINDS[name in _NUMBERS, _NAMING.match(name) is not None]
+    return _join([form for word in words for form in _word_forms(word, kind)], name)
+
+
+# A property of each kind: whether it takes a number and no length, and whether a name in it may look like a colour
+_KINDS = {(True, True): "font-weight", (True, False): "opacity", (False, True): "content", (False, False): "color"}
+
+
+@lru_cache(maxsize=1 << 13)
+def _word_forms(word: str, name: str) -> Entry:
+    tokens = parse_component_value_list(word, skip_comments=True)
     return tuple(_token(token, name) for token in tokens if token.type not in _BLANK)
+
+
+def _is_font(name: str) -> bool:
+    return "font-family" in name or name == "font"
+
+
+def _join(forms: list[Entry], name: str) -> Entry:
+    if not _is_font(name):
+        return tuple(forms)
+    return tuple(_join_families(_drop_initial_words(forms) if name == "font" else forms))
 
 
 def exact_tokens(tokens: list[Any]) -> str:
