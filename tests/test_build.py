@@ -115,6 +115,23 @@ def test_a_sheet_does_not_grow_by_what_is_loaded_all_the_same(site: BuiltSite) -
     assert b"@import" in (site.output / "lossless/id/more.css").read_bytes()
 
 
+def test_a_large_sheet_is_minified_once_for_all_pages_and_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = list[int]()
+
+    def minify(text: str) -> str:
+        calls.append(len(text))
+        return text.replace(" ", "")
+
+    monkeypatch.setattr("adaptc.compile.passes.styles.minify_sheet", minify)
+    sheet = f"/*{' x' * 150_000} */ a {{ color : red }}"
+    pages = {f"{n}.html": f'<link rel=stylesheet href=a.css><p>{n}<img src="b.svg">' for n in range(3)}
+    site = BuiltSite(tmp_path).write({**pages, "a.css": sheet})
+    site.build(build__levels=["lossless", "moderate", "extreme"])
+    assert calls == [len(sheet)]
+
+
 def test_codings_are_there_where_they_pay(first: tuple[BuiltSite, adaptc.BuildResult]) -> None:
     site, _ = first
     tree = site.output / "full"

@@ -78,14 +78,20 @@ class BasePass(Generic[F]):
 class AssetPass(BasePass[AssetFunction]):
     """Rewrites a file that is not a page.
 
-    With ``content_only`` the result depends on the content alone, and equal files share it. With ``may_grow`` the
-    file may become larger, because that saves bytes or requests elsewhere. With ``needs_labels`` the pass asks for the
-    labels of images.
+    With ``content_only`` the result depends on the content alone, and equal files share it; it may be the
+    ``"MODULE:NAME"`` of a function that tells so for a content. With ``may_grow`` the file may become larger, because
+    that saves bytes or requests elsewhere. With ``needs_labels`` the pass asks for the labels of images.
     """
 
-    content_only: bool = False
+    content_only: bool | str = False
     may_grow: bool = False
     needs_labels: bool = False
+
+    def depends_on_content_only(self, content: bytes) -> bool:
+        """Whether the result depends on the content alone."""
+        if isinstance(self.content_only, bool):
+            return self.content_only
+        return cast("bool", _import_function(self.content_only)(content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +216,14 @@ PASSES: tuple[Pass, ...] = (
     AlternatePass("alternates", 2, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
-    AssetPass("styles", 7, _CSS, "styles:rewrite_sheet", {"flatten": Option(True), **_MINIFY}),
+    AssetPass(
+        "styles",
+        7,
+        _CSS,
+        "styles:rewrite_sheet",
+        {"flatten": Option(True), **_MINIFY},
+        content_only="styles:imports_nothing",
+    ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 2, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),

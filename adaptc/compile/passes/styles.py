@@ -31,6 +31,15 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     return Outcome(draft.encoded() if draft.is_changed else None, draft.actions, draft.diagnostics, draft.absorbed)
 
 
+def imports_nothing(content: bytes) -> bool:
+    """Whether a sheet has no ``@import``, so that what is made of it depends on no other file."""
+    return not _imports(decode_sheet(content, "utf-8").text)
+
+
+def _imports(text: str) -> bool:
+    return "@import" in text.lower()
+
+
 # Browsers close what is open at the end of a sheet, and moved or removed text would change what that is.
 _UNBALANCED = "a bracket does not match, or it ends inside a string or comment"
 
@@ -59,7 +68,7 @@ class _SheetDraft:
 
 
 def _flatten(asset: Asset, draft: _SheetDraft, view: View) -> _SheetDraft:
-    if "@import" not in draft.text.lower():
+    if not _imports(draft.text):
         return draft
     loader = SheetLoader(view, asset)
     flattened = flatten(asset.path, draft.text, loader, Rebase(view))
