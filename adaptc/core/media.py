@@ -8,6 +8,7 @@ from posixpath import splitext
 HTML, XHTML, CSS, JS, SVG = "text/html", "application/xhtml+xml", "text/css", "text/javascript", "image/svg+xml"
 JPEG, PNG, GIF, WEBP, AVIF, ICO = "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/x-icon"
 BINARY = "application/octet-stream"
+PAGES = (HTML, XHTML)
 
 # This table comes first: the system's mime.types differs between machines, and output must not.
 BY_EXTENSION = {

@@ -61,7 +61,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A file of the docroot: size in bytes, mtime in nanoseconds.
+    """A file of the docroot: size in bytes, mtime in nanoseconds, whether its owner may run it.
 
     ``alias_of`` is the path of the file that a symbolic link inside the docroot points to.
     """
@@ -72,6 +72,7 @@ class Resource:
     inode: int
     media_type: str
     alias_of: str | None = None
+    is_executable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

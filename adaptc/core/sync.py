@@ -46,6 +46,15 @@ def _file_system_call() -> Callable[[int], int]:
     return lambda descriptor: ctypes.get_errno() if call(descriptor) else 0
 
 
+def boot_id() -> str | None:
+    """Return what identifies the time since the machine started, ``None`` where the system does not tell."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # random(4)
+            return file.read().strip()
+    except OSError:
+        return None
+
+
 def sync_each(paths: Iterable[str]) -> None:
     """Write files and directories to the disk; those that do not exist are passed over. Raises ``OSError``."""
     for path in dict.fromkeys(paths):

@@ -81,14 +81,17 @@ def load_directory(
     selection: Selection | None = None,
     types: Mapping[str, str] | None = None,
     rules: ServerRules | None = None,
+    known: Mapping[str, tuple[Resource, str]] | None = None,
 ) -> Docroot:
     """Walk ``tree`` and return what is published. ``types`` are media types by path that beat those of names.
+
+    Of files that are as they were when they became the ``known`` ones nothing is read.
 
     Symbolic links that stay inside are followed once: their targets become aliases. Links that leave, are
     broken or loop, special files, programs, files that ``rules`` cover and what cannot be read are left out with a
     diagnostic.
     """
-    walk = _Walk(tree, (selection or Selection()).matcher(), types or {})
+    walk = _Walk(tree, (selection or Selection()).matcher(), types or {}, known or {})
     walk.run()
     docroot = walk.docroot
     _leave_out(docroot, rules or ServerRules(tree))
@@ -124,7 +127,13 @@ def load_file(tree: Tree, path: str, types: Mapping[str, str], rules: ServerRule
         return None
     media_type = types.get(path) or media.by_name(path)
     media_type = media_type or media.by_content(tree.read_start(path, media.SNIFF_BYTES)) or media.BINARY
-    return Resource(path, entry.size, entry.mtime_ns, entry.inode, media_type)
+    return Resource(path, entry.size, entry.mtime_ns, entry.inode, media_type, None, entry.is_executable)
+
+
+def is_same_file(resource: Resource, entry: Entry) -> bool:
+    """Whether a file is as it was, as far as ``lstat`` can tell."""
+    now = (entry.size, entry.mtime_ns, entry.inode, entry.is_executable)
+    return now == (resource.size, resource.mtime_ns, resource.inode, resource.is_executable)
 
 
 def load_site(config: Config) -> tuple[Tree, Site]:
@@ -144,8 +153,14 @@ def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
 
 
 class _Walk:
-    def __init__(self, tree: Tree, excluded: re.Pattern[str], types: Mapping[str, str]) -> None:
-        self.tree, self.types = tree, types
+    def __init__(
+        self,
+        tree: Tree,
+        excluded: re.Pattern[str],
+        types: Mapping[str, str],
+        known: Mapping[str, tuple[Resource, str]],
+    ) -> None:
+        self.tree, self.types, self.known = tree, types, known
         self.excluded = excluded
         self.docroot = Docroot()
         # (path, its real path, the real directories that links were followed to); a list and no recursion, since a
@@ -209,10 +224,14 @@ class _Walk:
             self.pending.append((place, real, (*links, real)))
 
     def _file(self, place: str, entry: Entry) -> None:
+        known, _ = self.known.get(place, (None, ""))
+        is_known = known is not None and is_same_file(known, entry)
         media_type = self.types.get(place) or media.by_name(place)
         try:
-            program = program_kind(self.tree, entry) if place not in self.types else None
-            if media_type is None:
+            program = program_kind(self.tree, entry, is_known=is_known) if place not in self.types else None
+            if media_type is None and known is not None and is_known:
+                media_type = known.media_type
+            elif media_type is None:
                 media_type = media.by_content(self.tree.read_start(entry.path, media.SNIFF_BYTES)) or media.BINARY
         except ChangedWhileRead:
             self._report("changed-while-read", place)
@@ -224,7 +243,8 @@ class _Walk:
             self._report("server-program", place, kind=program)
             return
         alias_of = entry.path if entry.path != place else None
-        self.docroot.resources[place] = Resource(place, entry.size, entry.mtime_ns, entry.inode, media_type, alias_of)
+        status = (entry.size, entry.mtime_ns, entry.inode)
+        self.docroot.resources[place] = Resource(place, *status, media_type, alias_of, entry.is_executable)
 
     def _report(self, kind: str, place: str, /, **fields: object) -> None:
         self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))

@@ -28,9 +28,10 @@ from adaptc.compile.engine.outdated import (
 )
 from adaptc.compile.engine.output import SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
-from adaptc.compile.engine.trees import Trees
+from adaptc.compile.engine.trees import Trees, note_boot
 from adaptc.compile.pipeline import modules_of
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.executor import Workers
     from adaptc.compile.engine.gate import Gate, GatedPublisher
     from adaptc.compile.engine.stages import ReadStage
-
-
-_PAGES = (media.HTML, media.XHTML)
 
 
 class Builder:
@@ -84,13 +82,13 @@ class Builder:
 
     def plan(self, state: State) -> BuildReport:
         """Return what a build would do, without doing it; changed files count as changed in content."""
-        report = self._begin_report(state, remember=False)
         before = state.resources()
+        report = self._begin_report(state, before, remember=False)
         touched = compare_files(report.resources, before)
         contents = dict.fromkeys(touched.touched, "")
         changes = find_changes(report.resources, contents, before)
         reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
-        if self.trees.are_changed(state, report.resources):
+        if self.trees.are_changed(state):
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
         report.removed = len(self.trees.unwanted(state, report))
@@ -98,13 +96,15 @@ class Builder:
 
     def run(self, state: State) -> BuildReport:
         """Bring the trees up to date. The caller holds the lock."""
-        started = time.time_ns()
-        report = self._begin_report(state, remember=True)
+        scanned = ScannedDocroot.of(self.spec, time.time_ns())
+        unchanged = scanned.last_report(state)
+        if unchanged is not None and self._is_complete(state, unchanged):
+            return unchanged
         before = state.resources()
+        report = self._begin_report(state, before, remember=True)
         touched = compare_files(report.resources, before)
-        unknown = self.trees.are_changed(state, report.resources)
-        mark = self.spec.completion_mark(report, self.accepted_recipes)
-        if not touched and not unknown and state.meta("complete") == mark:
+        if not touched and self._is_complete(state, report):
+            scanned.record(state, report)
             return report
         from adaptc.compile.engine.executor import available_cpus, prepare_pool, worker_pool
 
@@ -113,20 +113,35 @@ class Builder:
             prepare_pool(modules, [report.resources[path].size for path in touched.touched if path in report.resources])
         from adaptc.compile.engine.stages import ReadStage
 
-        reading = ReadStage(self.spec, state, report, before, started)
+        reading = ReadStage(self.spec, state, report, before, scanned.started)
+        unknown = self.trees.are_changed(state)
         with worker_pool(jobs, self._worker_lock(), modules) as workers:
-            self._build(reading, touched, unknown, workers)
+            done = self._build(reading, touched, unknown, workers)
+        self._note_complete(scanned, state, report, done)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
 
-    def _begin_report(self, state: State, *, remember: bool) -> BuildReport:
-        report = self.spec.begin_report(state, self.progress, remember=remember)
-        if self.requires_pages and not any(resource.media_type in _PAGES for resource in report.resources.values()):
+    def _begin_report(self, state: State, known: Mapping[str, tuple[Resource, str]], *, remember: bool) -> BuildReport:
+        report = self.spec.begin_report(state, known, self.progress, remember=remember)
+        if self.requires_pages and not any(
+            resource.media_type in media.PAGES for resource in report.resources.values()
+        ):
             raise UsageError(f"docroot {self.spec.docroot} holds no page: nothing was built, and nothing removed")
         return report
 
-    def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> None:
-        """Read what was ``touched``, and build what is outdated; with ``unknown`` the trees may contain anything."""
+    def _is_complete(self, state: State, report: BuildReport) -> bool:
+        """Whether the trees are as the last build left them, and complete for an unchanged docroot."""
+        mark = self.spec.completion_mark(report, self.accepted_recipes)
+        if state.meta("complete") != mark or self.trees.are_changed(state):
+            return False
+        note_boot(state)
+        return True
+
+    def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> bool:
+        """Read what was ``touched``, and build what is outdated; return whether every unit could be published.
+
+        With ``unknown`` the trees may contain anything.
+        """
         from adaptc.compile.engine.stages import BuildStage, write_snapshot
 
         state, report, before = reading.state, reading.report, reading.before
@@ -147,7 +162,7 @@ class Builder:
         building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
         done = building.run(snapshot, workers, self.progress)
         self.trees.remove_unused_extras(state, extras)
-        self._note_complete(state, report, done)
+        return done
 
     def _remove_outdated(
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool
@@ -183,11 +198,13 @@ class Builder:
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
-    def _note_complete(self, state: State, report: BuildReport, done: bool) -> None:
+    def _note_complete(self, scanned: ScannedDocroot, state: State, report: BuildReport, done: bool) -> None:
         """Record the directories of the trees, and that the build is complete if every unit was ``done``."""
         self.trees.publisher.sync_names()
         state.begin()
         self.trees.record_directories(state)
+        scanned.record(state, report)
+        note_boot(state)
         if done:
             state.set_meta("complete", self.spec.completion_mark(report, self.accepted_recipes))
         state.commit()

@@ -23,6 +23,7 @@ from adaptc.compile.engine.outdated import (
     outdated_units,
 )
 from adaptc.compile.engine.reporting import BuildReport, Silent
+from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.trees import Trees
@@ -50,22 +51,25 @@ class DryRun:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The docroot by names, sizes and times: its files, those ``before``, and which of them seem to have changed."""
+    """The docroot by names, sizes and times: its files, and which of them seem to have changed."""
 
     report: BuildReport
-    before: _Before
     changes: FileChanges
 
 
 def scan_docroot(spec: BuildSpec, state: State) -> Scan:
     """Scan the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report`` does."""
-    report, before = spec.begin_report(state, Silent(), remember=False), state.resources()
-    return Scan(report, before, compare_files(report.resources, before))
+    unchanged = ScannedDocroot.of(spec, 0).last_report(state)
+    if unchanged is not None:
+        return Scan(unchanged, FileChanges((), frozenset(), frozenset()))
+    before = state.resources()
+    report = spec.begin_report(state, before, Silent(), remember=False)
+    return Scan(report, compare_files(report.resources, before))
 
 
 def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> DryRun:
     """Compare the docroot with ``state``: read the files that seem changed, or with ``every_source`` all."""
-    spec, report, before, touched = trees.spec, scan.report, scan.before, scan.changes.touched
+    spec, report, before, touched = trees.spec, scan.report, state.resources(), scan.changes.touched
     digests = _read(spec, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
     changes = find_changes(report.resources, read, before)
@@ -84,6 +88,7 @@ def _read(spec: BuildSpec, report: BuildReport, paths: Iterable[str]) -> dict[st
     for path, digest in digests.items():
         if digest is None:
             del report.resources[path]
+    report.count = len(report.resources)
     return {path: digest for path, digest in digests.items() if digest is not None}
 
 

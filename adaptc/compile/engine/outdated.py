@@ -150,8 +150,12 @@ def racily_clean(resource: Resource, started: int) -> Resource:
     A file that was written after the build ``started`` may be written again within the same tick of the file system's
     clock, with the same size and time. It is recorded with a time that no file has, so that the next build reads it.
     """
-    is_fresh = started - _TICK_NS < resource.mtime_ns < time.time_ns() + _TICK_NS
-    return dataclasses.replace(resource, mtime_ns=-1) if is_fresh else resource
+    return dataclasses.replace(resource, mtime_ns=-1) if is_recent(resource.mtime_ns, started) else resource
+
+
+def is_recent(mtime_ns: int, started: int) -> bool:
+    """Whether a file of this time may be written again, after a build that ``started`` then, and keep its time."""
+    return started - _TICK_NS < mtime_ns < time.time_ns() + _TICK_NS
 
 
 def outdated_units(

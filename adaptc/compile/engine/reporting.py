@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
@@ -38,16 +40,18 @@ class Silent:
     def end(self) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass
 class BuildReport:
     """What a build did. ``reasons`` tells why each unit was built, in the order of paths.
 
-    ``load_diagnostics`` are those of the docroot, the rules and the logs, ``failures`` those of files that could not be
-    read or published. ``traffic`` is ``None`` without access logs; ``restriction`` is what it leaves out.
-    ``unbuilt`` are files and directories that rules of the server apply to.
+    ``load_resources`` returns the files of the docroot, ``count`` is their number. ``load_diagnostics`` are those of
+    the docroot, the rules and the logs, ``failures`` those of files that could not be read or published. ``traffic`` is
+    ``None`` without access logs; ``restriction`` is what it leaves out. ``unbuilt`` are files and directories that
+    rules of the server apply to.
     """
 
-    resources: dict[str, Resource]
+    load_resources: Callable[[], dict[str, Resource]]
+    count: int
     reasons: dict[Unit, Reason] = field(default_factory=dict)
     removed: int = 0
     load_diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -55,6 +59,11 @@ class BuildReport:
     traffic: Traffic | None = None
     restriction: Restriction = UNRESTRICTED
     unbuilt: tuple[str, ...] = ()
+
+    @cached_property
+    def resources(self) -> dict[str, Resource]:
+        """The files of the docroot by path."""
+        return self.load_resources()
 
     @property
     def has_work(self) -> bool:

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.reporting import BuildReport
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
+    from adaptc.core.diagnostics import Diagnostic
     from adaptc.core.fs import Tree
+    from adaptc.core.model import Resource
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
 
@@ -84,27 +86,35 @@ class BuildSpec:
         cost = self.config.cost
         return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
 
-    def load(self) -> Docroot:
-        """Load the docroot."""
+    def load(self, known: Mapping[str, tuple[Resource, str]] | None = None) -> Docroot:
+        """Load the docroot; of files that are as they were when they became the ``known`` ones nothing is read."""
         tree = DiskTree(self.docroot)
-        return load_directory(tree, self.selection, types_of(self.docroot), self.server_rules(tree))
+        return load_directory(tree, self.selection, types_of(self.docroot), self.server_rules(tree), known)
 
     def server_rules(self, tree: Tree) -> ServerRules:
         """Return the rules of the site's server, which are read again."""
         return server_rules_of(self.config, tree, self.docroot)
 
-    def begin_report(self, state: State, progress: Progress, *, remember: bool) -> BuildReport:
+    @property
+    def rule_diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics of the rules by which images are labelled."""
+        return tuple(self.decorations.diagnostics) if self.decorations else ()
+
+    def begin_report(
+        self, state: State, known: Mapping[str, tuple[Resource, str]], progress: Progress, *, remember: bool
+    ) -> BuildReport:
         """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
 
-        With ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for missing logs.
+        ``known`` are the files of the last build. With ``remember`` the state keeps what was counted in the logs.
+        Raises ``UsageError`` for missing logs.
         """
-        docroot = self.load()
+        docroot = self.load(known)
         traffic, problems = measure_traffic(self.config, state, docroot.resources, progress, remember=remember)
         left_out = restrict_to_popular(traffic, docroot.resources, self.levels)
-        rules = self.decorations.diagnostics if self.decorations else ()
-        diagnostics = [*docroot.diagnostics, *rules, *problems]
+        diagnostics = [*docroot.diagnostics, *self.rule_diagnostics, *problems]
         return BuildReport(
-            docroot.resources,
+            lambda: docroot.resources,
+            len(docroot.resources),
             load_diagnostics=diagnostics,
             traffic=traffic,
             restriction=left_out,
@@ -145,7 +155,7 @@ class BuildSpec:
         Units that were built by one of the ``accepted_recipes`` count as up to date.
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
-        mark = {"levels": self.recipes, "files": len(report.resources), "settings": settings}
+        mark = {"levels": self.recipes, "files": report.count, "settings": settings}
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
 
     # ---- for the stages of a build

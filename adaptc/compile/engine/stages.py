@@ -75,6 +75,7 @@ class ReadStage:
         for diagnostic in report.failures:
             assert diagnostic.location is not None
             del report.resources[diagnostic.location.path]
+        report.count = len(report.resources)
         return digests
 
     def _to_read(self, touched: FileChanges) -> dict[str, None]:

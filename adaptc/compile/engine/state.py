@@ -35,12 +35,12 @@ from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 9
+SCHEMA = 10
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE sources (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode INTEGER, media_type TEXT,
-                      alias_of BLOB, digest TEXT) WITHOUT ROWID;
+                      alias_of BLOB, is_executable INTEGER, digest TEXT) WITHOUT ROWID;
 CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB) WITHOUT ROWID;
 CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT,
                     PRIMARY KEY (path, level)) WITHOUT ROWID;
@@ -173,23 +173,30 @@ class State:
 
     def resources(self) -> dict[str, tuple[Resource, str]]:
         """Return every source of the last build with its digest."""
-        rows = self.db.execute("SELECT path, size, mtime_ns, inode, media_type, alias_of, digest FROM sources")
+        rows = self.db.execute("SELECT * FROM sources ORDER BY path")
         resources = {}
-        for path, size, mtime_ns, inode, media_type, alias_of, digest in rows:
+        for path, size, mtime_ns, inode, media_type, alias_of, is_executable, digest in rows:
             name = os.fsdecode(path)
             alias = None if alias_of is None else os.fsdecode(alias_of)
-            resources[name] = (Resource(name, size, mtime_ns, inode, media_type, alias), digest)
+            resources[name] = (Resource(name, size, mtime_ns, inode, media_type, alias, is_executable == 1), digest)
         return resources
+
+    def aliases(self) -> frozenset[str]:
+        """Return the sources that are symbolic links."""
+        rows = self.db.execute("SELECT path FROM sources WHERE alias_of IS NOT NULL")
+        return frozenset(os.fsdecode(path) for (path,) in rows)
 
     def set_source(self, resource: Resource, digest: str) -> None:
         """Store a source."""
         alias = None if resource.alias_of is None else os.fsencode(resource.alias_of)
-        row = (os.fsencode(resource.path), resource.size, resource.mtime_ns, resource.inode, resource.media_type, alias)
-        self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest))
+        status = (resource.size, resource.mtime_ns, resource.inode)
+        row = (os.fsencode(resource.path), *status, resource.media_type, alias, resource.is_executable, digest)
+        self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def invalidate_source(self, path: str) -> None:
         """Forget the time of a source, so that the next build reads it."""
         self.db.execute("UPDATE sources SET mtime_ns = -1 WHERE path = ?", (os.fsencode(path),))
+        self.set_meta("scan", None)
 
     def forget_source(self, path: str) -> None:
         """Remove a source and its facts."""

@@ -23,7 +23,8 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, TreeDirectory, Unit
 from adaptc.compile.engine.store import Store, time_of
 from adaptc.core.fs import open_directory
-from adaptc.core.model import OWN_DIRECTORY, Resource, name_in_tree, path_of_name
+from adaptc.core.model import OWN_DIRECTORY, name_in_tree, path_of_name
+from adaptc.core.sync import boot_id
 
 # The time of a directory that was removed meanwhile: no directory has it
 _GONE = -1
@@ -38,12 +39,17 @@ class Trees:
 
     # ---- comparing
 
-    def are_changed(self, state: State, resources: Mapping[str, Resource]) -> bool:
-        """Whether some directory of the trees changed since the last complete build, or a file has another size."""
+    def are_changed(self, state: State) -> bool:
+        """Whether some directory of the trees changed since the last complete build, or a file has another size.
+
+        Sizes are compared once after each start of the machine: what loses power, or breaks, starts anew.
+        """
         known, output = state.directories(), os.fspath(self.spec.output)
         if not known or any(_mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
             return True
-        listing = _Listing(output, known, resources)
+        if has_run_since(state):
+            return False
+        listing = _Listing(output, known, state.aliases())
         return any(listing.sizes(path) != directory.sizes for path, directory in known.items())
 
     def record_directories(self, state: State) -> None:
@@ -69,7 +75,7 @@ class Trees:
         output = os.fspath(self.spec.output)
         if any(os.path.lexists(f"{output}/{level}") for level in self.spec.recipes if level not in directories):
             return None  # a level without files has no tree
-        listing, files = _Listing(output, directories, report.resources), 0
+        listing, files = _Listing(output, directories, state.aliases()), 0
         for path, directory in directories.items():
             entries = listing.entries(path)
             if entries is None or fingerprint_of(entries) != directory.fingerprint:
@@ -148,6 +154,18 @@ def _mtime(path: str) -> int | None:
         return None
 
 
+def has_run_since(state: State) -> bool:
+    """Whether the machine ran without a stop since the trees were compared with the state."""
+    boot = boot_id()
+    return boot is not None and state.meta("boot") == boot
+
+
+def note_boot(state: State) -> None:
+    """Note that the trees were compared with the state, or written, since the machine started."""
+    if not has_run_since(state):
+        state.set_meta("boot", boot_id())
+
+
 Entry = tuple[str, int, int]
 """A file of a directory: its name, its size in bytes, its time in ns since 1970."""
 
@@ -194,12 +212,13 @@ def expected_entries(state: State) -> Iterator[tuple[str, Sequence[Entry]]]:
 
 
 class _Listing:
-    """The files of the trees on disk. ``known`` are their directories, ``resources`` the files of the docroot."""
+    """The files of the trees on disk.
 
-    def __init__(self, output: str, known: Container[str], resources: Mapping[str, Resource]) -> None:
-        self.output, self.known = output, known
-        # those may be published as symbolic links
-        self.aliases = {path for path, resource in resources.items() if resource.alias_of is not None}
+    ``known`` are their directories, ``aliases`` the files of the docroot that may be published as symbolic links.
+    """
+
+    def __init__(self, output: str, known: Container[str], aliases: Container[str]) -> None:
+        self.output, self.known, self.aliases = output, known, aliases
 
     def sizes(self, directory: str) -> str | None:
         """Return the digest of names and sizes of a directory, or ``None`` as ``entries`` does."""

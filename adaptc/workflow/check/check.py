@@ -113,7 +113,7 @@ def _orphan(unit: Unit, done: DryRun) -> Finding:
 
 def _fresh(spec: BuildSpec, report: BuildReport, findings: tuple[Finding, ...]) -> dict[str, int]:
     """Count by level the wanted units without findings."""
-    wanted = {level: len(report.resources) for level in spec.recipes}
+    wanted = dict.fromkeys(spec.recipes, report.count)
     for level in report.restriction.levels & spec.recipes.keys():
         wanted[level] -= len(report.restriction.pages)
     for unit in {(finding.level, finding.path) for finding in findings if finding.path in report.resources}:

@@ -136,7 +136,7 @@ class BuilderSession:
             if resource and resource.alias_of
         }
         self.invalidator.invalidate(paths, whole=bool(linked))
-        return not self.best.trees.are_changed(self.state, loaded)
+        return not self.best.trees.are_changed(self.state)
 
     def _forget(self, pending: Pending) -> None:
         """Make the build check units that were withdrawn, and the trees."""

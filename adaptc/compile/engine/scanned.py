@@ -1,0 +1,70 @@
+"""What the last build found in a docroot, for as long as a scan gives the same digest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from adaptc.compile.engine.outdated import is_recent
+from adaptc.compile.engine.reporting import BuildReport
+from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.state import State
+from adaptc.core import media
+from adaptc.core.digest import digest_parts
+from adaptc.core.model import Resource
+from adaptc.site.mirror import types_of
+from adaptc.site.scan import DocrootScan, scan_directory
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedDocroot:
+    """The docroot of ``spec`` as a scan that ``started`` at this time, in ns since 1970, found it.
+
+    ``scan`` is ``None`` where it does not tell all: with logs, with rules in the server's own configuration.
+    """
+
+    spec: BuildSpec
+    scan: DocrootScan | None
+    started: int
+
+    @classmethod
+    def of(cls, spec: BuildSpec, started: int) -> ScannedDocroot:
+        """Scan the docroot."""
+        depends_on_others = bool(spec.config.select.logs or spec.config.site.server_config)
+        scan = None if depends_on_others else scan_directory(os.fspath(spec.docroot), spec.selection)
+        return cls(spec, scan, started)
+
+    def last_report(self, state: State) -> BuildReport | None:
+        """Return the report of a build that finds what the last one found; ``None`` if it may find something else."""
+        last = state.meta("scan") if self.scan is not None else None
+        if last is None or last["key"] != self._key() or state.meta("traffic") is not None:
+            return None
+        diagnostics = [*unpack_diagnostics(last["diagnostics"]), *self.spec.rule_diagnostics]
+        unbuilt = tuple(last["unbuilt"])
+        return BuildReport(lambda: _resources(state), last["count"], load_diagnostics=diagnostics, unbuilt=unbuilt)
+
+    def record(self, state: State, report: BuildReport) -> None:
+        """Record what was found, unless a file could not be read, or may change again in the same tick of the clock."""
+        has_pages = any(resource.media_type in media.PAGES for resource in report.resources.values())
+        is_final = self.scan is not None and not any(is_recent(time, self.started) for time in self.scan.times)
+        if report.failures or not (has_pages and is_final):
+            return state.set_meta("scan", None)
+        own = len(report.load_diagnostics) - len(self.spec.rule_diagnostics)
+        found = tuple(report.load_diagnostics[:own])
+        return state.set_meta("scan", self._record(report.count, pack_diagnostics(found), report.unbuilt))
+
+    def _record(self, count: int, diagnostics: list[Any], unbuilt: tuple[str, ...]) -> dict[str, Any]:
+        return {"key": self._key(), "count": count, "diagnostics": diagnostics, "unbuilt": unbuilt}
+
+    def _key(self) -> str:
+        assert self.scan is not None
+        spec, site = self.spec, self.spec.config.site
+        types = repr(sorted(types_of(spec.docroot).items()))
+        settings = (os.fspath(spec.docroot), spec.selection, site.ignore_directives, spec.config.url_prefix)
+        return digest_parts(self.scan.digest, types, repr(settings))
+
+
+def _resources(state: State) -> dict[str, Resource]:
+    return {path: resource for path, (resource, _) in state.resources().items()}
