@@ -17,6 +17,7 @@ from adaptc.formats.image.halve import (
     TEXT_SCALE,
     ImageCopy,
     halve,
+    halve_exactly,
     recompress_hard,
     scaled_size,
     slack,
@@ -124,6 +125,28 @@ def test_a_limit_of_the_width_holds() -> None:
 
 
 # --- still images
+
+
+@pytest.mark.parametrize("size", [(500, 333), (1900, 1267), (301, 300)])
+def test_where_no_half_has_the_same_shape_a_jpeg_says_its_size(size: tuple[int, int]) -> None:
+    original = encoded(photo().resize(size), "JPEG", quality=95)
+    copy = halve_exactly(original, text_scale=TEXT_SCALE)
+    assert isinstance(copy, ImageCopy)
+    assert (copy.media_type, copy.extension, copy.slack) == ("image/jpeg", "jpg", 0)
+    image = Image.open(io.BytesIO(copy.content))
+    exif, pixels = image.getexif(), image.getexif().get_ifd(0x8769)
+    assert (pixels[0xA002], pixels[0xA003], exif[0x128]) == (*size, 2)
+    shown = (image.width * 72 / float(exif[0x11A]), image.height * 72 / float(exif[0x11B]))
+    assert shown == pytest.approx(size, abs=1e-6)
+    assert image.width < 0.55 * size[0]
+
+
+def test_other_images_have_no_size_in_their_metadata() -> None:
+    even = encoded(photo(), "JPEG", quality=92)
+    assert halve_exactly(even) == halve(even)
+    clear = photo().resize((500, 333))
+    clear.putalpha(Image.linear_gradient("L").resize((500, 333)))
+    assert halve_exactly(encoded(clear)) == halve(encoded(clear))
 
 
 @pytest.mark.parametrize("effort", ["fast", "default", "max"])

@@ -15,12 +15,14 @@ from adaptc.core.urls import relative_url
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
 from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_srcset
-from adaptc.formats.image.halve import slack
+from adaptc.formats.image.halve import EXACT, slack
 
 _MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 # The options of a pass that decide what a copy is like, by the kind of copy
+_HALF = frozenset({"scale", "text_scale", "target", "formats", "frozen"})
 COPY_OPTIONS = {
-    "half": frozenset({"scale", "text_scale", "target", "formats", "frozen"}),
+    "half": _HALF,
+    "exact": _HALF,
     "hard": frozenset({"formats"}),
 }
 
@@ -48,15 +50,22 @@ class Copies:
             name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
         }
         self.actions: list[Action] = []
-        self._known: dict[str, Copy | None] = {}
+        self._known: dict[tuple[str, str], Copy | None] = {}  # by URL and kind
 
     def of(self, url: str) -> Copy | None:
         """Return the copy of the image that ``url``, as written, leads to; ``None`` if the original stays."""
-        if url not in self._known:
-            self._known[url] = self._find(url)
-        return self._known[url]
+        return self._of(url, self.kind)
 
-    def _find(self, url: str) -> Copy | None:
+    def of_sheet(self, url: str) -> Copy | None:
+        """Return the copy of an image of a style sheet, which may repeat: its size is exact."""
+        return self._of(url, "exact" if self.kind == "half" else self.kind)
+
+    def _of(self, url: str, kind: str) -> Copy | None:
+        if (url, kind) not in self._known:
+            self._known[url, kind] = self._find(url, kind)
+        return self._known[url, kind]
+
+    def _find(self, url: str, kind: str) -> Copy | None:
         destination = self.view.follow(self.base, url)
         # a fragment chooses a part of an image
         if (
@@ -65,7 +74,7 @@ class Copies:
             or self.view.media_type(destination.path) not in _MEDIA_TYPES
         ):
             return None
-        copy = self.view.derive(destination.path, self.kind, self.options)
+        copy = self.view.derive(destination.path, kind, self.options)
         if isinstance(copy, str):
             self.actions.append(Action(self.pass_name, KEPT, destination.path, copy))
             return None
@@ -75,9 +84,6 @@ class Copies:
 
 
 # ---- CSS
-
-# CSS pixels by which the height of an image may be off: a pattern that repeats shows more than that.
-_CSS_OFF = 0.25
 
 
 def halve_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations: bool = False) -> str:
@@ -110,7 +116,7 @@ def _image(copy: Copy) -> str:
 
 def _is_close(copy: Copy) -> bool:
     file = copy.file
-    return slack((file.natural_width, file.natural_height), (file.width, file.height)) <= _CSS_OFF
+    return slack((file.natural_width, file.natural_height), (file.width, file.height)) <= EXACT
 
 
 # ---- source sets (HTML, 4.8.4.3)

@@ -127,7 +127,7 @@ class _ImageHalver:
                 self.editor.set_attribute(element, "style", halved)
 
     def _half_css(self, text: str, *, is_attribute: bool) -> str:
-        return halve_css(text, self.copies.of, declarations=is_attribute)
+        return halve_css(text, self.copies.of_sheet, declarations=is_attribute)
 
     def _style(self, element: Element) -> None:
         if (element.attr("type") or "text/css").lower() == "text/css":

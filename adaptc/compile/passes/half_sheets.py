@@ -22,5 +22,5 @@ def halve_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
     if text is None:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
     copies = Copies(view, view.url_of(asset.path), asset.path, options, NAME)
-    halved = halve_css(text, copies.of)
+    halved = halve_css(text, copies.of_sheet)
     return Outcome(None if halved == text else halved.encode(), tuple(copies.actions))

@@ -83,6 +83,23 @@ def _is_dense(tags: object) -> bool:
     return all(resolutions) and any(resolution != 72 for resolution in resolutions)
 
 
+def density_exif(size: tuple[int, int], natural: tuple[int, int]) -> bytes:
+    """Return EXIF by which browsers show an image of ``size`` pixels at its ``natural`` size in CSS pixels.
+
+    The resolution is that of the pixels where 72 dots an inch are the natural size (HTML, "density-corrected natural
+    width and height").
+    """
+    from PIL import Image
+    from PIL.TiffImagePlugin import IFDRational
+
+    tags = Image.Exif()
+    for tag, stored, shown in zip((_X_RESOLUTION, _Y_RESOLUTION), size, natural, strict=True):
+        tags[tag] = IFDRational(72 * stored, shown)
+    tags[_UNIT] = _INCHES
+    tags.get_ifd(_EXIF_IFD).update({_PIXEL_X: natural[0], _PIXEL_Y: natural[1]})
+    return tags.tobytes()
+
+
 LIMIT_PIXELS = 100_000_000  # 400 MB decoded; the largest of 4,000 real images has 11 million pixels
 
 Mode = Literal["gray", "rgb", "palette", "cmyk", "16bit"]
