@@ -188,7 +188,8 @@ def test_what_is_said_of_a_mistake(folder: Path, text: str, problem: str) -> Non
 
 
 def test_a_mistake_of_the_command_line_is_said_to_be_one(folder: Path) -> None:
-    assert problems("", site__base_url="example.org")[0].startswith("command line: site.base_url must be an http")
+    for url in ("example.org", "http://[", "https://[:::]/"):
+        assert problems("", site__base_url=url)[0].startswith("command line: site.base_url must be an http")
 
 
 def test_text_that_is_no_toml(folder: Path) -> None:

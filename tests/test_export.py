@@ -217,6 +217,38 @@ def test_a_full_disk_ends_an_export(site: BuiltSite, monkeypatch: pytest.MonkeyP
         export(site)
 
 
+@pytest.mark.parametrize("times", [0, 1], ids=["new", "again"])
+def test_the_next_export_removes_what_a_killed_one_left(
+    times: int, site: BuiltSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(times):
+        export(site)
+    site.write({"index.html": "<p>changed"})
+    site.build()
+    with monkeypatch.context() as patch:
+
+        def copy_half(_: Path, target: Path) -> None:
+            target.write_bytes(b"half")
+            patch.setattr("os.unlink", kill)
+            patch.setattr("shutil.rmtree", kill)
+            raise Killed
+
+        patch.setattr("shutil.copyfile", copy_half)
+        with pytest.raises(Killed):
+            export(site)
+    assert [path for path in site.root.rglob(".adaptc-*") if site.output not in path.parents]
+    export(site)
+    assert [path for path in site.root.rglob(".adaptc-*") if site.output not in path.parents] == []
+
+
+class Killed(BaseException):
+    """Nothing is done after this."""
+
+
+def kill(*_: object, **__: object) -> None:
+    raise Killed
+
+
 def test_an_export_does_not_write_behind_a_link_that_leads_elsewhere(site: BuiltSite) -> None:
     export(site)
     outside = site.root / "outside"

@@ -319,3 +319,36 @@ def test_colours_other_than_srgb_are_not_re_encoded_but_may_shrink_exactly() -> 
     result, smaller = smaller_of(content, PNG, target=0.9)
     assert result.score == 1.0
     assert png.colour_chunks(smaller) == png.colour_chunks(content)
+
+
+def overflowing_jpeg() -> bytes:
+    """Return a JPEG that decodes, with coefficients that no JPEG may be written with."""
+    stream = io.BytesIO()
+    Image.new("L", (16, 16), 200).save(stream, "JPEG")
+    content = bytearray(stream.getvalue())
+    table = content.index(b"\xff\xc4\x00\xb5\x10") + 5  # Huffman codes of AC coefficients: 16 counts, then symbols
+    for at in range(table + 16, table + 16 + sum(content[table : table + 16])):
+        content[at] |= 0x0F if content[at] & 0x0F else 0  # 15 bits for each
+    scan = content.index(b"\xff\xda")
+    content[scan + 2 + content[scan + 3] : -2] = b"\x55" * 60
+    return bytes(content)
+
+
+def test_a_jpeg_that_ends_mozjpeg_is_broken_and_the_next_is_not() -> None:
+    broken = recompress("a.jpg", overflowing_jpeg(), "image/jpeg")
+    assert broken.content is None
+    assert [one.id for one in broken.diagnostics] == ["image-broken"]
+    smaller_of(encoded(picture(), "JPEG", quality=90), "image/jpeg")
+
+
+def test_a_process_that_the_kernel_killed_is_lack_of_memory() -> None:
+    from adaptc.formats.image import mozjpeg
+
+    content = encoded(picture(), "JPEG", quality=90)
+    process = mozjpeg.JpegOptimizer()
+    assert process.ask(content)
+    process._running.kill()  # type: ignore[union-attr]
+    with pytest.raises(MemoryError):
+        process.ask(content)
+    assert process.ask(content)
+    process.end()

@@ -188,6 +188,27 @@ def test_an_interrupt_ends_the_build_with_130(site: BuiltSite, truth: Truth) -> 
     assert site.trees() == expected
 
 
+def test_a_level_that_is_not_built_any_more_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed build has forgotten its units, but not yet removed the files that several of them share."""
+    from adaptc.compile.engine.stages import BuildStage
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    site = BuiltSite(tmp_path).write({"index.html": "<p>x", "a.css": "p { }"})
+    site.build(build__levels=("full", "lossless", "moderate"))
+    shared = site.output / "moderate/id/_adaptc/0.webp"
+    shared.parent.mkdir()
+    shared.write_bytes(b"x")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(BuildStage, "run", end)
+        site.build()
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    shared.write_bytes(b"x")
+    site.build()
+    assert not (site.output / "moderate").exists()
+
+
 # ---- at the same time
 
 
@@ -264,7 +285,7 @@ def can_mount() -> bool:
 def test_a_full_disk_leaves_the_trees_whole(
     tmp_path: Path, limited: Callable[[BuiltSite], contextlib.AbstractContextManager[dict[str, object]]]
 ) -> None:
-    site = BuiltSite(tmp_path).write({f"{number}.txt": text(number, 500) for number in range(20)})
+    site = BuiltSite(tmp_path).write({"index.html": "<p>x", **{f"{n}.txt": text(n, 500) for n in range(20)}})
     with limited(site) as how:
         assert finish(start(site))[0] == 0
         before = site.trees()

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.urls import NOWHERE, Reach, SiteAddress, document_base, join, quote_path, relative_url, unquote_path
+from adaptc.core.urls import (
+    NOWHERE,
+    Reach,
+    SiteAddress,
+    document_base,
+    host_and_path,
+    join,
+    quote_path,
+    relative_url,
+    unquote_path,
+)
 
 HERE = SiteAddress("https://example.org/docs/")
 
@@ -138,3 +148,16 @@ def test_the_document_base(href: str | None, base: str) -> None:
 def test_join() -> None:
     assert join("https://example.org/a/b", "../c d") == "https://example.org/c%20d"
     assert join("https://example.org/a/b", "http://[") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("https://CDN.example:8/a/b.js?c#d", ("cdn.example", "/a/b.js")),
+        ("a/b.js", ("", "a/b.js")),
+        ("http://[", ("", "")),
+        ("//[zz]/a", ("", "")),
+    ],
+)
+def test_host_and_path_of_what_is_written(url: str, parts: tuple[str, str]) -> None:
+    assert host_and_path(url) == parts

@@ -57,7 +57,11 @@ def _levels(value: Any, base: Path) -> tuple[str, ...]:
 
 
 def _base_url(value: Any, _base: Path) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"https?://[^/\s?#]+(/[^\s?#]*)?", value):
+    if (
+        not isinstance(value, str)
+        or not re.fullmatch(r"https?://[^/\s?#]+(/[^\s?#]*)?", value)
+        or not schema.is_http_url(value)
+    ):
         raise InvalidValue("an http or https URL without query and fragment, such as https://example.org/")
     return value if value.count("/") > 2 else f"{value}/"
 

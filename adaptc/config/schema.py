@@ -341,9 +341,18 @@ def table(value: Any, _base: Path) -> Mapping[str, Any]:
 
 def http_url(value: Any, base: Path) -> str:
     """Allow an http or https URL."""
-    if urlsplit(text(value, base)).scheme not in ("http", "https"):
+    if not is_http_url(text(value, base)):
         raise InvalidValue('an http URL, such as "http://127.0.0.1/server-status?auto"')
     return str(value)
+
+
+def is_http_url(url: str) -> bool:
+    """Whether a text is an http or https URL with a host."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # of "http://["
+        return False
 
 
 def url_path(value: Any, _base: Path) -> str:

@@ -10,7 +10,7 @@ import os
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from upa_url import URL
 
@@ -101,6 +101,15 @@ def join(base: str, reference: str) -> str | None:
     except (RuntimeError, UnicodeEncodeError, TypeError):  # the binding takes no lone surrogates
         return None
     return href
+
+
+def host_and_path(url: str) -> tuple[str, str]:
+    """Return the host, in small letters, and the path of a URL as it is written; both are empty if it is not a URL."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "", parts.path
+    except ValueError:  # of "http://["
+        return "", ""
 
 
 def path_in_host(base: str, reference: str) -> str:

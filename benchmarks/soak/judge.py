@@ -34,8 +34,9 @@ def judge_trees(place: Place, truth: Truth, seen: Collection[Version], now: Vers
 
 def _disorder(found: dict[str, set[str]], truth: Truth, seen: Collection[Version], now: Version) -> Iterator[str]:
     new, old = truth.contents(now), truth.allowed(version for version in seen if version != now)
-    stale = [name for name, digests in found.items() if digests - new.get(name, set())]
-    fresh = [name for name, digests in found.items() if digests - old.get(name, set())]
+    changed = {name: digests for name, digests in found.items() if "/_adaptc/" not in name}  # others never change
+    stale = [name for name, digests in changed.items() if digests - new.get(name, set())]
+    fresh = [name for name, digests in changed.items() if digests - old.get(name, set())]
     if stale and fresh and len(seen) > 1:
         yield f"{fresh[0]} is new while {stale[0]} is stale"
 

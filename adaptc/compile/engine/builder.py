@@ -181,6 +181,7 @@ class Builder:
         report.reasons = in_build_order(reasons, self.spec.levels)
         unwanted = self.trees.unwanted(state, report)
         report.removed = len(unwanted)
+        self.trees.note_levels(state, is_complete=False)
         mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
         return self.trees.remove_outdated(state, unwanted, report.reasons)
 
@@ -206,6 +207,7 @@ class Builder:
         scanned.record(state, report)
         note_boot(state)
         if done:
+            self.trees.note_levels(state, is_complete=True)
             state.set_meta("complete", self.spec.completion_mark(report, self.accepted_recipes))
         state.commit()
 

@@ -94,6 +94,14 @@ class Trees:
                 if missing is not None:
                     yield unit, OutputMissing(missing)
 
+    def _levels(self, state: State) -> list[str]:
+        """Return the levels that may have a tree: those of this build, of units, and of a build that was killed."""
+        return sorted({*self.spec.recipes, *(level for level, _ in state.recipes()), *(state.meta("trees") or ())})
+
+    def note_levels(self, state: State, *, is_complete: bool) -> None:
+        """Record the levels that may have a tree: a killed build has forgotten units whose files are still there."""
+        state.set_meta("trees", sorted(self.spec.recipes) if is_complete else self._levels(state))
+
     def _missing(self, result: UnitResult, alias_of: str | None) -> str | None:
         """Return the name of a file of a unit that is not in the tree as it was built, or ``None``."""
         for path, output in result.files():
@@ -136,8 +144,7 @@ class Trees:
 
     def remove_foreign_files(self, state: State) -> None:
         """Remove files from the trees that the state does not know: leftovers of a killed build, or foreign files."""
-        levels = {*self.spec.recipes, *(level for level, _ in state.recipes())}
-        foreign, directories = self.publisher.list_files(sorted(levels))
+        foreign, directories = self.publisher.list_files(self._levels(state))
         for result in state.results(notes=False):
             for path, output in result.files():
                 foreign.pop(self.publisher.file(result.level, output.coding, path), None)

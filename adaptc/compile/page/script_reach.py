@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, script_source
 from adaptc.core import media
-from adaptc.core.urls import Reach, join
+from adaptc.core.urls import Reach, host_and_path, join
 from adaptc.formats.script.amd import amd_modules, module_addresses
 from adaptc.formats.script.code_text import unescape
 from adaptc.formats.script.loads import SCRIPTS, loads
@@ -56,7 +55,7 @@ class Outsiders:
 
     def names(self, url: str) -> str | None:
         """Return the names that a script may bring in, as a text; ``None`` if nothing is known of it."""
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+        host, _ = host_and_path(url if "//" in url else f"//{url}")
         if any(host == name or host.endswith(f".{name}") for name in self.hosts):
             return ""
         return self.libraries.get(library_name(url))
@@ -82,7 +81,7 @@ _MODULE_LOADERS = frozenset({"require", "requirejs"})
 
 def library_name(url: str) -> str:
     """Return the name of a library's file without its version and variant."""
-    name = urlsplit(url).path.rpartition("/")[2].lower()
+    name = host_and_path(url)[1].rpartition("/")[2].lower()
     return _VARIANT.sub("", name)
 
 

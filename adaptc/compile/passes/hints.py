@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import CROWD
 from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
-from adaptc.core.urls import join
+from adaptc.core.urls import host_and_path, join
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import references
@@ -96,8 +95,8 @@ class _Hints:
 
     def _may_connect(self, url: str) -> bool:
         """Whether the page may load something from the host of ``url``; scripts of other hosts load what they like."""
-        host = urlsplit(join(self.page.base, url) or "").hostname
-        if host is None or (self.page.unseen_scripts and host not in _FONT_HOSTS):
+        host, _ = host_and_path(join(self.page.base, url) or "")
+        if not host or (self.page.unseen_scripts and host not in _FONT_HOSTS):
             return True
         return any(name in text for name in _FONT_HOSTS.get(host, (host,)) for text in self._texts)
 

@@ -124,10 +124,10 @@ def _shown_exif(content: bytes) -> jpeg.Segment | None:
 
 
 def _optimize_jpeg(content: bytes, exif: jpeg.Segment | None) -> bytes | Refusal:
-    from mozjpeg_lossless_optimization import COPY_MARKERS, optimize
+    from adaptc.formats.image.mozjpeg import optimize_jpeg
 
     try:
-        smaller = bytes(optimize(content, copy=COPY_MARKERS.ICC))
+        smaller = optimize_jpeg(content)
     except ValueError as problem:
         return broken("image/jpeg", problem)
     return smaller if exif is None else jpeg.insert_after_start(smaller, exif)

@@ -98,6 +98,7 @@ def write_items(items: list[Item], destination: Path, record: ExportRecord, prog
         _refuse_foreign_files(items, destination, known)
     progress.begin("exporting", len(items), 0)
     names = {name for item in items for name, _ in item.files}
+    _remove_drafts(destination, known or frozenset())
     if is_new:
         record.write(names)
         tally = _write_new(items, destination, progress)
@@ -108,6 +109,21 @@ def write_items(items: list[Item], destination: Path, record: ExportRecord, prog
         record.write(names)
     progress.end()
     return tally
+
+
+# Temporary names are always the same: the next export removes what a killed one left
+_DRAFT = f"{TEMPORARY}export"
+
+
+def _draft_of(destination: Path) -> Path:
+    return destination.with_name(f"{_DRAFT}-{digest_parts(destination.name)[:16]}")
+
+
+def _remove_drafts(destination: Path, known: Iterable[str]) -> None:
+    """Remove what a killed export left: a draft of the whole, and one of a file in any directory."""
+    shutil.rmtree(_draft_of(destination), ignore_errors=True)
+    for directory in {os.path.dirname(name) for name in known}:
+        remove(os.fspath(destination / directory / _DRAFT))
 
 
 def _refuse_foreign_files(items: list[Item], destination: Path, known: frozenset[str] | None) -> None:
@@ -141,9 +157,8 @@ def _refuse_outward_directories(names: set[str], destination: Path) -> None:
 
 
 def _write_new(items: list[Item], destination: Path, progress: Progress) -> Tally:
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    draft = destination.parent / f"{TEMPORARY}export-{os.getpid()}-{os.urandom(6).hex()}"
-    draft.mkdir(mode=0o755)
+    draft = _draft_of(destination)
+    draft.mkdir(mode=0o755, parents=True)
     try:
         tally = _write_all(items, draft, progress)
         os.rename(draft, destination)
@@ -216,7 +231,8 @@ def _write_file(source: Path, target: Path, moment: int, tally: Tally) -> None:
 
 def _copy(source: Path, target: Path, moment: int) -> None:
     """Copy to a new file: those of the trees are shared by hard links and read-only."""
-    draft = target.parent / f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
+    draft = target.with_name(_DRAFT)
+    remove(os.fspath(draft))  # a link of this name is not followed
     try:
         shutil.copyfile(source, draft)
         os.chmod(draft, 0o644)

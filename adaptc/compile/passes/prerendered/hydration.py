@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
+from adaptc.core.urls import host_and_path
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.script import is_javascript_type, is_module_type
 
@@ -75,7 +75,7 @@ def _is_part(script: Element, framework: Framework, preloaded: frozenset[str]) -
 
 def _imports(script: Element) -> Iterator[str]:
     """Yield the paths of the modules that an inline script imports by name."""
-    return (urlsplit(url).path for url in _IMPORTED.findall(script.text))
+    return (host_and_path(url)[1] for url in _IMPORTED.findall(script.text))
 
 
 def _runs(script: Element) -> bool:
@@ -102,7 +102,4 @@ def _relations(link: Element) -> frozenset[str]:
 
 def _path(element: Element, name: str) -> str:
     """Return the path of a URL: without query and fragment, and without the host, which may be one for files only."""
-    try:
-        return urlsplit((element.attr(name) or "").strip()).path
-    except ValueError:
-        return ""
+    return host_and_path((element.attr(name) or "").strip())[1]
