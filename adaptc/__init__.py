@@ -14,6 +14,7 @@ from adaptc.core.version import VERSION
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Busy, Diagnostic, Severity, UsageError
+    from adaptc.core.shortage import Shortage
     from adaptc.workflow.api import BuildResult, Plan, build, plan
     from adaptc.workflow.configuration import load_config
 
@@ -26,6 +27,7 @@ __all__ = [
     "Diagnostic",
     "Plan",
     "Severity",
+    "Shortage",
     "UsageError",
     "__version__",
     "build",
@@ -40,6 +42,7 @@ _MODULES = {
     "Busy": "core.diagnostics",
     "Diagnostic": "core.diagnostics",
     "Severity": "core.diagnostics",
+    "Shortage": "core.shortage",
     "UsageError": "core.diagnostics",
     "build": "workflow.api",
     "plan": "workflow.api",

@@ -67,7 +67,7 @@ class BuiltSite:
 
     def build(self, **overrides: Any) -> BuildResult:
         """Build the site."""
-        return adaptc.build(self.config(**overrides))
+        return adaptc.build(self.config(**overrides), isolated=False)
 
     def built(self, **overrides: Any) -> dict[str, str]:
         """Build the site; return the reason's name for each unit ("lossless/a.html")."""

@@ -148,7 +148,7 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
     from adaptc.workflow.api import build as run
 
     with watching(invocation) as progress:
-        result = run(config, progress, display.screenshots, requires_pages=not display.allow_empty)
+        result = run(config, progress, display.screenshots, requires_pages=not display.allow_empty, isolated=False)
     crawl_diagnostics = display.crawl.diagnostics if display.crawl is not None else ()
     if invocation.format == "json":
         print_json(_record(result, display.crawl))

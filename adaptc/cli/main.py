@@ -19,6 +19,7 @@ import click
 from adaptc.cli.command import InvocationBox, global_options
 from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
 from adaptc.core.diagnostics import Busy, UsageError, printable
+from adaptc.core.shortage import Shortage, recognizing_shortage
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +121,16 @@ def run(arguments: Sequence[str]) -> ExitCode:
     """Run the command line and return its exit code."""
     box = InvocationBox()
     try:
-        return _run_catching_usage_errors(arguments, box)
+        with recognizing_shortage():
+            return _run_catching_usage_errors(arguments, box)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted", ExitCode.INTERRUPTED)
     except OSError as error:
         if error.errno not in SYSTEM_ERRORS:
             return _report_bug(error, box)
         return _complain(system_sentence(error), ExitCode.INTERNAL)
+    except Shortage as error:
+        return _complain(str(error), ExitCode.INTERNAL)
     except Exception as error:  # the outermost caller: a bug becomes one line, not a traceback
         return _report_bug(error, box)
 

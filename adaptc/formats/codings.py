@@ -35,6 +35,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from adaptc.core.model import Effort
+from adaptc.core.shortage import Shortage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +106,7 @@ CEILINGS: dict[Setting, tuple[int, Setting]] = {
 def encode(content: bytes, coding: str, effort: Effort) -> bytes:
     """Return ``content`` in ``coding``; the result may be larger.
 
-    Raises ``KeyError`` for an unknown coding or effort.
+    Raises ``KeyError`` for an unknown coding or effort, and ``Shortage`` where memory is short.
     """
     setting = setting_for(coding, effort, len(content))
     return _ENCODERS[setting.encoder](content, setting.level)
@@ -168,20 +169,32 @@ def _unknown_system(member: bytes) -> bytes:
 def _brotli(content: bytes, level: int) -> bytes:
     import brotli
 
-    return bytes(brotli.compress(content, quality=level))
+    try:
+        return bytes(brotli.compress(content, quality=level))
+    except brotli.error as error:  # any content can be encoded
+        raise Shortage(f"not enough memory: {error}") from error
 
 
 def _zstd(content: bytes, level: int) -> bytes:
     import zstandard
 
+    try:
+        return _zstd_compressor_for(content, level).compress(content)
+    except zstandard.ZstdError as error:  # as for brotli
+        raise Shortage(f"not enough memory: {error}") from error
+
+
+def _zstd_compressor_for(content: bytes, level: int) -> zstandard.ZstdCompressor:
+    import zstandard
+
     if len(content) <= MIB:  # a compressor keeps its memory; and no window is larger than its content
-        return _zstd_compressor(level, threading.get_ident()).compress(content)
+        return _zstd_compressor(level, threading.get_ident())
     usual = zstandard.ZstdCompressionParameters.from_level(level, source_size=len(content))
     window = min(usual.window_log, _ZSTD_WINDOW_LOG)
     bounded = zstandard.ZstdCompressionParameters.from_level(
         level, source_size=len(content), window_log=window, write_checksum=False
     )
-    return zstandard.ZstdCompressor(compression_params=bounded).compress(content)
+    return zstandard.ZstdCompressor(compression_params=bounded)
 
 
 @lru_cache(maxsize=4)

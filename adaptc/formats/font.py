@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from adaptc.core.shortage import raise_shortage
+
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont
 
@@ -43,7 +45,8 @@ def _open(content: bytes) -> TTFont | None:
     logging.getLogger("fontTools").setLevel(logging.ERROR)  # it warns of every unknown table
     try:
         return TTFont(io.BytesIO(content), recalcTimestamp=False)
-    except _broken():
+    except _broken() as problem:
+        raise_shortage(problem)
         return None
 
 
@@ -51,7 +54,8 @@ def _saved(font: TTFont) -> bytes | None:
     output = io.BytesIO()
     try:
         font.save(output)
-    except _broken():
+    except _broken() as problem:
+        raise_shortage(problem)
         return None
     return output.getvalue()
 
@@ -91,7 +95,8 @@ def font_glyphs(content: bytes) -> FontGlyphs | None:
             return None
         words = {word for table in _ligature_tables(font) for word in _spellings(table.ligatures, font).values()}
         return FontGlyphs(frozenset(font.getBestCmap() or ()), frozenset(words))
-    except _broken():
+    except _broken() as problem:
+        raise_shortage(problem)
         return None
 
 
@@ -113,7 +118,8 @@ def subset_font(content: bytes, glyphs: FontGlyphs) -> bytes | None:
                 for first, followers in table.ligatures.items()
             }
         _reduce(font, glyphs.characters)
-    except _broken():
+    except _broken() as problem:
+        raise_shortage(problem)
         return None
     font.flavor = "woff2"
     return _saved(font)

@@ -14,7 +14,7 @@ import dataclasses
 import shutil
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import TEMPORARY
 from adaptc.core.model import Resource
+from adaptc.core.shortage import has_memory_limit
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
@@ -51,12 +52,14 @@ class Builder:
     With a ``gate`` this process publishes the results, through the gate. Units that were built by one of the
     ``accepted_recipes`` are up to date, too. With ``cancels_on_change`` the build is cancelled when a file changes.
     With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed.
+    With ``is_isolated`` other processes do all the work, even if it is little.
     """
 
     gate: Gate | None = None
     accepted_recipes: frozenset[str] = frozenset()
     cancels_on_change: bool = False
     requires_pages: bool = False
+    is_isolated: bool = False
 
     def __init__(self, spec: BuildSpec, progress: Progress) -> None:
         self.spec, self.progress = spec, progress
@@ -106,17 +109,12 @@ class Builder:
         if not touched and self._is_complete(state, report):
             scanned.record(state, report)
             return report
-        from adaptc.compile.engine.executor import available_cpus, prepare_pool, worker_pool
+        with self._workers() as workers:
+            workers.prepare([report.resources[path].size for path in touched.touched])
+            from adaptc.compile.engine.stages import ReadStage
 
-        jobs, modules = self.spec.config.build.jobs or available_cpus(), modules_of(self.spec.levels)
-        if jobs > 1:
-            prepare_pool(modules, [report.resources[path].size for path in touched.touched if path in report.resources])
-        from adaptc.compile.engine.stages import ReadStage
-
-        reading = ReadStage(self.spec, state, report, before, scanned.started)
-        unknown = self.trees.are_changed(state)
-        with worker_pool(jobs, self._worker_lock(), modules) as workers:
-            done = self._build(reading, touched, unknown, workers)
+            reading = ReadStage(self.spec, state, report, before, scanned.started)
+            done = self._build(reading, touched, self.trees.are_changed(state), workers)
         self._note_complete(scanned, state, report, done)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
@@ -136,6 +134,13 @@ class Builder:
             return False
         note_boot(state)
         return True
+
+    def _workers(self) -> AbstractContextManager[Workers]:
+        from adaptc.compile.engine.executor import available_cpus, worker_pool
+
+        jobs = self.spec.config.build.jobs or available_cpus()
+        is_isolated = self.is_isolated or has_memory_limit()
+        return worker_pool(jobs, self._worker_lock(), modules_of(self.spec.levels), is_isolated=is_isolated)
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> bool:
         """Read what was ``touched``, and build what is outdated; return whether every unit could be published.

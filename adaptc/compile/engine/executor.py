@@ -1,21 +1,19 @@
-"""Run batches of work on any ``concurrent.futures.Executor``, a few at a time, and yield results as they complete."""
+"""Run batches of work in worker processes, a few at a time, or in this process, and yield results as they complete."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from adaptc.core.safepath import hide_working_directory
+from adaptc.compile.engine.batch import Batch, Lose, Work
+from adaptc.core.shortage import Shortage, recognizing_shortage
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
-    from multiprocessing.context import ForkServerContext
+    from adaptc.compile.engine.pool import Pool
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,10 +27,6 @@ _BATCH_BYTES = 256 * 1024
 _BATCH_UNITS = 64
 # The minimum of batches for each worker: at the end of a stage some workers are idle
 _LEAST_BATCHES = 4
-# Submitted batches for each worker: enough to keep it busy, few enough to bound memory
-_AHEAD = 3
-# The attributes by which multiprocessing.spawn finds the main module to import
-_MAIN = ("__file__", "__spec__")
 
 
 def available_cpus() -> int:
@@ -43,130 +37,70 @@ def available_cpus() -> int:
         return os.cpu_count() or 1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Workers:
-    """Runs work in ``jobs`` processes, which are started when they are needed, or in this process."""
+    """Runs work in the processes of ``pool``, or in this process where there is little to do.
 
-    start: Callable[[], Executor] | None
-    jobs: int
-    pool: Executor | None = None
+    With ``is_isolated`` this process does no work, so that libraries neither end it nor change its settings.
+    """
 
-    def run(
-        self, work: Callable[[str, tuple[T, ...]], Sequence[R]], snapshot: str, units: Sequence[tuple[T, int]]
-    ) -> Iterator[R]:
+    pool: Pool | None
+    is_isolated: bool = False
+
+    def prepare(self, sizes: Sequence[int]) -> None:
+        """Start the pool, if units of these ``sizes`` will need it.
+
+        It loads its modules while this process loads its own, which saves 0.15 s.
+        """
+        if self.pool is not None and self._needs_pool(sizes):
+            self.pool.start()
+
+    def run(self, work: Work[T, R], snapshot: str, units: Sequence[tuple[T, int]], lose: Lose[T, R]) -> Iterator[R]:
         """Yield the results of ``work(snapshot, batch)`` for batches of ``units`` (with weights), in no fixed order.
 
-        The weight of a unit is the number of bytes of a page that take as long.
+        The weight of a unit is the number of bytes of a page that take as long. For a unit that could not be built, for
+        lack of memory as a rule, it yields ``lose(unit, reason)``.
         """
         weights = [weight for _, weight in units]
-        if self.pool is None and self.start is not None and _is_worth_a_pool(weights):
-            self.pool = self.start()
-        if self.pool is None or len(units) == 1:
+        if self.pool is None or not (self._needs_pool(weights) or (self.pool.is_started and len(units) > 1)):
             for _, batch in _batches(units, _BATCH_BYTES, _BATCH_UNITS):
-                yield from work(snapshot, batch)
+                yield from _run_here(work, snapshot, batch, lose)
             return
-        size = min(_BATCH_BYTES, sum(weights) // (self.jobs * _LEAST_BATCHES) + 1)
-        yield from run_batches(self.pool, self.jobs, work, snapshot, batches_by_size(units, size, _BATCH_UNITS))
+        size = min(_BATCH_BYTES, sum(weights) // (self.pool.jobs * _LEAST_BATCHES) + 1)
+        yield from self.pool.run(work, snapshot, batches_by_size(units, size, _BATCH_UNITS), lose)
+
+    def _needs_pool(self, weights: Sequence[int]) -> bool:
+        if self.is_isolated:
+            return bool(weights)
+        return len(weights) > 1 and (len(weights) >= _WORTH_A_POOL or sum(weights) >= _BYTES_WORTH_A_POOL)
 
 
-def _is_worth_a_pool(weights: Sequence[int]) -> bool:
-    return len(weights) > 1 and (len(weights) >= _WORTH_A_POOL or sum(weights) >= _BYTES_WORTH_A_POOL)
+def _run_here(work: Work[T, R], snapshot: str, units: Sequence[T], lose: Lose[T, R]) -> Iterator[R]:
+    batch = Batch(units)
+    while batch.units:
+        try:
+            with recognizing_shortage():
+                for result in work(snapshot, tuple(batch.units)):
+                    batch.note(result)
+                    if result is not None:
+                        yield result
+        except Shortage as short:
+            yield lose(batch.remove_current(), str(short))
 
 
 @contextmanager
-def worker_pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Workers]:
+def worker_pool(jobs: int, lock: Path, modules: Sequence[str], *, is_isolated: bool) -> Iterator[Workers]:
     """Provide workers; each holds ``lock`` shared while it lives. ``modules`` are loaded once for all of them."""
-    with ExitStack() as stack:
-        yield Workers((lambda: stack.enter_context(_pool(jobs, lock, modules))) if jobs > 1 else None, jobs)
-
-
-@contextmanager
-def _pool(jobs: int, lock: Path, modules: Sequence[str]) -> Iterator[Executor]:
-    """Provide a pool of processes.
-
-    They come from a fork server: they inherit neither threads nor the output's lock, so that none of them can hold
-    that when the build is killed. Each waits at the end of a pipe whose other end this process alone holds, and ends
-    when that is closed, by the kernel at the latest: when the build is killed or cancelled.
-    """
-    from concurrent.futures import ProcessPoolExecutor
-
-    from adaptc.compile.engine.unit_builder import start_worker
-
-    context = _context(modules)
-    theirs, ours = context.Pipe(duplex=False)
-    with hide_working_directory():
-        pool = ProcessPoolExecutor(jobs, context, initializer=start_worker, initargs=(theirs, os.fspath(lock)))
-    try:
-        yield pool
-    except BaseException:
-        ours.close()  # their current work is no longer wanted, and may take a minute
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        ours.close()
-        theirs.close()
-
-
-def _context(modules: Sequence[str]) -> ForkServerContext:
-    """Return the context of workers whose fork server loads ``modules``."""
-    import multiprocessing
-
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["adaptc.compile.engine.unit_builder", *modules])
-    return context
-
-
-def prepare_pool(modules: Sequence[str], sizes: Sequence[int]) -> None:
-    """Start the fork server of a pool, if units of these ``sizes`` will need one.
-
-    It loads ``modules`` while this process loads its own, which saves 0.15 s.
-    """
-    if not _is_worth_a_pool(sizes):
+    if jobs == 1 and not is_isolated:
+        yield Workers(None)
         return
-    _context(modules)
-    from multiprocessing import forkserver
+    from adaptc.compile.engine.pool import Pool
 
-    with _main_module_hidden(), hide_working_directory():
-        forkserver.ensure_running()
-
-
-@contextmanager
-def _main_module_hidden() -> Iterator[None]:
-    """Keep processes that are started now from importing the program's main module (``multiprocessing.spawn``).
-
-    Workers need nothing of it, and a script that calls ``adaptc.build`` without a guard, or that comes from standard
-    input, could not be imported.
-    """
-    main = sys.modules["__main__"]
-    hidden: dict[str, object] = {name: vars(main).pop(name) for name in _MAIN if name in vars(main)}
-    main.__spec__ = None
+    pool = Pool(jobs, lock, modules)
     try:
-        yield
+        yield Workers(pool, is_isolated)
     finally:
-        vars(main).update(hidden)
-
-
-def run_batches(
-    pool: Executor,
-    jobs: int,
-    work: Callable[[str, tuple[T, ...]], Sequence[R]],
-    snapshot: str,
-    batches: Iterable[tuple[T, ...]],
-) -> Iterator[R]:
-    """Yield the results of ``work(snapshot, batch)`` for every batch, in no fixed order."""
-    from concurrent.futures import FIRST_COMPLETED, wait
-
-    waiting: set[Future[Sequence[R]]] = set()
-    remaining = iter(batches)
-    while True:
-        room = jobs * _AHEAD - len(waiting)
-        with _main_module_hidden(), hide_working_directory():
-            waiting.update(pool.submit(work, snapshot, batch) for batch in islice(remaining, room))
-        if not waiting:
-            return
-        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield from future.result()
+        pool.close()
 
 
 def batches_by_size(units: Iterable[tuple[T, int]], size: int, most: int) -> list[tuple[T, ...]]:

@@ -42,7 +42,7 @@ class UnitResult:
 
     ``dependencies`` are keys: the paths of files that were read, ``PRESENCE`` and a path for files that were looked up,
     missing ones included, and the keys of decisions. ``published`` is false when the source changed meanwhile or could
-    not be read.
+    not be read, or when memory was short.
     """
 
     level: str
@@ -63,6 +63,11 @@ class UnitResult:
         for extra in self.extras:
             yield from ((extra.path, output) for output in extra.outputs)
         yield from ((self.path, output) for output in self.outputs)
+
+
+def unpublished(level: str, path: str, media_type: str, diagnostic: Diagnostic) -> UnitResult:
+    """Return the result of a unit that cannot be built now: it has no files, and the next build tries again."""
+    return UnitResult(level, path, media_type, diagnostics=(diagnostic,), dependencies=(path,), published=False)
 
 
 def pack_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> list[list[Any]]:

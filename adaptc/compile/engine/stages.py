@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NoReturn
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
@@ -14,13 +15,14 @@ from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
 from adaptc.compile.engine.reporting import BuildReport, Progress
-from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.results import UnitResult, unpublished
 from adaptc.compile.engine.spec import BuildSpec, Snapshot
-from adaptc.compile.engine.state import State, as_sources
+from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.unit_builder import build_batch, gather_batch, publish_batch
-from adaptc.core.diagnostics import Location, diagnose
+from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.media import CSS, HTML, JS, PNG, SVG
 from adaptc.core.model import Resource
+from adaptc.core.shortage import Shortage
 from adaptc.site.site import Source
 
 
@@ -64,7 +66,7 @@ class ReadStage:
         sizes = [(path, report.resources[path].size) for path in paths]
         progress.begin("reading", len(sizes), sum(size for _, size in sizes))
         digests: dict[str, str] = {}
-        for path, facts in workers.run(gather_batch, self._snapshot(), sizes):
+        for path, facts in workers.run(gather_batch, self._snapshot(), sizes, _refuse_to_read):
             progress.advance(1, report.resources[path].size, 0)
             if isinstance(facts, str):
                 report.failures.append(diagnose("unreadable-file", Location(path), reason=facts))
@@ -99,6 +101,11 @@ class ReadStage:
         self.state.set_facts(path, facts)
 
 
+def _refuse_to_read(path: str, reason: str) -> NoReturn:
+    """Raise ``Shortage``: what pages refer to decides how others are built, so that none can be built without it."""
+    raise Shortage(f"{printable(path)} cannot be read: {reason}")
+
+
 def write_snapshot(spec: BuildSpec, name: str, snapshot: Snapshot) -> str:
     """Write a snapshot for the workers, and return the name of the file."""
     path: Path = spec.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
@@ -129,10 +136,17 @@ class BuildStage:
         phases = ([unit for unit in units if phase_of(self.sources[unit[1]]) == phase] for phase in (0, 1, 2))
         weighed = ([(unit, weight_of(self.sources[unit[1]])) for unit in chosen] for chosen in phases)
         # each phase begins when the results of the one before it have been noted
-        results = chain.from_iterable(workers.run(work, snapshot, chosen) for chosen in weighed)
+        results = chain.from_iterable(workers.run(work, snapshot, chosen, self._lose) for chosen in weighed)
         self._note_all(results, progress)
         progress.end()
         return len(self.report.failures) == unpublished
+
+    def _lose(self, unit: Unit, reason: str) -> UnitResult:
+        """Return the result of a unit that was not built; its worker may have published some of its files."""
+        level, path = unit
+        self.gated_publisher.publisher.remove_unit(level, path)
+        diagnostic = diagnose("not-built", Location(path), name=level, reason=reason)
+        return unpublished(level, path, self.sources[path].media_type, diagnostic)
 
     def _note_all(self, results: Iterable[UnitResult], progress: Progress) -> None:
         self.state.begin()

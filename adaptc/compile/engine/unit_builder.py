@@ -11,24 +11,20 @@ import dataclasses
 import errno
 import hashlib
 import os
-import signal
-import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
 from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
 from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
-from adaptc.compile.engine.output import hold_as_worker
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import ObjectGone, Publisher
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
-from adaptc.compile.engine.results import Extra, Output, UnitResult
+from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
@@ -40,6 +36,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import IDENTITY, Action
+from adaptc.core.shortage import raise_shortage, recognizing_shortage
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
 
@@ -99,11 +96,8 @@ class UnitBuilder:
         self.publisher.sync_contents(results)
         return results
 
-    def build_and_publish(self, units: Iterable[tuple[str, str]]) -> list[UnitResult]:
-        """Build and publish units. One that cannot be built is removed from the tree, with a diagnostic."""
-        return [self._publish(result) for result in self.build_all(units)]
-
-    def _publish(self, result: UnitResult) -> UnitResult:
+    def publish(self, result: UnitResult) -> UnitResult:
+        """Publish what was built. A unit that could not be built is removed from the tree."""
         alias_of = self.site.sources[result.path].alias_of
         for _ in range(_TRIES):
             with contextlib.suppress(ObjectGone):
@@ -112,19 +106,18 @@ class UnitBuilder:
         raise OSError(errno.EIO, "the cache loses what is stored in it", os.fspath(self.snapshot.cache))
 
     def build(self, level: str, path: str) -> UnitResult:
-        """Build one unit into the cache."""
+        """Build one unit into the cache. Raises ``Shortage``, and ``OSError`` for the output or the cache."""
+        media_type = self.site.sources[path].media_type
         try:
-            return self._build_or_copy(level, path, self._view(level))
+            with recognizing_shortage():
+                return self._build_or_copy(level, path, self._view(level))
         except ChangedWhileRead:
-            return self._unpublished(level, path, diagnose("changed-while-read", Location(path)))
+            return unpublished(level, path, media_type, diagnose("changed-while-read", Location(path)))
         except OSError as error:
             if not str(error.filename).startswith(self.tree.root + "/"):
                 raise  # the output or the cache: the build ends
-            return self._unpublished(level, path, diagnose("unreadable-file", Location(path), reason=error.strerror))
-
-    def _unpublished(self, level: str, path: str, diagnostic: Diagnostic) -> UnitResult:
-        media_type = self.site.sources[path].media_type
-        return UnitResult(level, path, media_type, diagnostics=(diagnostic,), dependencies=(path,), published=False)
+            diagnostic = diagnose("unreadable-file", Location(path), reason=error.strerror)
+            return unpublished(level, path, media_type, diagnostic)
 
     def _build_or_copy(self, level: str, path: str, view: RecordingView) -> UnitResult:
         try:
@@ -134,6 +127,7 @@ class UnitBuilder:
         except Exception as bug:  # a bug that one page triggers must not stop the build: report it, keep the original
             if isinstance(bug, OSError) and bug.errno is not None:  # Pillow has its own without a number
                 raise
+            raise_shortage(bug)
             content = view.read(path)
             result = self._encode(level, path, content, content, view)
             return dataclasses.replace(result, diagnostics=(failure(path, level, bug),))
@@ -310,37 +304,22 @@ def _or(content: bytes | None, original: bytes) -> bytes:
     return original if content is None else content
 
 
-def start_worker(build: Connection, lock: str) -> None:
-    """Make this worker end with the build: at once when the other end of the pipe ``build`` is closed.
-
-    A new build waits for ``lock``, which is held until then. An interrupt from the keyboard, which goes to all
-    processes, is for the build.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    hold_as_worker(lock)
-    threading.Thread(target=_end_with, args=(build,), daemon=True).start()
-
-
-def _end_with(build: Connection) -> None:
-    build.poll(None)
-    os._exit(1)
-
-
 @lru_cache(maxsize=1)
 def _unit_builder(snapshot: str) -> UnitBuilder:
     return UnitBuilder(Snapshot.load(Path(snapshot)))
 
 
-def gather_batch(snapshot: str, paths: tuple[str, ...]) -> list[tuple[str, Facts | str]]:
-    """Return (path, facts) for each source, or (path, reason) where it cannot be read."""
+def gather_batch(snapshot: str, paths: tuple[str, ...]) -> Iterator[tuple[str, Facts | str]]:
+    """Yield (path, facts) for each source, or (path, reason) where it cannot be read."""
     unit_builder = _unit_builder(snapshot)
-    return [(path, read_facts(unit_builder, path)) for path in paths]
+    return ((path, read_facts(unit_builder, path)) for path in paths)
 
 
 def read_facts(unit_builder: UnitBuilder, path: str) -> Facts | str:
-    """Return the facts of a source, or why it cannot be read."""
+    """Return the facts of a source, or why it cannot be read. Raises ``Shortage``."""
     try:
-        return _facts(unit_builder, path)
+        with recognizing_shortage():
+            return _facts(unit_builder, path)
     except ChangedWhileRead:
         return "it changed while it was read"
     except OSError as error:
@@ -355,14 +334,21 @@ def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
     try:
         return gather(path, content, source.media_type, unit_builder.site)
     except Exception as bug:  # as in UnitBuilder: one page must not stop the build
+        raise_shortage(bug)
         return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))
 
 
-def publish_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
-    """Build and publish units; return their results in order."""
-    return _unit_builder(snapshot).build_and_publish(units)
+def publish_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
+    """Build units, publish them and yield their results, in order; before that, yield ``None`` for each one built."""
+    unit_builder = _unit_builder(snapshot)
+    return (result and unit_builder.publish(result) for result in build_batch(snapshot, units))
 
 
-def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> list[UnitResult]:
-    """Build units into the cache, for a caller that publishes them; return their results in order."""
-    return _unit_builder(snapshot).build_all(units)
+def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
+    """Build units into the cache, for a caller that publishes them, and yield as ``publish_batch`` does."""
+    unit_builder, results = _unit_builder(snapshot), list[UnitResult]()
+    for level, path in units:
+        results.append(unit_builder.build(level, path))
+        yield None
+    unit_builder.publisher.sync_contents(results)
+    yield from results

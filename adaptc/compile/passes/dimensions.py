@@ -17,6 +17,7 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
+from adaptc.core.shortage import raise_shortage
 from adaptc.formats.css.sheet_text import is_too_deep
 from adaptc.formats.html.edit import Editor
 
@@ -80,7 +81,8 @@ def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
     try:
         with open_image(content) as image:
             (width, height), exif = image.size, read_exif(image.info.get("exif", b""))
-    except BROKEN:
+    except BROKEN as error:
+        raise_shortage(error)
         return None
     if exif.has_density or not (0 < width <= _LARGEST and 0 < height <= _LARGEST):
         return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.core import media
 from adaptc.core.model import FORMATS, Effort
+from adaptc.core.shortage import raise_shortage
 from adaptc.formats.image import png
 from adaptc.formats.image.lossy import Encoder, encode_avif, encode_webp, lossy
 from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, open_image, probe
@@ -72,6 +73,7 @@ def lacks_codec(name: str) -> str | None:
     try:
         ENCODERS[name](vips().Image.black(16, 16, bands=3), "fast", 50)
     except (vips().Error, AttributeError) as problem:  # AttributeError: it was built without the operation
+        raise_shortage(problem)
         return (str(problem).strip() or "no reason given").splitlines()[0]
     return None
 
@@ -108,7 +110,8 @@ def exact_webp(content: bytes, *, effort: Effort = "default", limit_pixels: int 
     try:
         with open_image(content) as image:
             return _encode_exact_webp(image, content, effort)
-    except BROKEN:
+    except BROKEN as problem:
+        raise_shortage(problem)
         return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adaptc.core import media
+from adaptc.core.shortage import raise_shortage
 from adaptc.formats.image import jpeg
 from adaptc.formats.image.png import read_unfiltered
 from adaptc.formats.image.refusal import Refusal, broken
@@ -28,7 +29,8 @@ def same_pixels(media_type: str, before: bytes, after: bytes) -> bool | Refusal:
     unfiltered = read_unfiltered(after) if media_type == media.PNG else None
     try:
         return _equal_samples(expected, load(after) if unfiltered is None else from_pillow(unfiltered))
-    except error:
+    except error as problem:
+        raise_shortage(problem)
         return False
 
 
@@ -46,6 +48,7 @@ def jpeg_damage(content: bytes) -> Refusal | None:
 
 def _damaged(media_type: str, problem: Exception) -> Refusal:
     """Return ``image-broken`` with the last line of libvips: the first only names the call that failed."""
+    raise_shortage(problem)
     return broken(media_type, str(problem).strip().rpartition("\n")[2].strip())
 
 

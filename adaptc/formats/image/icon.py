@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 
+from adaptc.core.shortage import raise_shortage
 from adaptc.formats.image.probe import BROKEN, open_image
 
 __all__ = ["ICON_SIDE", "small_icon"]
@@ -28,7 +29,8 @@ def small_icon(content: bytes, limit_pixels: int) -> bytes | None:
         if fitting is not None:
             icon.size = fitting  # type: ignore[misc]  # chooses the picture (Pillow, "ICO")
         pixels = icon.convert("RGBA")
-    except BROKEN:
+    except BROKEN as problem:
+        raise_shortage(problem)
         return None
     if max(pixels.size) > ICON_SIDE:
         pixels.thumbnail((ICON_SIDE, ICON_SIDE), Image.Resampling.LANCZOS)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from adaptc.core.shortage import raise_shortage
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -156,7 +158,8 @@ def _read_rows(content: bytes, header: Header) -> Image.Image | None:
     stream = b"".join(chunk.content for chunk in chunks(content) if chunk.name == b"IDAT")
     try:
         inflated = bytes(deflate.zlib_decompress(stream, header.height * row))
-    except deflate.DeflateError:
+    except deflate.DeflateError as problem:
+        raise_shortage(problem)
         return None
     if len(inflated) != header.height * row or any(inflated[::row]):
         return None

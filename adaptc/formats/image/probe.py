@@ -5,6 +5,8 @@ Pillow reads headers and EXIF. It is imported when first used, and limited to th
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import io
 import struct
 import zlib
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from adaptc.core import media
+from adaptc.core.shortage import Shortage, raise_shortage
 from adaptc.formats.image import png
 from adaptc.formats.image.refusal import Refusal, broken
 
@@ -24,6 +27,8 @@ BROKEN = (OSError, SyntaxError, ValueError, EOFError, OverflowError, IndexError,
 
 # Content of a site never reaches other plugins of Pillow (EPS, which calls Ghostscript, PSD, FLI, ...).
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "ICO", "BMP", "TIFF")
+# The plugins that do without their decoder where it cannot be loaded
+_DECODERS = (("WebPImagePlugin", "_webp"), ("AvifImagePlugin", "_avif"))
 
 
 def open_image(content: bytes) -> Image.Image:
@@ -32,10 +37,26 @@ def open_image(content: bytes) -> Image.Image:
     Pillow's own limit on pixels is switched off, since global state makes it a warning or an error; ``probe`` compares
     the size in the header with the limit of the configuration instead.
     """
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None
-    return Image.open(io.BytesIO(content), formats=_FORMATS)
+    try:
+        return Image.open(io.BytesIO(content), formats=_FORMATS)
+    except UnidentifiedImageError:
+        _require_decoders()
+        raise
+
+
+def _require_decoders() -> None:
+    """Raise ``ImportError`` or ``Shortage`` if a decoder that is installed is not loaded.
+
+    Pillow does without it, and takes its images for unknown.
+    """
+    for plugin, decoder in _DECODERS:
+        if not importlib.import_module(f"PIL.{plugin}").SUPPORTED:
+            with contextlib.suppress(ModuleNotFoundError):
+                importlib.import_module(f"PIL.{decoder}")
+                raise Shortage(f"Pillow's decoder {decoder} was not loaded")
 
 
 _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _UNIT = 0x0112, 0x011A, 0x011B, 0x0128
@@ -71,7 +92,8 @@ def read_exif(content: bytes) -> Exif:
         tags.load(content)
         inner = tags.get_ifd(_EXIF_IFD)
         orientation = tags.get(_ORIENTATION, 1)
-    except BROKEN:
+    except BROKEN as error:
+        raise_shortage(error)
         return Exif(has_density=True)  # a browser may read what Pillow cannot
     has_density = tags.get(_UNIT) == _INCHES and _PIXEL_X in inner and _PIXEL_Y in inner and _is_dense(tags)
     return Exif(orientation if orientation in range(1, 9) else 1, has_density)
@@ -155,6 +177,7 @@ def probe(content: bytes, limit_pixels: int = LIMIT_PIXELS) -> ImageFacts | Refu
         with open_image(content) as image:
             return _read_facts(image, content, limit_pixels)
     except BROKEN as error:
+        raise_shortage(error)
         return broken(media.by_content(content[: media.SNIFF_BYTES]) or "unknown", _describe(error))
 
 

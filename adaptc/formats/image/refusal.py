@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.shortage import raise_shortage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,9 @@ class Refusal:
 
 
 def broken(media_type: str, problem: object) -> Refusal:
-    """Return the refusal of an image that cannot be read."""
+    """Return the refusal of an image that cannot be read. Raises ``Shortage`` if memory was short."""
+    if isinstance(problem, Exception):
+        raise_shortage(problem)
     first_line = (str(problem).strip() or "no reason given").splitlines()[0]
     return Refusal("image-broken", (("media_type", media_type), ("problem", first_line)))
 

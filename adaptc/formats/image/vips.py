@@ -28,8 +28,10 @@ _SRGB_MARKS = tuple(name.encode(charset) for name in _SRGB_NAMES for charset in 
 def vips() -> ModuleType:
     """Return the ``pyvips`` module, configured for a worker. Costs about 50 ms once."""
     os.environ["VIPS_CONCURRENCY"] = "1"  # read by libvips when it starts
-    import pyvips
-
+    try:
+        import pyvips
+    except OSError as error:  # of cffi, which loads the library itself where the extension cannot be loaded
+        raise ImportError(str(error)) from error
     pyvips.cache_set_max(0)
     return pyvips  # type: ignore[no-any-return]
 

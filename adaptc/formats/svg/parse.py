@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from adaptc.core.shortage import raise_shortage
+
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 XHTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
@@ -39,6 +41,7 @@ def parse_svg(content: bytes, *, recover: bool = False) -> Any:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
+        raise_shortage(error)
         raise SvgMalformedError(error.msg or "empty") from None
     if root is None:
         raise SvgMalformedError("no element")

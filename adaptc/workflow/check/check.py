@@ -67,7 +67,7 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
                 state.invalidate_source(source)
             state.set_meta("build", None)
             state.commit()
-    build(config, progress)
+    build(config, progress, isolated=False)
 
 
 def _check(trees: Trees, state: State, every_file: bool) -> Verdict:

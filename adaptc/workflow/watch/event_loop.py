@@ -14,6 +14,7 @@ from adaptc.compile.engine.gate import BuildCancelled
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.shortage import Shortage, recognizing_shortage
 from adaptc.daemons.loop import notify
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.watch.builder_session import BuilderSession, BuildOutcome
@@ -183,7 +184,8 @@ class Watcher:
         failed = True
         self.context.journal.set_state(_ACTIVITIES[type(command)])
         try:
-            self._carry_out(command)
+            with recognizing_shortage():
+                self._carry_out(command)
             failed = False
         except BuildCancelled:
             failed = False
@@ -191,7 +193,7 @@ class Watcher:
         except sqlite3.DatabaseError as error:
             self._session.recover(error)
             self.context.journal.report("failed", f"the state is damaged; everything is built anew ({error})")
-        except OSError as error:
+        except (OSError, Shortage) as error:
             self.context.journal.report("failed", f"{error}; trying again in {self.context.timing.retry:g} s")
         self._state, _ = step(self._state, CommandDone(time.monotonic(), command, failed), self.context.timing)
         self.context.journal.set_state(self._idle_state())

@@ -14,6 +14,7 @@ from enum import Flag
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adaptc.core import media
+from adaptc.core.shortage import raise_shortage
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -241,7 +242,8 @@ def _measured(content: bytes) -> dict[str, Any]:
         with open_image(content) as image:
             image.draft("RGB", (THUMBNAIL, THUMBNAIL))  # JPEG decodes at an eighth of the size
             thumbnail = _thumbnail(image)
-    except BROKEN:
+    except BROKEN as error:
+        raise_shortage(error)
         return {}
     pixels = _pixels(thumbnail)
     seen = [(r, g, b) for r, g, b, alpha in pixels if alpha >= _SEE_THROUGH]

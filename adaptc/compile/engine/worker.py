@@ -1,0 +1,94 @@
+"""Worker processes, and the server that forks them: a program of its own, started by ``adaptc.compile.engine.pool``.
+
+The server loads the passes once, forks the workers and reports how each of them ended. It is single-threaded, and holds
+neither files nor locks of the build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import NoReturn
+
+from adaptc.compile.engine.output import hold_as_worker
+from adaptc.core.shortage import explain_shortage
+
+# The kinds of messages that a worker sends: what ``Work`` yields; what was short for a unit; an error, which ends the
+# build; the end of a batch
+RESULT, SHORT, ERROR, DONE = range(4)
+
+
+def serve(lock: str, modules: Sequence[str], alive: int, control: int, connections: Sequence[int]) -> None:
+    """Fork a worker for each of the ``connections``, and send to ``control`` how each ended: its number and exit code.
+
+    The numbers are descriptors. A worker ends at once when the other end of the pipe ``alive`` is closed, by the kernel
+    at the latest: when the build was killed or cancelled. An interrupt from the keyboard, which goes to all processes,
+    is for the build.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for module in modules:
+        with contextlib.suppress(ImportError, MemoryError):  # the unit that needs the module reports it
+            importlib.import_module(module)
+    numbers = dict(_fork(lock, alive, number, (control, *connections)) for number in range(len(connections)))
+    for descriptor in connections:
+        os.close(descriptor)
+    with Connection(control, readable=False) as build:
+        while numbers:
+            process, status = os.wait()
+            with contextlib.suppress(BrokenPipeError):  # the build waits for the end of all
+                build.send((numbers.pop(process), os.waitstatus_to_exitcode(status)))
+
+
+def _fork(lock: str, alive: int, number: int, descriptors: Sequence[int]) -> tuple[int, int]:
+    """Fork a worker, and return its process and its number."""
+    process = os.fork()
+    if process == 0:
+        control, *connections = descriptors
+        own = connections.pop(number)
+        for descriptor in (control, *connections):
+            os.close(descriptor)
+        _work(lock, Connection(alive, writable=False), Connection(own))
+    return process, number
+
+
+def _work(lock: str, alive: Connection, build: Connection) -> NoReturn:
+    """Answer until the build closes the connection. A new build waits for ``lock``, which is held until then."""
+    code = 1
+    try:
+        threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+        hold_as_worker(lock)
+        with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+            while not alive.poll() and _answer(build):
+                pass
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _end_with(build: Connection) -> None:
+    build.poll(None)
+    os._exit(1)
+
+
+def _answer(build: Connection) -> bool:
+    """Receive a batch, and send what its work yields as soon as there is any; return whether to go on after it."""
+    work, snapshot, batch = build.recv()
+    try:
+        for result in work(snapshot, batch):
+            build.send((RESULT, result))
+    except (BrokenPipeError, ConnectionResetError):
+        raise
+    except BaseException as error:  # a panic is no Exception
+        reason = explain_shortage(error)
+        if reason is None:
+            error.add_note(traceback.format_exc())
+        build.send((ERROR, error) if reason is None else (SHORT, reason))
+        return False
+    build.send((DONE, None))
+    return True

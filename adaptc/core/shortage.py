@@ -1,0 +1,109 @@
+"""Errors that say nothing about the content: memory is short, a library cannot be loaded, or native code crashed.
+
+A build with enough memory would give another result, so nothing that follows from such an error may be stored.
+
+Libraries report a lack of memory in many ways. Python and most extensions raise ``MemoryError``; libvips, brotli, zstd
+and Pillow's decoders raise the error that damaged content raises, with a text that says it; the loader raises
+``ImportError`` ("failed to map segment from shared object"); Rust panics where it cannot start a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import resource
+from collections.abc import Iterator
+
+
+class Shortage(Exception):
+    """The system lacks what the work needs; the text says what, in words."""
+
+
+_NUMBERS = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS)
+_TEXT = re.compile(r"memory|alloc|start new thread|creat\w* thread|spawn thread|temporarily unavailable", re.IGNORECASE)
+# libheif refuses images of a size that no machine should decode: that is a property of the image
+_BOUND = "security limit"
+_PANIC = "PanicException"  # of pyo3; each extension has a type of its own, which derives from BaseException
+# Bytes that the largest image takes (100 million pixels), with those that it is made of
+_MARGIN = 1 << 30
+_ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def explain_shortage(error: BaseException) -> str | None:
+    """Return what is short, in words, if that caused ``error``; ``None`` if the content may be the cause."""
+    if isinstance(error, _ENDS):
+        return None
+    seen: BaseException | None = error
+    while seen is not None:
+        reason = _explain(seen)
+        if reason is not None:
+            return reason
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _explain(error: BaseException) -> str | None:
+    text = _last_line(error)
+    if isinstance(error, Shortage):
+        return text
+    if isinstance(error, ImportError):
+        return f"a library cannot be loaded: {_last_line(error.__cause__ or error)}"
+    if type(error).__name__ == _PANIC:
+        return f"a library crashed: {text}"
+    if isinstance(error, OSError) and error.errno in _NUMBERS:
+        return os.strerror(error.errno)
+    if isinstance(error, MemoryError) or (_TEXT.search(text) and _BOUND not in text.lower()):
+        return f"not enough memory: {text}" if text else "not enough memory"
+    return None
+
+
+def _last_line(error: BaseException) -> str:
+    """Return the last line of the text of an error: libvips' first line only names the call that failed."""
+    return str(error).strip().rpartition("\n")[2].strip()
+
+
+def raise_shortage(error: Exception) -> None:
+    """Raise ``Shortage`` if that caused ``error``, or may have. A handler of damaged content calls this first.
+
+    Close to a limit of memory the content cannot be blamed: a decoder of JPEG that lacks memory says "broken data
+    stream", and a library that was loaded in part fails in any way.
+    """
+    reason = explain_shortage(error)
+    if reason is None and _is_close_to_limit():
+        reason = f"memory is nearly used up, so that this may be no fault of the content: {_last_line(error)}"
+    if reason is not None:
+        raise Shortage(reason) from error
+
+
+def has_memory_limit() -> bool:
+    """Whether the memory of this process is limited, as by ``ulimit -v``.
+
+    Several libraries then end the process (GLib, OpenBLAS, libjpeg) where others raise an error.
+    """
+    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    return any(limit != resource.RLIM_INFINITY for limit in limits)
+
+
+def _is_close_to_limit() -> bool:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return False
+    with contextlib.suppress(FileNotFoundError), open("/proc/self/status") as file:
+        return any(limit - 1024 * int(line.split()[1]) < _MARGIN for line in file if line.startswith("VmPeak:"))
+    return False
+
+
+@contextlib.contextmanager
+def recognizing_shortage() -> Iterator[None]:
+    """Raise ``Shortage`` in place of each error that it caused."""
+    try:
+        yield
+    except Shortage:
+        raise
+    except BaseException as error:  # a panic is no Exception
+        reason = explain_shortage(error)
+        if reason is None:
+            raise
+        raise Shortage(reason) from error

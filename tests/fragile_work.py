@@ -1,0 +1,25 @@
+"""Work for worker processes that fails as the names of its units say; a module of its own, so that it loads quickly."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+
+def fragile(_snapshot: str, batch: tuple[str, ...]) -> Iterator[str | None]:
+    """Build each unit, which does what its name says, and publish them afterwards."""
+    for unit in batch:
+        if unit == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if unit == "exits":
+            os._exit(1)
+        if unit == "short":
+            raise MemoryError
+        if unit == "wrong":
+            raise LookupError("a bug")
+        yield None
+    for unit in batch:
+        if unit == "unpublishable":
+            os._exit(1)
+        yield unit
