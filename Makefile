@@ -34,18 +34,18 @@ clean:
 	rm -rf $(VENV) demo build dist adaptc.egg-info
 
 # build/ would keep modules that are gone from the sources, and pip would install them again.
-install = rm -rf build && $(PIP) '$(1)' && rm -rf build
+install = echo "pip installs $(1) and its libraries into $(VENV): a minute or two" && rm -rf build && $(PIP) '$(1)' && rm -rf build
 
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(call install,.)
+	@$(call install,.)
 	@touch $@
 
 $(VENV)/tests-installed: $(BIN)/python $(SOURCES)
-	$(call install,.[test])
+	@$(call install,.[test])
 	@touch $@ $(VENV)/installed
 
 $(VENV)/checks-installed: $(BIN)/python $(SOURCES)
-	$(call install,.[check])
+	@$(call install,.[check])
 	@touch $@ $(VENV)/installed
 
 $(BIN)/python:

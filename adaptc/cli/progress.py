@@ -38,7 +38,7 @@ def watching(invocation: Invocation) -> Iterator[Progress]:
 class _BarProgress:
     def __init__(self, bar: Bar) -> None:
         self.bar, self.saved = bar, 0
-        self.task = bar.add_task("", total=None, saved="")
+        self.task = bar.add_task("listing", total=None, saved="")
 
     def begin(self, phase: str, units: int, size: int) -> None:
         self.saved = 0
