@@ -187,16 +187,27 @@ def test_conditional_and_partial_requests(served: ServedSite) -> None:
         same = server.get("/index.html", accept_encoding="br", if_none_match=tag)
         assert (same.status, same.headers.get("content-encoding")) == (304, None)
         assert same.headers["vary"] == "Accept-Encoding"
-        part = server.get("/index.html", accept_encoding="br", range="bytes=0-9", if_range=tag)
-        assert (part.status, part.headers["content-encoding"], part.body) == (206, "br", full.body[:10])
         beyond = server.get("/index.html", accept_encoding="br", range="bytes=999999-")
-        assert beyond.status == 416
-        if served.kind == "apache":  # nginx cannot take back what it said before it looked at the range
-            assert "content-encoding" not in beyond.headers
+        assert (beyond.status, beyond.headers.get("content-encoding")) == (416, None)
         failed = server.get("/index.html", accept_encoding="br", if_match='"x"')
         assert (failed.status, failed.headers.get("content-encoding")) == (412, None)
         head = server.get("/index.html", method="HEAD", accept_encoding="br")
         assert (head.status, head.headers["content-encoding"], head.body) == (200, "br", b"")
+
+
+def test_parts_are_those_of_one_representation(served: ServedSite) -> None:
+    """nginx sends parts of the identity: it could not take Content-Encoding back from a 416 answer."""
+    with served.start(flag=False) as server:
+        accept = {} if served.kind == "nginx" else {"accept_encoding": "br"}
+        whole = server.get("/index.html", **accept)
+        tag, coding = whole.headers["etag"], whole.headers.get("content-encoding")
+        for condition in ({}, {"if_range": tag}):
+            part = server.get("/index.html", accept_encoding="br", range="bytes=2-9", **condition)
+            assert (part.status, part.headers.get("content-encoding")) == (206, coding)
+            assert (part.body, part.headers["etag"]) == (whole.body[2:10], tag)
+        other = server.get("/index.html", accept_encoding="gzip" if accept else "br").headers["etag"]
+        again = server.get("/index.html", accept_encoding="br", range="bytes=2-9", if_range=other)
+        assert (again.status, again.body) == (200, whole.body)
 
 
 def test_a_date_is_no_reason_for_304(served: ServedSite) -> None:

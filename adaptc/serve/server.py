@@ -82,7 +82,8 @@ class Launcher:
 
     ``configuration`` is the text of its main file for an instance and a port, ``command`` takes the program, the
     instance's directory and that file. ``modules`` are those that the policy needs, ``settling`` the seconds after
-    which a change of the state directory has effect. ``omits`` tells which paths the server cannot adapt.
+    which a change of the state directory has effect. ``omits`` tells which paths the server cannot adapt. With
+    ``has_plain_ranges`` parts of files are those of the identity, whatever codings a client accepts.
     """
 
     configuration: Callable[[Instance, int], str]
@@ -90,6 +91,7 @@ class Launcher:
     modules: Callable[[Policy], tuple[str, ...]]
     settling: Callable[[Policy], float]
     omits: Callable[[str], bool]
+    has_plain_ranges: bool = False
 
 
 def no_diagnostics(_installation: Installation) -> Iterator[Diagnostic]:

@@ -75,7 +75,7 @@ def second_wave(
         (version, *_), answer = scenario.wanted(target, accept), answers[accept]
         if answer.status == 200:
             yield from _whole(scenario, target, accept)
-            yield from _ranges(scenario, target, accept, version, answer)
+            yield from _ranges(scenario, target, accept, answers)
             yield from _conditions(scenario, target, accept, version, answer, etags)
     yield Case("other", "unadapted", target.resource.path, Request(target.url, {"Content-Length": "0"}, "POST"))
 
@@ -87,9 +87,12 @@ def _whole(scenario: Scenario, target: Target, accept: str | None) -> Iterator[C
 
 
 def _ranges(
-    scenario: Scenario, target: Target, accept: str | None, version: Version, answer: Response
+    scenario: Scenario, target: Target, accept: str | None, answers: Mapping[str | None, Response]
 ) -> Iterator[Case]:
-    size, etag = version.size, answer.header("etag")
+    decisive = scenario.accept_of_ranges(accept)
+    wanted, answer = scenario.wanted(target, decisive), answers[decisive]
+    version, etag = wanted[0], answer.header("etag")
+    size = version.size
     if size <= PART[1] + TAIL or answer.header("accept-ranges") == "none":
         return
 
@@ -99,7 +102,7 @@ def _ranges(
 
     def whole(**headers: str) -> Case:
         request = Request(target.url, headers_of(accept, Range="bytes=0-9", **headers))
-        return Case("Range", "full", target.resource.path, request, scenario.wanted(target, accept), scenario.requested)
+        return Case("Range", "full", target.resource.path, request, wanted, scenario.requested)
 
     yield part(*PART, Range="bytes=0-9")
     yield part(size - TAIL, size - 1, Range=f"bytes=-{TAIL}")

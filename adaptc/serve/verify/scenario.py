@@ -131,6 +131,11 @@ class Scenario:
             return replace(self, mode=replace(self.mode, is_on=False, is_known=True))
         return self
 
+    def accept_of_ranges(self, accept: str | None) -> str | None:
+        """Return the Accept-Encoding that decides of which version a request with Range gets a part."""
+        launcher = self.server.launcher if self.server is not None else None
+        return None if launcher is not None and launcher.has_plain_ranges else accept
+
     def _is_excluded(self, target: Target) -> bool:
         """Whether a path is never adapted: by the configuration, or because the server cannot do so."""
         launcher = self.server.launcher if self.server is not None else None
