@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from adaptc.formats.css.scanner import NAME, SPACE, unescape
 
-__all__ = ["name_selector", "required_names", "static_selectors"]
+__all__ = ["name_selector", "required_names", "selector_names", "static_selectors"]
 
 # Pseudo-classes that depend on the structure of the page only
 _STRUCTURAL = frozenset({
@@ -79,17 +79,34 @@ def static_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, 
     return tuple(dict.fromkeys(_static_selector(selector, parents) for selector in selectors))
 
 
-@lru_cache(maxsize=1 << 16)
-def required_names(selector: str) -> frozenset[str]:
-    """Return the names that a page must have for one selector of ``static_selectors`` to match.
+class Names(NamedTuple):
+    """The names of one selector of ``static_selectors``: ``.class``, ``#id``, ``[attribute``, ``type`` (lower case).
 
-    They are ``.class``, ``#id``, ``[attribute`` and ``type`` (in lower case), without escapes. Names in ``:is()`` and
-    similar functions are alternatives, and not required.
+    ``required`` are those that a page must have for it to match; names in ``:is()`` and similar functions are
+    alternatives, and not required. ``subject`` is the rarest of those that the element itself must have: its id, a
+    class or the type; ``""`` if there is none. Rules are found by it, as in browsers (Chromium's ``RuleSet``).
     """
+
+    required: frozenset[str] = frozenset()
+    subject: str = ""
+
+
+@lru_cache(maxsize=1 << 16)
+def selector_names(selector: str) -> Names:
+    """Return the names of a static selector, without escapes."""
     try:
-        return frozenset(_names(_parse(selector)[0]))
+        parts = _parse(selector)[0]
     except UnknownSelectorError:
-        return frozenset()
+        return Names()
+    combinators = [index for index, part in enumerate(parts) if part.kind in ("combinator", "space")]
+    subject = _names(parts[combinators[-1] + 1 :] if combinators else parts)
+    names = sorted((name for name in subject if name[0] != "["), key=lambda name: ".#".find(name[0]))
+    return Names(frozenset(_names(parts)), names[-1] if names else "")
+
+
+def required_names(selector: str) -> frozenset[str]:
+    """Return the names that a page must have for a static selector to match."""
+    return selector_names(selector).required
 
 
 def name_selector(name: str) -> str:

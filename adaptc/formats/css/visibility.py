@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
-from adaptc.formats.css.selectors import static_selectors
+from adaptc.formats.css.selectors import selector_names, static_selectors
 
 # Ranges of viewport widths in CSS pixels, both ends included. An empty tuple never matches.
 Widths = tuple[tuple[float, float], ...]
@@ -96,6 +97,15 @@ class VisibilityRule:
 def visibility_rules(text: str) -> tuple[VisibilityRule, ...]:
     """Return the visibility rules of a sheet in order; nested rules and the order of layers are ignored."""
     return tuple(_rules(text, sheet_items(text), ALL_WIDTHS))
+
+
+@lru_cache(maxsize=128)
+def visibility_index(text: str) -> Mapping[str, Sequence[tuple[int, VisibilityRule]]]:
+    """Return the rules of ``visibility_rules`` with their places, by the subject of their selectors."""
+    index: defaultdict[str, list[tuple[int, VisibilityRule]]] = defaultdict(list)
+    for place, rule in enumerate(visibility_rules(text)):
+        index[selector_names(rule.selector).subject].append((place, rule))
+    return dict(index)
 
 
 def inline_visibility_rule(style: str) -> VisibilityRule:

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from turbohtml import Document, Element, SelectorSyntaxError
 
 from adaptc.formats.css.selectors import required_names
-from adaptc.formats.css.visibility import VisibilityRule, inline_visibility_rule, visibility_rules
+from adaptc.formats.css.visibility import (
+    VisibilityRule,
+    inline_visibility_rule,
+    visibility_index,
+    visibility_rules,
+)
 from adaptc.formats.html.document import is_quirks
 
 __all__ = ["HIDING", "Cascade", "PageMatches", "inline_declarations", "is_hiding"]
@@ -45,6 +51,7 @@ class Cascade:
     def __init__(self, tree: Document, texts: Sequence[str]) -> None:
         self.tree = tree
         self.rules = [rule for text in texts for rule in visibility_rules(text)]
+        self._indexes = [visibility_index(text) for text in texts]
         self._matched: dict[Element, list[VisibilityRule]] = {}
 
     def value(self, element: Element, name: str, width: float) -> str:
@@ -102,11 +109,23 @@ class Cascade:
         rules = self._matched.get(element)
         if rules is None:
             names = _names_around(element)
-            rules = [rule for rule in self.rules if _may_match(rule.selector, names) and _matches(element, rule)]
+            rules = [rule for rule in self._rules_for(element) if _may_match(rule, names) and _matches(element, rule)]
             if element.attr("style"):
                 rules.append(inline_visibility_rule(element.attr("style") or ""))
             self._matched[element] = rules
         return rules
+
+    def _rules_for(self, element: Element) -> Iterator[VisibilityRule]:
+        """Yield the rules, in order, whose subject has no other name than the element."""
+        names = [
+            "",
+            element.tag.lower(),
+            *(f".{name}" for name in dict.fromkeys((element.attr("class") or "").split())),
+        ]
+        names += [f"#{element.attr('id')}"] if element.attr("id") else ()
+        for index in self._indexes:
+            places = [place for name in names for place in index.get(name, ())]
+            yield from (rule for _, rule in sorted(places, key=itemgetter(0)))
 
 
 def _hides(rule: VisibilityRule, names: Sequence[str]) -> bool:
@@ -132,8 +151,9 @@ def _names_around(element: Element) -> frozenset[str]:
     return frozenset(names)
 
 
-def _may_match(selector: str, names: frozenset[str]) -> bool:
-    """Whether the names that a selector without siblings requires are there: this rules out nearly all rules."""
+def _may_match(rule: VisibilityRule, names: frozenset[str]) -> bool:
+    """Whether the names that a selector without siblings requires are there."""
+    selector = rule.selector
     if "+" in selector or "~" in selector or ":" in selector:
         return True
     return all(name in names for name in required_names(selector) if name[0] in ".#")

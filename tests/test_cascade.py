@@ -1,0 +1,34 @@
+"""The cascade of a page for the properties that hide elements."""
+
+import pytest
+
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.document import parse
+
+PAGE = '<div class="a b:c"><p id=x class="y z">text</p><svg><linearGradient></linearGradient></svg></div>'
+
+
+@pytest.mark.parametrize(
+    ("sheets", "value"),
+    [
+        (("p{display:block}", ".y{display:none}"), "none"),
+        ((".y{display:none}", ".z{display:block}"), "block"),
+        ((".z{display:block}.y{display:none}",), "none"),
+        (("#x{display:none}", ".y.z{display:block}"), "none"),
+        (("*{display:none}",), "none"),
+        ((".a P{display:none}",), "none"),
+        ((".b\\:c > :is(.y, .n){display:none}",), "none"),
+        ((".z,.y{display:none}", ".n .y{display:block}"), "none"),
+        (("p:not(.n){display:none}", ".n{display:block}"), "none"),
+    ],
+)
+def test_the_last_rule_of_the_highest_specificity_wins(sheets: tuple[str, ...], value: str) -> None:
+    tree = parse(PAGE)
+    (element,) = tree.select("#x")
+    assert Cascade(tree, sheets).value(element, "display", 1280) == value
+
+
+def test_a_type_of_svg_is_found_in_any_case() -> None:
+    tree = parse(PAGE)
+    (element,) = tree.select("svg > *")
+    assert Cascade(tree, ("linearGradient{opacity:0}",)).hiding(element, 412) == ("opacity",)
