@@ -130,9 +130,23 @@ def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tup
         from adaptc.serve.emitter import emit_from
 
         emit_from(state, spec.config, spec.config.serve.emit)
-    if report.has_work:
+    if report.has_work and _is_cache_due(state, report, spec.config.build.cache_size):
         Store(spec.cache).collect(spec.config.build.cache_size)
     return report, BuildResult(spec.output, figures, report.reasons, report.removed, diagnostics)
+
+
+# The share of the cache's limit of which sources are built until its files are counted again; that takes a second for
+# 200,000 of them
+_DUE = 0.05
+
+
+def _is_cache_due(state: State, report: BuildReport, limit: int) -> bool:
+    """Whether so much was built since the cache was last counted that it may be too large."""
+    built = {path for _, path in report.reasons}
+    grown = (state.meta("uncounted") or 0) + sum(report.resources[path].size for path in built)
+    is_due = state.meta("uncounted") is None or grown > _DUE * limit
+    state.set_meta("uncounted", 0 if is_due else grown)
+    return is_due
 
 
 def plan(config: Config, *, requires_pages: bool = False) -> Plan:

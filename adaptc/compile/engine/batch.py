@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-Work = Callable[[str, tuple[T, ...]], Iterable[R | None]]
-"""Does the work of a batch, given the name of a snapshot: yields the results of its units, in order.
+Work = Callable[[Any, tuple[T, ...]], Iterable[R | None]]
+"""Does the work of a batch, given a snapshot: yields the results of its units, in order.
 
 It may build several units before their first result, as results that were synced together are published together; then
 it yields ``None`` for each that was built.

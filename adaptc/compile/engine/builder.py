@@ -147,7 +147,7 @@ class Builder:
 
         With ``unknown`` the trees may contain anything.
         """
-        from adaptc.compile.engine.stages import BuildStage, write_snapshot
+        from adaptc.compile.engine.stages import BuildStage, share_snapshot
 
         state, report, before = reading.state, reading.report, reading.before
         state.begin()
@@ -163,7 +163,7 @@ class Builder:
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
         self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
-        snapshot = write_snapshot(self.spec, "build", self.spec.snapshot(sources, decisions))
+        snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
         building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
         done = building.run(snapshot, workers, self.progress)
         self.trees.remove_unused_extras(state, extras)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from adaptc.compile.engine.batch import Batch, Lose, Work
 from adaptc.core.shortage import Shortage, recognizing_shortage
@@ -55,7 +55,7 @@ class Workers:
         if self.pool is not None and self._needs_pool(sizes):
             self.pool.start()
 
-    def run(self, work: Work[T, R], snapshot: str, units: Sequence[tuple[T, int]], lose: Lose[T, R]) -> Iterator[R]:
+    def run(self, work: Work[T, R], snapshot: Any, units: Sequence[tuple[T, int]], lose: Lose[T, R]) -> Iterator[R]:
         """Yield the results of ``work(snapshot, batch)`` for batches of ``units`` (with weights), in no fixed order.
 
         The weight of a unit is the number of bytes of a page that take as long. For a unit that could not be built, for
@@ -75,7 +75,7 @@ class Workers:
         return len(weights) > 1 and (len(weights) >= _WORTH_A_POOL or sum(weights) >= _BYTES_WORTH_A_POOL)
 
 
-def _run_here(work: Work[T, R], snapshot: str, units: Sequence[T], lose: Lose[T, R]) -> Iterator[R]:
+def _run_here(work: Work[T, R], snapshot: Any, units: Sequence[T], lose: Lose[T, R]) -> Iterator[R]:
     batch = Batch(units)
     while batch.units:
         try:

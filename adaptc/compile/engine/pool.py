@@ -122,7 +122,7 @@ class Pool:
         self._servers.append(server)
         self._workers += [_Worker(server, number, ours) for number, (ours, _) in enumerate(pairs)]
 
-    def run(self, work: Work[T, R], snapshot: str, batches: Iterable[tuple[T, ...]], lose: Lose[T, R]) -> Iterator[R]:
+    def run(self, work: Work[T, R], snapshot: Any, batches: Iterable[tuple[T, ...]], lose: Lose[T, R]) -> Iterator[R]:
         """Yield the results of ``work(snapshot, batch)`` for all ``batches``, in no fixed order.
 
         For a unit whose worker ended, or had not enough memory, it yields ``lose(unit, reason)``. Raises ``Shortage``
@@ -139,7 +139,7 @@ class Pool:
                 if worker.connection in ready:
                     yield from self._receive(worker, remaining, lose)
 
-    def _feed(self, work: Work[T, R], snapshot: str, remaining: deque[tuple[T, ...]]) -> None:
+    def _feed(self, work: Work[T, R], snapshot: Any, remaining: deque[tuple[T, ...]]) -> None:
         """Send batches, two to each worker: it goes on with the second while this process works on the results."""
         for ahead in (0, 1):
             for worker in self._workers:

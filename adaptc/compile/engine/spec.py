@@ -9,6 +9,7 @@ import os
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -213,13 +214,24 @@ class Snapshot:
     complete: bool
     decorations: DecorationRules | None = None
 
-    def write(self, path: Path) -> None:
-        """Write the snapshot for the workers."""
-        write_atomic(os.fspath(path), pickle.dumps(self, pickle.HIGHEST_PROTOCOL))
 
-    @staticmethod
-    def load(path: Path) -> Snapshot:
-        """Read what ``write`` wrote."""
-        snapshot = pickle.loads(path.read_bytes())  # our own file, under our own lock
-        assert isinstance(snapshot, Snapshot)
-        return snapshot
+class SharedSnapshot:
+    """A snapshot that reaches workers as a file, which is written in ``directory`` when the first of them gets work."""
+
+    def __init__(self, snapshot: Snapshot, directory: Path) -> None:
+        self.snapshot, self.directory = snapshot, directory
+        self._file: str | None = None
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        if self._file is None:
+            self._file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
+            write_atomic(self._file, pickle.dumps(self.snapshot, pickle.HIGHEST_PROTOCOL))
+        return open_snapshot, (self._file,)
+
+
+@lru_cache(maxsize=1)
+def open_snapshot(file: str) -> SharedSnapshot:
+    """Read the file of a snapshot, in a worker."""
+    snapshot = pickle.loads(Path(file).read_bytes())  # our own file, under our own lock
+    assert isinstance(snapshot, Snapshot)
+    return SharedSnapshot(snapshot, Path(file).parent)

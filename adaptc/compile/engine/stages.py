@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import NoReturn
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
@@ -16,7 +14,7 @@ from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult, unpublished
-from adaptc.compile.engine.spec import BuildSpec, Snapshot
+from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.unit_builder import build_batch, gather_batch, publish_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
@@ -89,12 +87,12 @@ class ReadStage:
             wanted.update((path, None) for path in referring if path in self.report.resources)
         return wanted
 
-    def _snapshot(self) -> str:
+    def _snapshot(self) -> SharedSnapshot:
         before = self.before
         known = (
             (resource, before[path][1] if path in before else "") for path, resource in self.report.resources.items()
         )
-        return write_snapshot(self.spec, "read", self.spec.snapshot(as_sources(known), NO_DECISIONS))
+        return share_snapshot(self.spec, self.spec.snapshot(as_sources(known), NO_DECISIONS))
 
     def _note(self, path: str, facts: Facts) -> None:
         self.state.set_source(racily_clean(self.report.resources[path], self.started), facts.digest)
@@ -106,11 +104,9 @@ def _refuse_to_read(path: str, reason: str) -> NoReturn:
     raise Shortage(f"{printable(path)} cannot be read: {reason}")
 
 
-def write_snapshot(spec: BuildSpec, name: str, snapshot: Snapshot) -> str:
-    """Write a snapshot for the workers, and return the name of the file."""
-    path: Path = spec.private / "tmp" / f"{name}-{os.getpid()}-{os.urandom(4).hex()}"
-    snapshot.write(path)
-    return os.fspath(path)
+def share_snapshot(spec: BuildSpec, snapshot: Snapshot) -> SharedSnapshot:
+    """Return a snapshot for this process and the workers."""
+    return SharedSnapshot(snapshot, spec.private / "tmp")
 
 
 # Results between two commits: a killed build loses at most so many
@@ -127,7 +123,7 @@ class BuildStage:
     sources: Mapping[str, Source]
     gated_publisher: GatedPublisher
 
-    def run(self, snapshot: str, workers: Workers, progress: Progress) -> bool:
+    def run(self, snapshot: SharedSnapshot, workers: Workers, progress: Progress) -> bool:
         """Build and publish; return whether all units could be published. Raises ``BuildCancelled``."""
         units = self.report.reasons
         progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))

@@ -25,7 +25,7 @@ from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import ObjectGone, Publisher
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
-from adaptc.compile.engine.spec import Snapshot
+from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
 from adaptc.compile.rewrite import rewrite_page
@@ -305,11 +305,11 @@ def _or(content: bytes | None, original: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _unit_builder(snapshot: str) -> UnitBuilder:
-    return UnitBuilder(Snapshot.load(Path(snapshot)))
+def _unit_builder(shared: SharedSnapshot) -> UnitBuilder:
+    return UnitBuilder(shared.snapshot)
 
 
-def gather_batch(snapshot: str, paths: tuple[str, ...]) -> Iterator[tuple[str, Facts | str]]:
+def gather_batch(snapshot: SharedSnapshot, paths: tuple[str, ...]) -> Iterator[tuple[str, Facts | str]]:
     """Yield (path, facts) for each source, or (path, reason) where it cannot be read."""
     unit_builder = _unit_builder(snapshot)
     return ((path, read_facts(unit_builder, path)) for path in paths)
@@ -338,13 +338,13 @@ def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
         return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))
 
 
-def publish_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
+def publish_batch(snapshot: SharedSnapshot, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
     """Build units, publish them and yield their results, in order; before that, yield ``None`` for each one built."""
     unit_builder = _unit_builder(snapshot)
     return (result and unit_builder.publish(result) for result in build_batch(snapshot, units))
 
 
-def build_batch(snapshot: str, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
+def build_batch(snapshot: SharedSnapshot, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
     """Build units into the cache, for a caller that publishes them, and yield as ``publish_batch`` does."""
     unit_builder, results = _unit_builder(snapshot), list[UnitResult]()
     for level, path in units:
