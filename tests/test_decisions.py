@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_site import BuiltSite
+
 from adaptc.compile.analyse.decisions import Decisions, DeliveryCost, changed_decisions, decide, decision_rows
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.analyse.import_budget import sheets_over_budget
+from adaptc.compile.analyse.site_sums import SiteSums, sum_up
+from adaptc.compile.engine.state import State, state_path
 from adaptc.core import media
 from adaptc.site.site import Source
 
@@ -26,8 +35,12 @@ def sheet(transfer: int, *imports: str) -> Facts:
     return Facts("", tuple(("import", path) for path in imports), transfer=transfer)
 
 
+def sums_of(facts: dict[str, Facts], known: dict[str, Source]) -> SiteSums:
+    return sum_up(facts.items(), lambda path: known[path].media_type)
+
+
 def reasons(facts: dict[str, Facts], known: dict[str, Source]) -> dict[str, str]:
-    placed = decide(facts.items(), known, COST, 4096).placements
+    placed = decide(sums_of(facts, known), known, COST, 4096).placements
     return {path: one.reason.partition(":")[0] for path, one in placed.items()}
 
 
@@ -61,7 +74,8 @@ def test_what_could_not_be_read_is_not_placed() -> None:
 
 
 def test_pinned_files() -> None:
-    decisions = decide({"a.html": page("s.css", pinned=("s.css",))}.items(), sources("a.html", "s.css"), COST, 0)
+    known, facts = sources("a.html", "s.css"), {"a.html": page("s.css", pinned=("s.css",))}
+    decisions = decide(sums_of(facts, known), known, COST, 0)
     assert decisions.pinned == {"s.css"}
     assert decision_rows(decisions)["/pin/s.css"][0]
 
@@ -82,7 +96,7 @@ def test_only_another_choice_is_a_change() -> None:
 
 def usages(facts: dict[str, Facts], known: dict[str, Source]) -> dict[str, SiteUsage]:
     limits = {"pages": 4, "shared": 2, "first_share": 0.01}
-    return dict(decide(facts.items(), known, COST, 4096, limits).usages)
+    return dict(decide(sums_of(facts, known), known, COST, 4096, limits).usages)
 
 
 def shows(*images: str, sheets: tuple[str, ...] = (), first: str | None = None) -> Facts:
@@ -114,11 +128,11 @@ def test_what_a_sheet_shows_counts_for_the_pages_that_link_it_once() -> None:
 def test_without_limits_there_are_no_usages_and_a_usage_that_changes_is_noticed() -> None:
     known = sources("a.html", "b.html", "c.html", "d.html", "i.png")
     facts = {name: shows("i.png" if name == "a.html" else "x.png") for name in known if name.endswith("html")}
-    before = decide(facts.items(), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
+    before = decide(sums_of(facts, known), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
     assert before.usages["i.png"] is SiteUsage.UNIQUE
-    assert decide(facts.items(), known, COST, 4096).usages == {}
+    assert decide(sums_of(facts, known), known, COST, 4096).usages == {}
     facts["b.html"] = shows("i.png")
-    after = decide(facts.items(), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
+    after = decide(sums_of(facts, known), known, COST, 4096, {"pages": 4, "shared": 5, "first_share": 0.01})
     assert changed_decisions(decision_rows(before), decision_rows(after)) == {"/usage/i.png"}
 
 
@@ -131,3 +145,44 @@ def test_the_imports_of_all_sheets_have_a_budget() -> None:
     assert sheets_over_budget(imports, sizes, {"b.css"}, 61_000) == {"a.css", "c.css", "z.css"}
     rows = decision_rows(Decisions({}, frozenset(), excess=frozenset(("a.css",))))
     assert changed_decisions({}, rows) == {"/excess/a.css"}
+
+
+# ---- the sums of facts, from one build to the next
+
+
+def stored_sums(site: BuiltSite) -> tuple[Any, Any]:
+    """Return the sums that the state has, and those of the facts in it."""
+    with contextlib.closing(State(state_path(site.output), read_only=True)) as state:
+        known = state.resources()
+        summed = sum_up(state.facts(), lambda path: known[path][0].media_type)
+        stored = state.meta("sums")
+        return stored and SiteSums.unpack(stored).pack(), summed.pack()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"a.html": '<link rel="stylesheet" href="t.css"><img src="j.png">'},
+        {"s.css": "a { background: url(j.png) }"},
+        {"new.html": '<link rel="stylesheet" href="s.css">', "a.html": "<p>no sheet"},
+        {"j.png": b"\x89PNG"},  # pages that referred to it before are read again
+        {"b.html": None, "t.css": None},
+        {},
+    ],
+)
+def test_the_sums_follow_the_files(tmp_path: Path, edit: dict[str, str | bytes | None]) -> None:
+    site = BuiltSite(tmp_path).write({
+        "a.html": '<link rel="stylesheet" href="s.css" integrity="sha256-x"><img src="i.png"><img src="j.png">',
+        "b.html": '<link rel="stylesheet" href="s.css"><script src="x.js"></script><img src="i.png">',
+        "s.css": '@import "t.css"; b { background: url(i.png) }', "t.css": "c { color: red }", "x.js": "let x = 1",
+        "i.png": b"",
+    })  # fmt: skip
+    site.build()
+    for path, content in edit.items():
+        if content is None:
+            site.remove(path)
+        else:
+            site.write({path: content})
+    site.build()
+    stored, summed = stored_sums(site)
+    assert stored == summed

@@ -18,14 +18,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adaptc.compile.analyse.decorations.evidence import SiteCounts, SiteUsage
-from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.import_budget import sheets_over_budget
-from adaptc.core import media
-from adaptc.core.model import Role
+from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
@@ -121,69 +119,9 @@ def _place(use: AssetUse, pages: int, cost: DeliveryCost) -> Placement:
 
 # ---- deciding
 
-_PLACED = frozenset({Role.STYLESHEET.value, Role.SCRIPT.value, Role.IMAGE.value})
-_TEXTS = frozenset({media.CSS, media.JS})
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Sums of the facts of all files."""
-
-    pages: int = 0
-    uses: Counter[str] = field(default_factory=Counter)
-    pinned: set[str] = field(default_factory=set)
-    transfer: dict[str, int] = field(default_factory=dict)
-    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    loaded: set[str] = field(default_factory=set)  # by pages themselves
-    images: _ImageUses = field(default_factory=lambda: _ImageUses())
-
-    def add(self, path: str, facts: Facts, media_type: str) -> None:
-        if media_type == media.HTML:
-            self.pages += 1
-            self.pinned.update(facts.pinned)
-            self.uses.update({target for role, target in facts.embeds if role in _PLACED})
-            self.loaded.update(target for _, target in facts.embeds)
-            self.images.add_page(facts)
-        elif media_type in _TEXTS:
-            self.transfer[path] = facts.transfer
-            self.imports[path] = tuple(target for role, target in facts.embeds if role == Role.IMPORT.value)
-            self.images.of_sheets[path] = facts.images
-
-
-@dataclass(slots=True)
-class _ImageUses:
-    """Which pages show which image files: by their markup, and by the sheets that they link.
-
-    A sheet counts as showing all its images on each of its pages: matching its selectors would take longer than all
-    other facts. Of 337 labelled images of 14 sites none got another label for it.
-    """
-
-    uses: Counter[str] = field(default_factory=Counter)
-    first: Counter[str] = field(default_factory=Counter)
-    of_sheets: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    pages: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=Counter)
-
-    def add_page(self, facts: Facts) -> None:
-        sheets = tuple(target for role, target in facts.embeds if role == Role.STYLESHEET.value)
-        self.pages[sheets, facts.images] += 1
-        if facts.first_image is not None:
-            self.first[facts.first_image] += 1
-
-    def counts(self, closure: Callable[[str], set[str]]) -> SiteCounts:
-        """Return the counts; ``closure`` returns a sheet with all that it imports."""
-        uses: Counter[str] = Counter()
-        known: dict[tuple[str, ...], frozenset[str]] = {}
-        for (sheets, shown), pages in self.pages.items():
-            if sheets not in known:
-                every = {inner for sheet in sheets for inner in closure(sheet)}
-                known[sheets] = frozenset(image for sheet in every for image in self.of_sheets.get(sheet, ()))
-            for image in known[sheets].union(shown):
-                uses[image] += pages
-        return SiteCounts(self.pages.total(), uses, self.first)
-
 
 def decide(
-    facts: Iterable[tuple[str, Facts]],
+    sums: SiteSums,
     sources: Mapping[str, Source],
     cost: DeliveryCost,
     largest_image: int,
@@ -193,41 +131,42 @@ def decide(
 
     With the ``limits`` of the classifier the usages of images are decided, too.
     """
-    sums = _Sums()
-    for path, facts_of_file in facts:
-        sums.add(path, facts_of_file, sources[path].media_type)
     uses = {}
-    for path, pages in sums.uses.items():
-        if path not in sources:  # it could not be read
+    for path, pages in sorted(sums.uses.items()):
+        if not pages or path not in sources:  # it could not be read
             continue
         size = _size(path, sums, sources[path])
         if size is not None and (path in sums.transfer or size <= largest_image):
             uses[path] = AssetUse(size, pages)
     usages = {} if limits is None else _usages(sums, limits)
     sizes = {path: source.size for path, source in sources.items()}
-    excess = sheets_over_budget(sums.imports, sizes, sums.loaded)
-    return Decisions(place_assets(uses, sums.pages, cost), frozenset(sums.pinned), usages, _sole(sums), excess)
+    excess = sheets_over_budget(sums.imports, sizes, _counted(sums.loaded))
+    return Decisions(place_assets(uses, sums.pages, cost), _counted(sums.pinned), usages, _sole(sums), excess)
 
 
-def _sole(sums: _Sums) -> frozenset[str]:
+def _counted(counter: Counter[str]) -> frozenset[str]:
+    return frozenset(path for path, count in counter.items() if count)
+
+
+def _sole(sums: SiteSums) -> frozenset[str]:
     """Return the sheets that a single sheet imports and no page loads by itself."""
     importers = Counter(target for targets in sums.imports.values() for target in set(targets))
-    return frozenset(path for path, count in importers.items() if count == 1) - sums.loaded
+    return frozenset(path for path, count in importers.items() if count == 1) - _counted(sums.loaded)
 
 
-def _usages(sums: _Sums, limits: Mapping[str, float]) -> dict[str, SiteUsage]:
+def _usages(sums: SiteSums, limits: Mapping[str, float]) -> dict[str, SiteUsage]:
     counts = sums.images.counts(lambda sheet: _closure(sheet, sums))
     usages = ((path, counts.usage(path, limits)) for path in counts.uses)
     return {path: usage for path, usage in usages if usage}
 
 
-def _size(path: str, sums: _Sums, source: Source) -> int | None:
+def _size(path: str, sums: SiteSums, source: Source) -> int | None:
     if path not in sums.transfer:
         return source.size if source.media_type.startswith("image/") else None
     return sum(sums.transfer[part] for part in _closure(path, sums))
 
 
-def _closure(path: str, sums: _Sums) -> set[str]:
+def _closure(path: str, sums: SiteSums) -> set[str]:
     """Return a sheet or script with all that it imports."""
     closure, pending = {path}, [path]
     while pending:

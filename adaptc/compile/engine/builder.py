@@ -111,9 +111,10 @@ class Builder:
             return report
         with self._workers() as workers:
             workers.prepare([report.resources[path].size for path in touched.touched])
+            from adaptc.compile.engine.running_sums import RunningSums
             from adaptc.compile.engine.stages import ReadStage
 
-            reading = ReadStage(self.spec, state, report, before, scanned.started)
+            reading = ReadStage(self.spec, state, report, before, scanned.started, RunningSums(state, before))
             done = self._build(reading, touched, self.trees.are_changed(state), workers)
         self._note_complete(scanned, state, report, done)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
@@ -156,8 +157,8 @@ class Builder:
             (resource, read.get(path) or before[path][1]) for path, resource in report.resources.items()
         )
         for path in before.keys() - sources.keys():
-            state.forget_source(path)
-        decisions = self.spec.decide(state.facts(), sources)
+            reading.sums.forget_source(path)
+        decisions = self.spec.decide(reading.sums.finish(report.resources), sources)
         extras = self._remove_outdated(reading, read, decisions, unknown)
         self.trees.publisher.sync_names()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)

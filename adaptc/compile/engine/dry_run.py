@@ -112,6 +112,7 @@ def _decisions(
 ) -> frozenset[str]:
     """Return the decisions that would change; ``copy`` is a state that may be written."""
     from adaptc.compile.analyse.decisions import NO_DECISIONS
+    from adaptc.compile.analyse.site_sums import sum_up
     from adaptc.compile.engine.outdated import record_decisions
     from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
 
@@ -126,4 +127,4 @@ def _decisions(
             copy.set_facts(path, facts)
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
-    return record_decisions(copy, spec.decide(copy.facts(), sources))
+    return record_decisions(copy, spec.decide(sum_up(copy.facts(), lambda path: sources[path].media_type), sources))

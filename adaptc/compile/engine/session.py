@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS, Decisions, Row, changed_decisions, decision_rows
 from adaptc.compile.analyse.facts import Facts, affected_targets
+from adaptc.compile.analyse.site_sums import sum_up
 from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.builder import Builder, mark_incomplete
 from adaptc.compile.engine.gate import Pending
@@ -86,7 +87,8 @@ class Session:
         """
         started = time.time_ns()
         site = self._read_changes(pending.paths)
-        decisions = self.builder.spec.decide(site.facts.items(), site.sources)
+        sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
+        decisions = self.builder.spec.decide(sums, site.sources)
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +35,7 @@ from adaptc.site.server_config import server_rules_of
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.analyse.decorations.rules import ConfiguredRules, DecorationRules
-    from adaptc.compile.analyse.facts import Facts
+    from adaptc.compile.analyse.site_sums import SiteSums
     from adaptc.compile.engine.reporting import BuildReport
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
@@ -161,13 +161,13 @@ class BuildSpec:
 
     # ---- for the stages of a build
 
-    def decide(self, facts: Iterable[tuple[str, Facts]], sources: Mapping[str, Source]) -> Decisions:
-        """Decide what concerns the whole site, from the facts of all its files."""
+    def decide(self, sums: SiteSums, sources: Mapping[str, Source]) -> Decisions:
+        """Decide what concerns the whole site, from the sums of the facts of all its files."""
         from adaptc.compile.analyse.decisions import decide
 
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
-        return decide(facts, sources, self.cost, largest, self.decorations.rules.limits if self.decorations else None)
+        return decide(sums, sources, self.cost, largest, self.decorations.rules.limits if self.decorations else None)
 
     def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
         """Return what workers need to know to read or build the files ``sources``."""

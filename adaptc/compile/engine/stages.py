@@ -14,6 +14,7 @@ from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult, unpublished
+from adaptc.compile.engine.running_sums import RunningSums
 from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.unit_builder import build_batch, gather_batch, publish_batch
@@ -52,6 +53,7 @@ class ReadStage:
     report: BuildReport
     before: Before
     started: int
+    sums: RunningSums
 
     def gather(self, touched: FileChanges, workers: Workers, progress: Progress) -> dict[str, str]:
         """Read files, record their facts in the state, and return their digests.
@@ -96,7 +98,7 @@ class ReadStage:
 
     def _note(self, path: str, facts: Facts) -> None:
         self.state.set_source(racily_clean(self.report.resources[path], self.started), facts.digest)
-        self.state.set_facts(path, facts)
+        self.sums.set_facts(self.report.resources[path], facts)
 
 
 def _refuse_to_read(path: str, reason: str) -> NoReturn:

@@ -35,7 +35,7 @@ from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 10
+SCHEMA = 11
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

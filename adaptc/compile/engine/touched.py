@@ -1,7 +1,7 @@
-"""Which files of the site changed in the state since manifest and report were written.
+"""What follows in the state when a part of it changes, by triggers in the same transaction.
 
-Triggers of the state note each path of which a source, its facts or a unit is stored or removed, in the same
-transaction. The documents are written from these paths, and not from the whole site.
+Each path of which a source, its facts or a unit is stored or removed is noted: manifest and report are written from
+these paths, and not from the whole site. The sums of facts (``running_sums``) are forgotten when facts change.
 """
 
 from __future__ import annotations
@@ -13,12 +13,20 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.state import State
 
 _WATCHED = ("sources", "facts", "units")
+_EVENTS = (("INSERT", "NEW"), ("DELETE", "OLD"))
 
-TABLES = "CREATE TABLE touched (path BLOB PRIMARY KEY) WITHOUT ROWID;\n" + "\n".join(
-    f"CREATE TRIGGER {table}_{event.lower()} AFTER {event} ON {table} "
-    f"BEGIN INSERT OR IGNORE INTO touched VALUES ({row}.path); END;"
-    for table in _WATCHED
-    for event, row in (("INSERT", "NEW"), ("DELETE", "OLD"))
+TABLES = (
+    "CREATE TABLE touched (path BLOB PRIMARY KEY) WITHOUT ROWID;\n"
+    + "\n".join(
+        f"CREATE TRIGGER {table}_{event.lower()} AFTER {event} ON {table} "
+        f"BEGIN INSERT OR IGNORE INTO touched VALUES ({row}.path); END;"
+        for table in _WATCHED
+        for event, row in _EVENTS
+    )
+    + "".join(
+        f"CREATE TRIGGER sums_{event.lower()} AFTER {event} ON facts BEGIN DELETE FROM meta WHERE key = 'sums'; END;"
+        for event, _ in _EVENTS
+    )
 )
 
 
