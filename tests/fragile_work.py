@@ -22,4 +22,4 @@ def fragile(_snapshot: str, batch: tuple[str, ...]) -> Iterator[str | None]:
     for unit in batch:
         if unit == "unpublishable":
             os._exit(1)
-        yield unit
+        yield os.environ[unit.removeprefix("$")] if unit.startswith("$") else unit

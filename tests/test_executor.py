@@ -170,3 +170,9 @@ def test_workers_do_not_search_the_working_directory(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     assert run(workers, "a") == ["a"]
+
+
+def test_libraries_print_no_backtraces(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where memory is short, a library in Rust that prints one never ends."""
+    monkeypatch.setenv("RUST_BACKTRACE", "1")
+    assert run(workers, "$RUST_BACKTRACE") == ["0"]

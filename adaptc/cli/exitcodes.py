@@ -33,5 +33,6 @@ SYSTEM_ERRORS = frozenset(
         errno.EFBIG,
         errno.EMFILE,
         errno.ENFILE,
+        errno.ELOOP,  # a link that leads out of the output
     }
 )

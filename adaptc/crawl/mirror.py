@@ -15,6 +15,7 @@ from typing import Any
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import TEMPORARY, is_inside, write_all, write_atomic
+from adaptc.core.outward import outward_part
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.names import NameOptions, docroot_of
 
@@ -150,13 +151,9 @@ class Mirror:
 
     def _refuse_outward(self, directory: str) -> None:
         """Refuse a directory behind a link that leads out of the mirror, before anything is made there."""
-        existing = directory
-        while not os.path.lexists(existing):
-            existing = os.path.dirname(existing)
-        if not is_inside(os.path.realpath(existing), self.root):
-            raise OutsideMirror(f"{existing} leads out of {self.root}")
-        if os.path.islink(existing) and not os.path.exists(existing):
-            raise OutsideMirror(f"{existing} leads nowhere")
+        part = outward_part(directory, self.root)
+        if part is not None:
+            raise OutsideMirror(f"{part} leads out of {self.root}" if os.path.exists(part) else f"{part} leads nowhere")
 
     def folds_case(self) -> bool:
         """Whether the file system ignores letter case in names."""

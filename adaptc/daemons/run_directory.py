@@ -26,6 +26,7 @@ from typing import Any
 from adaptc.core import fs
 from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file
+from adaptc.core.outward import refuse_outward
 
 FLAG = "opt.do"
 _READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644
@@ -41,6 +42,7 @@ class RunDirectory:
     def of(cls, output: Path) -> RunDirectory:
         """Return the run directory of an output, made if need be. Raises ``OSError``."""
         run = cls(output / "run")
+        refuse_outward(os.path.abspath(run.path), os.path.abspath(output))
         run.make("")
         return run
 

@@ -12,6 +12,7 @@ from adaptc.compile.engine.state import State, last_build
 from adaptc.config.config import ACTIONS, Config
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
+from adaptc.core.outward import refuse_outward
 from adaptc.serve import state_directory
 from adaptc.serve.action_table import check_table, entries, json_chunks, map_line, table_line
 from adaptc.serve.configuration import render
@@ -46,6 +47,7 @@ def emit_from(state: State, config: Config, targets: Iterable[str]) -> Emitted:
     servers = [server_named(name) for name in names if name != ACTIONS]
     folder = Path(os.path.abspath(config.output)) / CONF_DIRECTORY
     texts = {name: text for server in servers for name, text in render(server, policy).items()}
+    refuse_outward(os.fspath(folder), os.path.abspath(config.output))
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         write_atomic(os.fspath(folder / name), os.fsencode(text), keep_equal=True)

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping
@@ -26,7 +27,7 @@ from adaptc.compile.engine.outdated import (
     outdated_units,
     racily_clean,
 )
-from adaptc.compile.engine.output import SourceTimes, output_lock, wait_for_workers
+from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
@@ -37,6 +38,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import TEMPORARY
 from adaptc.core.model import Resource
+from adaptc.core.outward import refuse_outward
 from adaptc.core.shortage import has_memory_limit
 
 if TYPE_CHECKING:
@@ -70,6 +72,8 @@ class Builder:
     def lock(self) -> ExitStack:
         """Make the private directory, take the lock, and remove what a killed build left."""
         private = self.spec.private
+        for name in (private.name, TIMES, *self.spec.recipes):
+            refuse_outward(os.fspath(self.spec.output / name), os.fspath(self.spec.output))
         private.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             stack.enter_context(output_lock(private / "lock"))

@@ -21,6 +21,7 @@ from pathlib import Path
 from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file, remove, remove_empty_directories
 from adaptc.core.model import Resource
+from adaptc.core.outward import refuse_outward
 from adaptc.core.sync import sync
 
 
@@ -54,6 +55,7 @@ class SourceTimes:
 
     def __init__(self, output: Path) -> None:
         self.root = os.path.join(os.path.abspath(output), TIMES)
+        self._own: set[str] = set()  # directories that no link leads out of
 
     def record(self, resources: Iterable[Resource]) -> None:
         """Record the times of sources, except those that may change again in the same clock tick (``racily_clean``).
@@ -86,6 +88,7 @@ class SourceTimes:
 
     def _record(self, resource: Resource) -> str:
         file = f"{self.root}/{resource.path}"
+        self._refuse_outward(file)
         times = (resource.mtime_ns, resource.mtime_ns)
         try:
             os.utime(file, ns=times)
@@ -94,6 +97,12 @@ class SourceTimes:
         except OSError as error:
             _raise_unless_refused(error)
         return file
+
+    def _refuse_outward(self, file: str) -> None:
+        directory = os.path.dirname(file)
+        if directory not in self._own:
+            refuse_outward(directory, os.path.dirname(self.root))
+            self._own.add(directory)
 
     def _create(self, file: str, times: tuple[int, int]) -> None:
         try:
@@ -105,6 +114,7 @@ class SourceTimes:
 
     def _forget(self, path: str) -> None:
         file = f"{self.root}/{path}"
+        self._refuse_outward(file)
         if remove(file):
             remove_empty_directories(os.path.dirname(file), self.root)
 

@@ -114,8 +114,11 @@ class Pool:
         job: dict[str, Any] = {"path": _search_path(), "lock": os.fspath(self.lock), "modules": self.modules}
         job |= {"alive": alive_there.fileno(), "control": control_there.fileno(), "connections": connections}
         command = [os.fsdecode(get_executable()), "-P", "-c", _PROGRAM, json.dumps(job)]
+        # a library in Rust that prints a backtrace where memory is short waits for itself, for ever
+        environment = {**os.environ, "RUST_BACKTRACE": "0"}
         try:
-            server = _Server(subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=given), alive, control)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=given, env=environment)
+            server = _Server(process, alive, control)
         finally:
             for there in (alive_there, control_there, *(pair[1] for pair in pairs)):
                 there.close()

@@ -20,6 +20,7 @@ from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.digest import digest_file
 from adaptc.core.fs import place, place_link, remove, remove_empty_directories
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, name_in_tree
+from adaptc.core.outward import outward_part, refuse_outward
 from adaptc.core.sync import sync
 
 ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)
@@ -41,6 +42,7 @@ class Publisher:
         self.store = store
         self._numbers = count()
         self._directories: set[str] = set()
+        self._own: set[str] = set()  # directories that no link leads out of
         self._changed: set[str] = set()  # directories that changed since the last sync
 
     def file(self, level: str, coding: str, path: str) -> str:
@@ -129,6 +131,8 @@ class Publisher:
         for _ in range(_TRIES):
             try:
                 if directory not in self._directories:
+                    if not self._is_own(directory):
+                        refuse_outward(directory, self.output)
                     os.makedirs(directory, exist_ok=True)
                     self._directories.add(directory)
                 return write()
@@ -148,9 +152,24 @@ class Publisher:
 
     def remove_file(self, target: str) -> None:
         """Remove a file of a tree, and the directories that it leaves empty."""
-        if remove(target):
-            self._changed.add(os.path.dirname(target))
+        if self._remove(target):
             self.remove_if_empty(os.path.dirname(target))
+
+    def _remove(self, target: str) -> bool:
+        """Remove a file or link; return whether it existed. Behind a link that leads elsewhere nothing is removed."""
+        directory = os.path.dirname(target)
+        if not self._is_own(directory) or not remove(target):
+            return False
+        self._changed.add(directory)
+        return True
+
+    def _is_own(self, directory: str) -> bool:
+        """Whether no link leads from a directory, which may be missing, out of the output."""
+        if directory not in self._own:
+            if outward_part(directory, self.output) is not None:
+                return False
+            self._own.add(directory)
+        return True
 
     def remove_if_empty(self, directory: str) -> None:
         """Remove a directory of a tree and its parents as long as they are empty."""
@@ -161,8 +180,7 @@ class Publisher:
         """Remove every representation of a path at a level, and the directories that are empty then."""
         for coding in ALL_CODINGS:
             target = self.file(level, coding, path)
-            if remove(target):
-                self._changed.add(os.path.dirname(target))
+            self._remove(target)
             self.remove_if_empty(os.path.dirname(target))
 
     def list_files(self, levels: Iterable[str]) -> tuple[dict[str, None], list[str]]:
@@ -173,6 +191,8 @@ class Publisher:
         files: dict[str, None] = {}
         directories = []
         for level in levels:
+            if os.path.islink(f"{self.output}/{level}"):
+                continue
             for directory, inner, names in os.walk(f"{self.output}/{level}"):
                 directories.append(directory)
                 files.update((f"{directory}/{name}", None) for name in names)
