@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, serving
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adaptc.formats.css.fonts import drop_fonts, icon_families
 from adaptc.formats.css.prune import prune_sheets
-from adaptc.formats.css.selectors import required_names, static_selectors
+from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.document import parse
 
@@ -157,6 +159,40 @@ def test_static_selectors() -> None:
     assert static_selectors("&.x", (".p", "q")) == (":is(.p,q).x",)
     assert static_selectors("a >") == ()
     assert required_names("ul.a#b [c]:is(.d) *|E") == {"ul", ".a", "#b", "[c", "e"}
+
+
+@pytest.mark.parametrize(
+    ("selector", "subject"),
+    [
+        ("ul.a#b", "#b"),
+        (".a.b", ".b"),
+        ("#a > .b P", "p"),
+        ("#a [b].c:is(.d)", ".c"),
+        (".a:first-child *", ""),
+        (".a :is(.b)", ""),
+        (".\\31 a", ".1a"),
+    ],
+)
+def test_the_subject_of_a_selector_is_its_rarest_name(selector: str, subject: str) -> None:
+    assert selector_names(selector).subject == subject
+
+
+@given(
+    st.lists(st.sampled_from([*"ab*.#:>~, \n[]()", "::b", ":HOVER", ":root", ":first-child", "|", "--"])).map("".join)
+)
+def test_plain_selectors_are_read_as_others(prelude: str) -> None:
+    with_comment = prelude.replace(",", "/**/,")  # which is not plain
+    assert static_selectors(prelude) == static_selectors(f"{with_comment}/**/")
+    for selector in static_selectors(prelude):
+        assert selector_names(selector) == selector_names(f"{selector}/**/")
+
+
+def test_an_index_of_many_rules_finds_those_of_the_page() -> None:
+    rules = [f".a{n} p,.b{n}{{x:y}}" for n in range(40)]
+    sheet = "".join((*rules, "/*! kept */p{x:y}", "*{x:y}", "@media print{", *rules, "}"))
+    page = "<div class='a3 b5'><p></p></div>"
+    both = rules[3] + rules[5]
+    assert used(sheet, page) == f"{both}/*! kept */p{{x:y}}*{{x:y}}@media print{{{both}}}"
 
 
 ICONS = """@font-face{font-family:'Acme';src:url(acme.woff)}@font-face{font-family:Lato;src:url(lato.woff)}

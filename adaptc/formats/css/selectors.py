@@ -63,6 +63,19 @@ class UnknownSelectorError(Exception):
     """The text is no selector, or has unknown syntax."""
 
 
+# Plain selectors take a tenth of the time of others, and are nearly all: types, classes and ids, and pseudo-classes and
+# pseudo-elements after them
+_PLAIN_NAME = r"-?[A-Za-z_][-\w]*+"
+_COMPOUND = rf"(?:{_PLAIN_NAME}|\*|[.#]{_PLAIN_NAME})(?:[.#]{_PLAIN_NAME}|::?{_PLAIN_NAME})*+"
+_PLAIN = rf"{_COMPOUND}(?:{SPACE}*+(?:[>+~]|(?<={SPACE})){SPACE}*+{_COMPOUND})*+"
+_PLAIN_LIST = re.compile(rf"{SPACE}*+{_PLAIN}{SPACE}*+(?:,{SPACE}*+{_PLAIN}{SPACE}*+)*+", re.ASCII)
+_STATE = re.compile(rf":(?::|(?!(?:{'|'.join(sorted(_STRUCTURAL))})(?![-\w]))){_PLAIN_NAME}", re.ASCII | re.IGNORECASE)
+_PSEUDO = re.compile(rf":{_PLAIN_NAME}", re.ASCII)
+_PLAIN_NAMES = re.compile(rf"[.#]?{_PLAIN_NAME}", re.ASCII)
+_SUBJECT = re.compile(r"[^ \t\n\r\f>+~]+\Z")
+_SPACES = " \t\n\r\f"
+
+
 @lru_cache(maxsize=1 << 14)
 def static_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the static form of each selector of a rule, or ``()`` if one is unknown.
@@ -70,6 +83,8 @@ def static_selectors(prelude: str, parents: tuple[str, ...] = ()) -> tuple[str, 
     ``parents`` are the static selectors of the rule around a nested one (CSS Nesting 1), to which ``&`` refers. Where
     they are too long, they are left out: the result matches more then.
     """
+    if not parents and _PLAIN_LIST.fullmatch(prelude):
+        return tuple(dict.fromkeys(each.strip(_SPACES) for each in _STATE.sub("", prelude).split(",")))
     if parents and sum(map(len, parents)) * (1 + prelude.count(",") + prelude.count("&")) > _MAX_PARENTS:
         parents = ()
     try:
@@ -94,14 +109,25 @@ class Names(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def selector_names(selector: str) -> Names:
     """Return the names of a static selector, without escapes."""
+    if _PLAIN_LIST.fullmatch(selector):
+        bare = _PSEUDO.sub("", selector)
+        match = _SUBJECT.search(bare)
+        return _names_of(_plain_names(bare), _plain_names(match[0] if match else ""))
     try:
         parts = _parse(selector)[0]
     except UnknownSelectorError:
         return Names()
     combinators = [index for index, part in enumerate(parts) if part.kind in ("combinator", "space")]
-    subject = _names(parts[combinators[-1] + 1 :] if combinators else parts)
-    names = sorted((name for name in subject if name[0] != "["), key=lambda name: ".#".find(name[0]))
-    return Names(frozenset(_names(parts)), names[-1] if names else "")
+    return _names_of(list(_names(parts)), list(_names(parts[combinators[-1] + 1 :] if combinators else parts)))
+
+
+def _names_of(required: Sequence[str], subject: Sequence[str]) -> Names:
+    marked = [name for name in subject if name[0] != "["]
+    return Names(frozenset(required), max(reversed(marked), key=lambda name: ".#".find(name[0]), default=""))
+
+
+def _plain_names(text: str) -> list[str]:
+    return [name if name[0] in ".#" else name.lower() for name in _PLAIN_NAMES.findall(text)]
 
 
 def required_names(selector: str) -> frozenset[str]:
@@ -109,6 +135,7 @@ def required_names(selector: str) -> frozenset[str]:
     return selector_names(selector).required
 
 
+@lru_cache(maxsize=1 << 14)
 def name_selector(name: str) -> str:
     """Return one of ``required_names`` as a selector (CSSOM, "serialize an identifier")."""
     mark = name[0] if name[0] in ".#[" else ""
