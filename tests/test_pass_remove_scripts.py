@@ -32,6 +32,15 @@ def shows(text, element):
 
 
 @pytest.mark.parametrize(
+    ("script", "stays"), [("location.replace('new.html')", True), ("location = 'new.html'", True), ("run()", False)]
+)
+def test_a_page_that_has_moved_still_leads_on(script, stays):
+    moved = f"<script>{script}</script><noscript><meta http-equiv=refresh content='0;URL=new.html'></noscript>"
+    text = made("<p><a href=new.html>It is here</a>", head=moved, files={"new.html": "<p>new"})
+    assert ("http-equiv" in text) == stays
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "<script>a()</script>",
@@ -290,6 +299,7 @@ def test_what_a_script_would_show_is_shown(body, css, element):
     [
         ("<p class=error>Wrong password", ".error{display:none}"),  # hidden for good, as far as can be told
         ("<p class=a>t", "@media print{.a{opacity:0}}"),
+        ("<p class=a>t", ".a{visibility:hidden;height:0}"),
         ("<p class=a>t", ".js .a{opacity:0}"),  # only scripts set the class
         ("<ul><li>a<p class=tip>t</ul>", ".tip{opacity:0}li:hover .tip{opacity:1}"),
         ("<p class=a>t", ".a{opacity:0}p.a{opacity:1}"),

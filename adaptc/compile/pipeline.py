@@ -235,7 +235,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 6, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        10,
+        11,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,

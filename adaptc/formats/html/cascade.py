@@ -40,6 +40,9 @@ HIDING = {
 }
 
 
+_NO_NAMES: frozenset[str] = frozenset()
+
+
 def is_hiding(name: str, value: str) -> bool:
     """Whether a value of a property hides an element."""
     return bool(value) and HIDING[name].match(value) is not None
@@ -53,6 +56,8 @@ class Cascade:
         self.rules = [rule for text in texts for rule in visibility_rules(text)]
         self._indexes = [visibility_index(text) for text in texts]
         self._matched: dict[Element, list[VisibilityRule]] = {}
+        self._required = frozenset().union(*(required_names(rule.selector) for rule in self.rules))
+        self._names: dict[Element, frozenset[str]] = {}
 
     def value(self, element: Element, name: str, width: float) -> str:
         """Return the value that a property has at some width of the window, ``""`` where no rule sets it."""
@@ -67,6 +72,8 @@ class Cascade:
 
     def hiding(self, element: Element, width: float) -> tuple[str, ...]:
         """Return the properties that hide an element at some width."""
+        if not self._rules_of(element) and "hidden" not in element.attrs:
+            return ()
         return tuple(name for name in HIDING if is_hiding(name, self.value(element, name, width)))
 
     def is_shown_by_state(self, element: Element, name: str) -> bool:
@@ -108,7 +115,7 @@ class Cascade:
     def _rules_of(self, element: Element) -> list[VisibilityRule]:
         rules = self._matched.get(element)
         if rules is None:
-            names = _names_around(element)
+            names = self._names_around(element)
             rules = [rule for rule in self._rules_for(element) if _may_match(rule, names) and _matches(element, rule)]
             if element.attr("style"):
                 rules.append(inline_visibility_rule(element.attr("style") or ""))
@@ -127,6 +134,22 @@ class Cascade:
             places = [place for name in names for place in index.get(name, ())]
             yield from (rule for _, rule in sorted(places, key=itemgetter(0)))
 
+    def _names_around(self, element: Element) -> frozenset[str]:
+        """Return the classes and ids of an element and its ancestors that rules name, as selectors write them.
+
+        Those of the parent are remembered: elements may be 20,000 deep.
+        """
+        lineage = []
+        for each in (element, *element.ancestors) if element not in self._names else ():
+            if not isinstance(each, Element) or each in self._names:
+                break
+            lineage.append(each)
+        for each in reversed(lineage):
+            around = self._names.get(each.parent, _NO_NAMES)  # type: ignore[arg-type]
+            own = {f".{name}" for name in (each.attr("class") or "").split()} | {f"#{each.attr('id')}"}
+            self._names[each] = around if own & self._required <= around else around | (own & self._required)
+        return self._names[element]
+
 
 def _hides(rule: VisibilityRule, names: Sequence[str]) -> bool:
     return any(name in names and is_hiding(name, value) for name, value, _ in rule.values)
@@ -141,14 +164,6 @@ def _matches(element: Element, rule: VisibilityRule) -> bool:
         return element.matches(rule.selector)
     except SelectorSyntaxError:
         return False
-
-
-def _names_around(element: Element) -> frozenset[str]:
-    """Return the classes and ids of an element and its ancestors, as selectors write them."""
-    lineage = [element, *(each for each in element.ancestors if isinstance(each, Element))]
-    names = {f".{name}" for each in lineage for name in (each.attr("class") or "").split()}
-    names.update(f"#{each.attr('id')}" for each in lineage if each.attr("id"))
-    return frozenset(names)
 
 
 def _may_match(rule: VisibilityRule, names: frozenset[str]) -> bool:

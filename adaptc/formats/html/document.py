@@ -24,6 +24,7 @@ from adaptc.formats.html.encoding import (
     sniff_encoding,
     unencodable,
 )
+from adaptc.formats.html.syntax import parse_refresh
 
 _NOSCRIPT = re.compile("<noscript", re.IGNORECASE | re.ASCII)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -259,8 +260,10 @@ def _doctype_of(tree: turbohtml.Document) -> Doctype | None:
     return next((node for node in tree.children if isinstance(node, Doctype)), None)
 
 
-# What is shown of a noscript in the head. No <meta>: a refresh to "the page without scripts" leads away from this one.
+# What is shown of a noscript in the head. No <meta>: a refresh to "the page without scripts" leads away from this one,
+# unless a script leads to the same place, as on pages that have moved.
 _SHOWN_IN_HEAD = frozenset({"link", "style"})
+_REDIRECT = r"""\blocation(?:\.href)?\s*(?:=|\.(?:replace|assign)\()\s*["']{}["']"""
 # Pixels and frames of trackers, which count visitors without scripts
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _TRACKING = frozenset({"img", "iframe"})
@@ -281,17 +284,25 @@ def show_noscript(text: str) -> str:
             continue
         start, closing = location.start_tag, location.end_tag
         content = text[start.end_offset : closing.start_offset if closing else len(text)]
-        pieces += [text[copied : start.start_offset], _shown_markup(element, content)]
+        pieces += [text[copied : start.start_offset], _shown_markup(element, content, text)]
         copied = closing.end_offset if closing else len(text)
     return "".join([*pieces, text[copied:]])
 
 
-def _shown_markup(element: Element, content: str) -> str:
+def _shown_markup(element: Element, content: str, page: str) -> str:
     parent = element.parent
     top = [child for child in parse_fragment(content, "div").children if isinstance(child, Element)]
     if isinstance(parent, Element) and parent.tag == "head":
-        return "".join(child.html for child in top if child.tag in _SHOWN_IN_HEAD)
+        return "".join(child.html for child in top if child.tag in _SHOWN_IN_HEAD or _leads_on(child, page))
     return "" if top and all(map(_is_tracking, top)) else content
+
+
+def _leads_on(meta: Element, page: str) -> bool:
+    """Whether an element of a noscript leads to where a script of the page leads all others."""
+    refresh = parse_refresh(meta.attr("content") or "") if meta.tag == "meta" else None
+    if refresh is None or not refresh.url:
+        return False
+    return re.search(_REDIRECT.format(re.escape(refresh.url)), page) is not None
 
 
 def _is_tracking(element: Element) -> bool:

@@ -42,6 +42,7 @@ _SHOWING = {
     "right": "right:auto",
 }
 _EFFECTS = ("opacity", "visibility")
+_HEIGHTS = frozenset({"height", "max-height"})
 # Of a menu that opens from the side, mostly in front of the page
 _MENU_HEIGHT = "max-height:40vh;min-height:0;overflow:auto"
 _BOXES = frozenset({"div", "nav", "aside", "section", "header", "footer", "article", "form", "ul", "ol", "dl"})
@@ -120,7 +121,9 @@ def _candidates(cascade: Cascade, menus: Menus) -> Iterator[_Candidate]:
         if element in seen:
             continue
         seen.add(element)
-        needed = (width for width in WIDTHS if menus.is_needed(element, width))
+        needed = [width for width in WIDTHS if menus.is_needed(element, width)]
+        if kind is Kind.EFFECT:  # what has no height as well is hidden for good
+            needed = [width for width in needed if _HEIGHTS.isdisjoint(cascade.hiding(element, width))]
         hiding = {
             width: undone
             for width in needed
