@@ -128,11 +128,6 @@ def test_a_worker_that_was_killed_costs_one_unit_which_is_named(workers: Workers
     ]
 
 
-def test_a_worker_that_ends_while_it_publishes_costs_one_unit(workers: Workers) -> None:
-    *others, named = run(workers, *"abc", "unpublishable", *"defgh")
-    assert (others, named[:20]) == ([*"abcdefgh"], "unpublishable: the p")
-
-
 def test_a_unit_that_memory_is_short_for_costs_no_other(workers: Workers) -> None:
     assert run(workers, "a", "short", "b") == ["a", "b", "short: not enough memory"]
     assert run(Workers(None), "a", "short", "b") == ["a", "b", "short: not enough memory"]

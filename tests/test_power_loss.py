@@ -15,7 +15,7 @@ from built_site import BuiltSite
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from adaptc.compile.engine import output, publish
+from adaptc.compile.engine import output, publish, trees
 from adaptc.compile.engine.state import State
 from adaptc.core import sync as core_sync
 from adaptc.core.fs import write_atomic
@@ -38,14 +38,26 @@ def site(tmp_path: Path) -> BuiltSite:
 
 
 @pytest.mark.parametrize("file", ["lossless/id/a.html", "lossless/br/b/c.html", "full/id/main.css"])
-def test_a_file_that_was_cut_is_built_again(site: BuiltSite, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_was_cut_is_built_again(site: BuiltSite, file: str) -> None:
     """The time of its directory does not say so."""
     before = site.trees()
-    monkeypatch.setattr("adaptc.compile.engine.trees.boot_id", lambda: "after the loss")
     (site.output / file).chmod(0o644)
     os.truncate(site.output / file, 0)
     assert "OutputMissing" in site.built().values()
     assert site.trees() == before
+    assert site.built() == {}
+
+
+def test_many_files_are_compared_once_after_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MOST_COMPARED", 3)
+    site = BuiltSite(tmp_path).write(SITE)
+    site.build()
+    file = site.output / "lossless/id/a.html"
+    file.chmod(0o644)
+    os.truncate(file, 0)
+    assert site.built() == {}
+    monkeypatch.setattr(trees, "boot_id", lambda: "after the loss")
+    assert set(site.built().values()) == {"OutputMissing"}
     assert site.built() == {}
 
 

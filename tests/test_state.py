@@ -13,6 +13,7 @@ import pytest
 
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.engine import state as state_module
+from adaptc.compile.engine.damage import is_damage, system_error
 from adaptc.compile.engine.outdated import (
     Changes,
     DecisionChanged,
@@ -26,7 +27,7 @@ from adaptc.compile.engine.outdated import (
     outdated_units,
 )
 from adaptc.compile.engine.results import Output, UnitResult
-from adaptc.compile.engine.state import State, TreeDirectory, as_sources, is_damage, system_error
+from adaptc.compile.engine.state import State, TreeDirectory, as_sources
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Resource
 from adaptc.site.site import Source

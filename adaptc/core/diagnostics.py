@@ -198,6 +198,7 @@ KINDS: dict[str, Kind] = {
     "action-malformed": Kind(E, "is not a valid line of an action table: {problem}"),
     "action-unknown": Kind(E, "{uri} has {action} in the table, but it was not built"),
     "action-missing": Kind(W, "{uri} was built with {action}, but the table does not have it"),
+    "state-discarded": Kind(W, "could not be used, and everything was built anew: {reason}"),
     # checking trees
     "tree-stale": Kind(E, "is stale: {because}"),
     "tree-missing": Kind(E, "is missing: {because}"),

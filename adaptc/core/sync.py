@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 
-def sync(root: str, paths: Iterable[str]) -> None:
+def sync(root: str, paths: Iterable[str]) -> bool:
     """Write ``paths``, files and directories, to their disk, or all of the file system of the directory ``root``.
 
-    Paths that do not exist are passed over: somebody removed them meanwhile. Raises ``OSError``.
+    Returns whether it was all. Paths that do not exist are passed over: somebody removed them meanwhile. Raises
+    ``OSError``.
     """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -31,6 +32,7 @@ def sync(root: str, paths: Iterable[str]) -> None:
         sync_each(paths)
     elif error:
         raise OSError(error, os.strerror(error), root)
+    return not error
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adaptc.compile.engine.state import discard, is_damage
+from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
 from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.diagnostics import Diagnostic, Severity
@@ -67,8 +67,8 @@ class DocumentWriter:
     def _figures_and_diagnostics(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         try:
             return self._last_figures() or self._write()
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+        except (sqlite3.DatabaseError, *MALFORMED) as error:
+            if isinstance(error, sqlite3.Error) and not is_damage(error):
                 raise
         discard(self._ledger_path)  # if it is the state that is damaged, the next try finds out
         return self._write()

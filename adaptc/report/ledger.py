@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adaptc.compile.engine.damage import check_values, discard, discard_foreign, is_damage
 from adaptc.compile.engine.results import Extra, Output, pack_diagnostics, unpack_diagnostics
-from adaptc.compile.engine.state import discard, is_damage
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
@@ -37,6 +37,15 @@ CREATE TABLE pages (path BLOB, level TEXT, is_built INTEGER, requests INTEGER, i
 CREATE TABLE lists (number INTEGER PRIMARY KEY, items TEXT UNIQUE);
 CREATE TABLE diagnostics (origin INTEGER, path BLOB, packed TEXT, PRIMARY KEY (origin, path)) WITHOUT ROWID;
 """
+_TYPES = {
+    "files": "path path, level level, kind text, source integer, identity integer, transfer integer, "
+    + ", ".join(f"{coding} integer?" for coding in _CODINGS),
+    "extras": "path path, level level, media_type text, outputs text",
+    "pages": "path path, level level, is_built integer, requests integer, identity integer, transfer integer, "
+    "own integer, own_transfer integer, actions integer, demoted integer, views integer",
+    "lists": "number integer, items text",
+    "diagnostics": "origin integer, path path, packed text",
+}
 _OF_PATHS = ("files", "pages", "diagnostics")
 # The origins of diagnostics, in the order in which they are reported
 _SOURCE, _UNITS = 0, 1
@@ -73,7 +82,8 @@ class Ledger:
         return None if row is None else json.loads(row[0])
 
     def begin(self) -> None:
-        """Begin a transaction; the ledger is of no time until it ends."""
+        """Begin a transaction; the ledger is of no time until it ends. Raises ``DamagedState`` for malformed values."""
+        check_values(self.db, _TYPES)
         self.db.execute("BEGIN IMMEDIATE")
 
     def commit(self, record: dict[str, str]) -> None:
@@ -225,6 +235,7 @@ def _name_of(figures: CodingFigures) -> str:
 
 def _open(path: Path) -> sqlite3.Connection | None:
     """Open a ledger; ``None`` when there is none, or it is damaged or of another schema, and was removed."""
+    discard_foreign(path)
     if not path.exists():
         return None
     db = sqlite3.connect(path, isolation_level=None)

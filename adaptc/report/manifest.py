@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -117,7 +118,7 @@ class Manifest:
     def _read(self, read: Callable[[], T]) -> T:
         try:
             return read()
-        except (LookupError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise _unreadable(self.file, f"{type(error).__name__}: {error}") from None
 
 
@@ -129,7 +130,7 @@ def read_manifest(path: Path) -> Manifest:
     file = path / MANIFEST if path.is_dir() else path
     try:
         values = json.loads(file.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # no JSON, or nested too deeply
         raise _unreadable(file, str(error)) from None
     schema = values.get("schema") if isinstance(values, dict) else None
     if schema != SCHEMA:
@@ -152,19 +153,40 @@ def _unreadable(file: Path, reason: str) -> UsageError:
 
 
 def _level(row: Mapping[str, Any]) -> BuiltLevel:
-    return BuiltLevel(row["name"], row["number"], row["title"], row["pages"], _cost(row["mean"]))
+    number = None if row["number"] is None else _amount(row["number"])
+    return BuiltLevel(_text(row["name"]), number, _text(row["title"]), _amount(row["pages"]), _cost(row["mean"]))
 
 
 def _resource(row: Mapping[str, Any]) -> BuiltResource:
     levels = row["levels"].items()
     files = {name: _files(level["files"]) for name, level in levels}
     pages = {name: _cost(level["page"]) for name, level in levels if "page" in level}
-    return BuiltResource(row["path"], row["media_type"], row["source"]["size"], row["source"]["sha256"], files, pages)
+    source = row["source"]
+    digest = None if source["sha256"] is None else _text(source["sha256"])
+    return BuiltResource(_text(row["path"]), _text(row["media_type"]), _amount(source["size"]), digest, files, pages)
 
 
 def _files(rows: Mapping[str, Any]) -> dict[str, BuiltFile]:
-    return {coding: BuiltFile(row["size"], row["sha256"]) for coding, row in rows.items()}
+    return {coding: BuiltFile(_amount(row["size"]), _text(row["sha256"])) for coding, row in rows.items()}
 
 
 def _cost(row: Mapping[str, float]) -> PageCost:
-    return PageCost(row["requests"], row["bytes"], row["transfer"])
+    return PageCost(_number(row["requests"]), _number(row["bytes"]), _number(row["transfer"]))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _amount(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{value!r} is not a natural number")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise TypeError(f"{value!r} is not an amount")
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import sqlite3
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.builder import Builder
+from adaptc.compile.engine.damage import MALFORMED, discard, reason_of_damage
 from adaptc.compile.engine.outdated import Reason
+from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, Unit, discard, is_damage, system_error
+from adaptc.compile.engine.state import STATE_FILE, State, Unit
 from adaptc.compile.engine.store import Store
 from adaptc.config.config import MIRRORS, Config, with_severities
 from adaptc.config.last_build import store_last_build
-from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.shortage import recognizing_shortage
 from adaptc.workflow.configuration import configured_levels
 
@@ -102,18 +105,28 @@ def build(
     engine = engine_of(config, progress or Silent())
     engine.requires_pages, engine.is_isolated = requires_pages, isolated
     with recognizing_shortage(), engine.lock():
+        path = engine.spec.state_path
+        is_first = not path.exists()
         try:
             return _build(engine, screenshots)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise system_error(error, engine.spec.state_path) from None
-        discard(engine.spec.state_path)
-        return _build(engine, screenshots)
+        except (sqlite3.DatabaseError, *MALFORMED) as error:
+            damage = reason_of_damage(error, path)
+            if is_first:
+                raise
+        discard(path)
+        return _build(engine, screenshots, damage)
 
 
-def _build(engine: Builder, screenshots: int) -> BuildResult:
+def _build(engine: Builder, screenshots: int, damage: str | None = None) -> BuildResult:
+    """Build; ``damage`` says why the state was discarded."""
     with contextlib.closing(State(engine.spec.state_path)) as state:
-        return bring_up_to_date(engine, state, screenshots)[1]
+        result = bring_up_to_date(engine, state, screenshots)[1]
+        reason = damage or state.discarded
+    if reason is None:
+        return result
+    diagnostic = diagnose("state-discarded", Location(f"{PRIVATE}/{STATE_FILE}"), reason=reason)
+    diagnostics = (*with_severities([diagnostic], engine.spec.config), *result.diagnostics)
+    return dataclasses.replace(result, diagnostics=diagnostics)
 
 
 def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tuple[BuildReport, BuildResult]:

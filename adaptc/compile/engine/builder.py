@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adaptc.compile.engine.damage import STATE_TYPES, check_values
 from adaptc.compile.engine.outdated import (
     FileChanges,
     compare_files,
@@ -113,6 +114,7 @@ class Builder:
         if not touched and self._is_complete(state, report):
             scanned.record(state, report)
             return report
+        check_values(state.db, STATE_TYPES)
         with self._workers() as workers:
             workers.prepare([report.resources[path].size for path in touched.touched])
             from adaptc.compile.engine.running_sums import RunningSums
@@ -164,7 +166,7 @@ class Builder:
             reading.sums.forget_source(path)
         decisions = self.spec.decide(reading.sums.finish(report.resources), sources)
         extras = self._remove_outdated(reading, read, decisions, unknown)
-        self.trees.publisher.sync_names()
+        self.trees.publisher.sync()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
         self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
@@ -198,7 +200,7 @@ class Builder:
     def record_times(self, removed: Iterable[str], read_resources: Iterable[Resource]) -> None:
         """Record the times of sources for strict servers, after the files that they made outdated were removed."""
         if self.times is not None:
-            self.trees.publisher.sync_names()
+            self.trees.publisher.sync()
             self.times.forget(removed)
             self.times.record(read_resources)
 
@@ -211,11 +213,10 @@ class Builder:
 
     def _note_complete(self, scanned: ScannedDocroot, state: State, report: BuildReport, done: bool) -> None:
         """Record the directories of the trees, and that the build is complete if every unit was ``done``."""
-        self.trees.publisher.sync_names()
+        self.trees.publisher.sync()
         state.begin()
         self.trees.record_directories(state)
         scanned.record(state, report)
-        note_boot(state)
         if done:
             self.trees.note_levels(state, is_complete=True)
             state.set_meta("complete", self.spec.completion_mark(report, self.accepted_recipes))

@@ -81,9 +81,8 @@ def _run_here(work: Work[T, R], snapshot: Any, units: Sequence[T], lose: Lose[T,
         try:
             with recognizing_shortage():
                 for result in work(snapshot, tuple(batch.units)):
-                    batch.note(result)
-                    if result is not None:
-                        yield result
+                    batch.remove_current()
+                    yield result
         except Shortage as short:
             yield lose(batch.remove_current(), str(short))
 

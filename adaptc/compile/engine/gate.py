@@ -11,7 +11,7 @@ import dataclasses
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GatedPublisher:
-    """Publishes results through a ``gate``; without one the workers publish by themselves.
+    """Publishes results, through a ``gate`` if there is one.
 
     ``cancels_on_change`` says that the build is cancelled when a file changes.
     """
@@ -166,15 +166,14 @@ class GatedPublisher:
     cancels_on_change: bool = False
 
     def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
-        """Publish a result through the gate; without a gate its worker has published it."""
+        """Publish a result that ``commit`` knows of. Raises ``ObjectGone``, which a gate takes for a refusal."""
         if self.gate is None:
-            self.publisher.note_result(result)
-            return result
+            return self.publisher.publish(result, alias_of)
         return self.gate.publish(result, lambda: self.publisher.publish(result, alias_of))
 
-    def commit(self, state: State) -> None:
-        """Commit the results in the state, after what they changed in the trees reached the disk."""
-        self.publisher.sync_names()
+    def commit(self, state: State, following: Sequence[UnitResult] = ()) -> None:
+        """Commit what was published in the state, when it and the artifacts of the ``following`` are on the disk."""
+        self.publisher.sync(following)
         state.commit()
         if self.gate:
             self.gate.note_commit()

@@ -167,9 +167,8 @@ class Pool:
         if kind == DONE:
             worker.batches.popleft()
         elif kind == RESULT:
-            worker.batches[0].note(answer)
-            if answer is not None:
-                yield answer
+            worker.batches[0].remove_current()
+            yield answer
         else:
             yield from self._replace(worker, remaining, lose, answer)
 

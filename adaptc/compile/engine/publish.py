@@ -34,6 +34,11 @@ class ObjectGone(Exception):
     """An artifact was removed from the cache before it was published, by another build that shares the cache."""
 
 
+def cache_loses(cache: Path) -> OSError:
+    """Return the error for a cache whose artifacts are gone whenever they are asked for."""
+    return OSError(errno.EIO, "the cache loses what is stored in it", os.fspath(cache))
+
+
 class Publisher:
     """Writes into the trees of one output directory. Raises ``OSError`` when it cannot."""
 
@@ -51,27 +56,26 @@ class Publisher:
 
     # ---- syncing
 
-    def sync_contents(self, results: Iterable[UnitResult]) -> None:
-        """Write the artifacts of ``results`` to the disk: a power loss must not leave names without contents."""
+    def sync(self, results: Iterable[UnitResult] = ()) -> None:
+        """Write to the disk what changed in the trees so far, and the artifacts of ``results``.
+
+        Only then may the state say what changed, and ``results`` be published: after a power loss a name without its
+        content would be an empty file.
+        """
         objects = [self.store.object_path(output.key) for result in results for _, output in result.files()]
-        if objects:
-            sync(self.store.root, objects)
-
-    def note_result(self, result: UnitResult) -> None:
-        """Note that a result was published, perhaps by another process: its directories must be synced."""
-        for path in {result.path, *(extra.path for extra in result.extras)}:
-            self._changed.update(os.path.dirname(self.file(result.level, coding, path)) for coding in ALL_CODINGS)
-
-    def sync_names(self) -> None:
-        """Write what appeared and was removed to the disk: the state may say so then."""
         changed, self._changed = self._changed, set()
-        if changed:
+        is_whole = objects and sync(self.store.root, objects) and _on_one_file_system(self.store.root, self.output)
+        if changed and not is_whole:
             sync(self.output, {parent for directory in changed for parent in self._up_from(directory)})
 
     def _up_from(self, directory: str) -> Iterator[str]:
         while directory.startswith(self.output):
             yield directory
             directory = os.path.dirname(directory)
+
+    def _note_change(self, result: UnitResult) -> None:
+        for path in {result.path, *(extra.path for extra in result.extras)}:
+            self._changed.update(os.path.dirname(self.file(result.level, coding, path)) for coding in ALL_CODINGS)
 
     # ---- writing
 
@@ -89,11 +93,11 @@ class Publisher:
                 self._place(self.store.object_path(keys[coding]), target)
 
     def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
-        """Publish a result and return it. If the file system refuses the name, remove the unit and add a diagnostic.
+        """Publish a result and return it, after ``sync``.
 
-        ``sync_contents`` came before, ``sync_names`` comes later.
+        If the file system refuses the name, remove the unit and add a diagnostic. Raises ``ObjectGone``.
         """
-        self.note_result(result)
+        self._note_change(result)
         try:
             self._write(result, alias_of)
         except OSError as error:
@@ -198,6 +202,10 @@ class Publisher:
                 files.update((f"{directory}/{name}", None) for name in names)
                 files.update((path, None) for name in inner if os.path.islink(path := f"{directory}/{name}"))
         return files, directories
+
+
+def _on_one_file_system(path: str, other: str) -> bool:
+    return os.stat(path).st_dev == os.stat(other).st_dev
 
 
 def _size(path: str) -> int | None:

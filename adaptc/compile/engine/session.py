@@ -214,9 +214,11 @@ class Session:
             unit_builder.assets.take_over(self._assets, changes.keys())
         self._assets = unit_builder.assets
         gated_publisher = self.builder.gated_publisher
-        self.state.begin()
         units = sorted(update.reasons, key=lambda unit: phase_of(site.sources[unit[1]]))
-        for built in unit_builder.build_all(units):
+        results = [unit_builder.build(*unit) for unit in units]
+        self.builder.trees.publisher.sync(results)
+        self.state.begin()
+        for built in results:
             result = gated_publisher.publish(built, site.sources[built.path].alias_of)
             if result.published:
                 self.state.set_unit(result, self.builder.spec.recipes[result.level])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import NoReturn
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
@@ -12,12 +12,13 @@ from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
+from adaptc.compile.engine.publish import ObjectGone, cache_loses
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult, unpublished
 from adaptc.compile.engine.running_sums import RunningSums
 from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
 from adaptc.compile.engine.state import State, Unit, as_sources
-from adaptc.compile.engine.unit_builder import build_batch, gather_batch, publish_batch
+from adaptc.compile.engine.unit_builder import TRIES, build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.media import CSS, HTML, JS, PNG, SVG
 from adaptc.core.model import Resource
@@ -111,8 +112,8 @@ def share_snapshot(spec: BuildSpec, snapshot: Snapshot) -> SharedSnapshot:
     return SharedSnapshot(snapshot, spec.private / "tmp")
 
 
-# Results between two commits: a killed build loses at most so many
-_COMMIT_EVERY = 256
+# Results that are published together, between two syncs of the disk, and the seconds after which fewer are
+_GROUP, _GROUP_SECONDS = 256, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,38 +128,52 @@ class BuildStage:
 
     def run(self, snapshot: SharedSnapshot, workers: Workers, progress: Progress) -> bool:
         """Build and publish; return whether all units could be published. Raises ``BuildCancelled``."""
-        units = self.report.reasons
+        units: Collection[Unit] = self.report.reasons
         progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
         unpublished = len(self.report.failures)
-        work = build_batch if self.gated_publisher.gate else publish_batch
-        phases = ([unit for unit in units if phase_of(self.sources[unit[1]]) == phase] for phase in (0, 1, 2))
-        weighed = ([(unit, weight_of(self.sources[unit[1]])) for unit in chosen] for chosen in phases)
-        # each phase begins when the results of the one before it have been noted
-        results = chain.from_iterable(workers.run(work, snapshot, chosen, self._lose) for chosen in weighed)
-        self._note_all(results, progress)
+        self.state.begin()
+        for _ in range(TRIES):
+            units = self._publish_all(self._build(units, snapshot, workers), progress)
+            if not units:
+                break
+        else:
+            raise cache_loses(self.spec.cache)
+        self.gated_publisher.commit(self.state)
         progress.end()
         return len(self.report.failures) == unpublished
 
+    def _build(self, units: Iterable[Unit], snapshot: SharedSnapshot, workers: Workers) -> Iterator[UnitResult]:
+        """Yield the results of units, those of a phase after those of the phase before it."""
+        phases: tuple[list[Unit], ...] = ([], [], [])
+        for unit in units:
+            phases[phase_of(self.sources[unit[1]])].append(unit)
+        for chosen in phases:
+            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
+            yield from workers.run(build_batch, snapshot, weighed, self._lose)
+
     def _lose(self, unit: Unit, reason: str) -> UnitResult:
-        """Return the result of a unit that was not built; its worker may have published some of its files."""
+        """Return the result of a unit that was not built."""
         level, path = unit
         self.gated_publisher.publisher.remove_unit(level, path)
         diagnostic = diagnose("not-built", Location(path), name=level, reason=reason)
         return unpublished(level, path, self.sources[path].media_type, diagnostic)
 
-    def _note_all(self, results: Iterable[UnitResult], progress: Progress) -> None:
-        self.state.begin()
-        for number, result in enumerate(results, 1):
-            self._note(result, progress)
-            is_cancelled = self.gated_publisher.is_cancelled
-            if is_cancelled or number % _COMMIT_EVERY == 0:
-                self.gated_publisher.commit(self.state)
-                if is_cancelled:
-                    raise BuildCancelled
-                self.state.begin()
-        self.gated_publisher.commit(self.state)
+    def _publish_all(self, results: Iterable[UnitResult], progress: Progress) -> list[Unit]:
+        """Publish results in groups; return the units whose artifacts another build removed from the cache."""
+        gone: list[Unit] = []
+        for group in in_groups(results, _GROUP, _GROUP_SECONDS, lambda: self.gated_publisher.is_cancelled):
+            self.gated_publisher.commit(self.state, group)
+            if self.gated_publisher.is_cancelled:
+                raise BuildCancelled
+            self.state.begin()
+            for built in group:
+                try:
+                    self._publish(built, progress)
+                except ObjectGone:
+                    gone.append((built.level, built.path))
+        return gone
 
-    def _note(self, built: UnitResult, progress: Progress) -> None:
+    def _publish(self, built: UnitResult, progress: Progress) -> None:
         source = self.sources[built.path]
         result = self.gated_publisher.publish(built, source.alias_of)
         smallest = min((output.size for output in result.outputs), default=source.size)
@@ -167,3 +182,18 @@ class BuildStage:
             self.state.set_unit(result, self.spec.recipes[result.level])
         else:
             self.report.failures.extend(result.diagnostics)
+
+
+def in_groups(
+    results: Iterable[UnitResult], most: int, seconds: float, is_urgent: Callable[[], bool]
+) -> Iterator[list[UnitResult]]:
+    """Yield results in groups of ``most``, or fewer when so many seconds went by or ``is_urgent``."""
+    group: list[UnitResult] = []
+    begun = time.monotonic()
+    for result in results:
+        group.append(result)
+        if len(group) >= most or time.monotonic() - begun >= seconds or is_urgent():
+            yield group
+            group, begun = [], time.monotonic()
+    if group:
+        yield group

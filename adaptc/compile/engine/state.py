@@ -7,7 +7,6 @@ to date; a build that is killed may lose rows, but never leaves a wrong one.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import sqlite3
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.engine.damage import discard, discard_foreign, is_damage, reason_of_damage
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import (
     StoredFile,
@@ -68,29 +68,6 @@ class TreeDirectory(NamedTuple):
 
 _MEMORY = ":memory:"
 
-# SQLite's errors for a damaged file; all others are errors of the system.
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_ERRNO = {
-    sqlite3.SQLITE_FULL: errno.ENOSPC,
-    sqlite3.SQLITE_READONLY: errno.EROFS,
-    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
-}
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the state is damaged, so that it must be discarded and everything built anew."""
-    return _code(error) in _DAMAGED
-
-
-def system_error(error: sqlite3.Error, path: Path) -> OSError:
-    """Return an error of the system as ``OSError``."""
-    number = _ERRNO.get(_code(error), errno.EIO)
-    return OSError(number, f"{os.strerror(number)} ({error})", os.fspath(path))
-
-
-def _code(error: sqlite3.Error) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # without the extended part
-
 
 def state_path(output: Path) -> Path:
     """Return where the state of an output directory is."""
@@ -108,29 +85,38 @@ def last_build(output: Path) -> Iterator[State]:
     path = state_path(output)
     if not path.exists():
         raise no_build(output)
-    with contextlib.closing(State(path, read_only=True)) as state:
-        yield state
-
-
-def discard(path: Path) -> None:
-    """Remove a state file, if there is one."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    try:
+        with contextlib.closing(State(path, read_only=True)) as state:
+            yield state
+    except sqlite3.DatabaseError as error:
+        reason = reason_of_damage(error, path)
+        raise UsageError(f"the state of the build in {output} is damaged ({reason}); build the site again") from None
 
 
 class State:
     """The state file of an output directory; created if missing, replaced if damaged or of another schema.
 
     With ``read_only`` nothing is written, and an unusable state counts as empty. Raises
-    ``sqlite3.DatabaseError`` here and in every method: see ``is_damage`` and ``system_error``.
+    ``sqlite3.DatabaseError`` here and in every method: see ``adaptc.compile.engine.damage``. ``discarded`` says why a
+    state was replaced.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        opened = _open_read_only(path) if read_only else _open(path)
-        if opened is None and not read_only:
-            discard(path)
-        self.db = opened or _create(path if not read_only else Path(_MEMORY))
+        self.discarded: str | None = None
+        if read_only:
+            self.db = _open_read_only(path) or _create(Path(_MEMORY))
+        else:
+            self.db = self._open_or_replace()
+
+    def _open_or_replace(self) -> sqlite3.Connection:
+        self.discarded = discard_foreign(self.path)
+        opened = _check(_connect(self.path)) if self.path.exists() else None
+        if opened is None and self.path.exists():
+            self.discarded = "it is damaged, or of another version of adaptc"
+        if opened is None:
+            discard(self.path)
+        return opened or _create(self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -340,13 +326,12 @@ class State:
         self.db.executemany("INSERT INTO directories VALUES (?, ?, ?, ?)", rows)
 
 
-def _open(path: Path) -> sqlite3.Connection | None:
-    """Open a state to write; ``None`` when it is not there, damaged, or of another schema."""
-    return _check(sqlite3.connect(path, isolation_level=None)) if path.exists() else None
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection | None:
-    if not path.exists():
+    if not path.is_file():
         return None
     # Without a log no process writes, and SQLite needs no files of its own next to the state
     mode = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
@@ -373,7 +358,7 @@ def _tune(db: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None)
+    db = _connect(path)
     db.execute("PRAGMA journal_mode = WAL")
     _tune(db).executescript(f"BEGIN; {_TABLES} {TOUCHED} PRAGMA user_version = {SCHEMA}; COMMIT;")
     return db

@@ -26,6 +26,8 @@ from adaptc.core.fs import open_directory
 from adaptc.core.model import OWN_DIRECTORY, name_in_tree, path_of_name
 from adaptc.core.sync import boot_id
 
+# Files whose sizes every build compares, in a tenth of a second
+MOST_COMPARED = 20_000
 # The time of a directory that was removed meanwhile: no directory has it
 _GONE = -1
 
@@ -42,7 +44,7 @@ class Trees:
     def are_changed(self, state: State) -> bool:
         """Whether some directory of the trees changed since the last complete build, or a file has another size.
 
-        Sizes are compared once after each start of the machine: what loses power, or breaks, starts anew.
+        Sizes of many files are compared once after each start of the machine: what loses power, or breaks, starts anew.
         """
         known, output = state.directories(), os.fspath(self.spec.output)
         if not known or any(_mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
@@ -54,7 +56,11 @@ class Trees:
 
     def record_directories(self, state: State) -> None:
         """Store the times of the trees' directories as they are now, and digests of the files that they should have."""
-        digests = {path: (sizes_of(entries), fingerprint_of(entries)) for path, entries in expected_entries(state)}
+        digests, files = dict[str, tuple[str, str]](), 0
+        for path, entries in expected_entries(state):
+            digests[path] = sizes_of(entries), fingerprint_of(entries)
+            files += len(entries)
+        state.set_meta("boot", boot_id() if files > MOST_COMPARED else None)
         empty = sizes_of(()), fingerprint_of(())
         for directory in list(digests):
             while (directory := directory.rpartition("/")[0]) and directory not in digests:
@@ -168,8 +174,8 @@ def has_run_since(state: State) -> bool:
 
 
 def note_boot(state: State) -> None:
-    """Note that the trees were compared with the state, or written, since the machine started."""
-    if not has_run_since(state):
+    """Note that large trees were compared with the state since the machine started."""
+    if state.meta("boot") is not None and not has_run_since(state):
         state.set_meta("boot", boot_id())
 
 

@@ -1,14 +1,13 @@
-"""Build one unit: a resource at a level, from its source to its files in the tree.
+"""Build one unit: a resource at a level, from its source to its files in the cache.
 
-Worker processes call ``gather_batch``, ``build_batch`` and ``publish_batch``: they load a snapshot once and then take
-units in batches. A session builds in its own process.
+Worker processes call ``gather_batch`` and ``build_batch``: they load a snapshot once and then take units in batches. A
+session builds in its own process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
 import hashlib
 import os
 import traceback
@@ -22,7 +21,7 @@ from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
 from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
-from adaptc.compile.engine.publish import ObjectGone, Publisher
+from adaptc.compile.engine.publish import ObjectGone, cache_loses
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
@@ -43,22 +42,21 @@ from adaptc.site.site import Site, Source
 # Results that the next level of the same page is compared with: a batch has all levels of a page in sequence
 _CACHED_PAGES = 64
 
-# How often a unit is built again when another build that shares the cache removes its artifacts
-_TRIES = 4
+# How often a unit is built when another build that shares the cache removes its artifacts
+TRIES = 4
 
 # The encodings in which a page may contain the ASCII name of a file
 _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 
 
 class UnitBuilder:
-    """Builds and publishes the units of one snapshot."""
+    """Builds the units of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.site = Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
         self.tree = DiskTree(snapshot.docroot)
         self.store = Store(snapshot.cache)
-        self.publisher = Publisher(snapshot.output, self.store)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
         self.above = levels_above(snapshot.levels)
         self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
@@ -90,23 +88,14 @@ class UnitBuilder:
         rules = self.snapshot.decorations
         return None if rules is None else Labelling(level, rules, self.evidence.of)
 
-    def build_all(self, units: Iterable[tuple[str, str]]) -> list[UnitResult]:
-        """Build units into the cache, so that their artifacts are on the disk; return their results in order."""
-        results = [self.build(level, path) for level, path in units]
-        self.publisher.sync_contents(results)
-        return results
-
-    def publish(self, result: UnitResult) -> UnitResult:
-        """Publish what was built. A unit that could not be built is removed from the tree."""
-        alias_of = self.site.sources[result.path].alias_of
-        for _ in range(_TRIES):
-            with contextlib.suppress(ObjectGone):
-                return self.publisher.publish(result, alias_of)
-            (result,) = self.build_all([(result.level, result.path)])
-        raise OSError(errno.EIO, "the cache loses what is stored in it", os.fspath(self.snapshot.cache))
-
     def build(self, level: str, path: str) -> UnitResult:
         """Build one unit into the cache. Raises ``Shortage``, and ``OSError`` for the output or the cache."""
+        for _ in range(TRIES):
+            with contextlib.suppress(ObjectGone):
+                return self._build(level, path)
+        raise cache_loses(self.snapshot.cache)
+
+    def _build(self, level: str, path: str) -> UnitResult:
         media_type = self.site.sources[path].media_type
         try:
             with recognizing_shortage():
@@ -338,17 +327,7 @@ def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
         return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))
 
 
-def publish_batch(snapshot: SharedSnapshot, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
-    """Build units, publish them and yield their results, in order; before that, yield ``None`` for each one built."""
+def build_batch(snapshot: SharedSnapshot, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult]:
+    """Build units into the cache, and yield their results in order."""
     unit_builder = _unit_builder(snapshot)
-    return (result and unit_builder.publish(result) for result in build_batch(snapshot, units))
-
-
-def build_batch(snapshot: SharedSnapshot, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult | None]:
-    """Build units into the cache, for a caller that publishes them, and yield as ``publish_batch`` does."""
-    unit_builder, results = _unit_builder(snapshot), list[UnitResult]()
-    for level, path in units:
-        results.append(unit_builder.build(level, path))
-        yield None
-    unit_builder.publisher.sync_contents(results)
-    yield from results
+    return (unit_builder.build(level, path) for level, path in units)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from adaptc.compile.engine.damage import MALFORMED, STATE_TYPES, check_values, reason_of_damage
 from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, Unit, is_damage, system_error
+from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.trees import Trees
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.digest import digest_file
 from adaptc.report.manifest import MANIFEST, last_manifest
 from adaptc.workflow.api import build, build_spec, engine_of
 from adaptc.workflow.check.trees import Finding, Status, TreeCheck, of_reason
@@ -43,10 +45,9 @@ def check(config: Config, *, every_file: bool) -> Verdict:
     try:
         with contextlib.closing(State(spec.state_path, read_only=True)) as state:
             return _check(Trees(spec), state, every_file)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise system_error(error, spec.state_path) from None
-        reason = "it is damaged; a build throws it away and builds everything anew"
+    except (sqlite3.DatabaseError, *MALFORMED) as error:
+        damage = reason_of_damage(error, spec.state_path)
+        reason = f"it is damaged ({damage}); a build throws it away and builds everything anew"
         return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", reason),))
 
 
@@ -61,7 +62,7 @@ def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
             if finding.file is not None and finding.status in (Status.CORRUPT, Status.FOREIGN) and "/" in finding.file:
                 builder.trees.publisher.remove_file(f"{builder.spec.output}/{finding.file}")
         path = builder.spec.state_path
-        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(State(path)) as state:
+        with contextlib.suppress(sqlite3.DatabaseError, *MALFORMED), contextlib.closing(State(path)) as state:
             state.begin()
             for source in verdict.undetected:
                 state.invalidate_source(source)
@@ -86,6 +87,7 @@ def _quick_check(trees: Trees, state: State, inspection: Scan) -> Verdict | None
 
 
 def _full_check(trees: Trees, state: State, inspection: Scan, every_file: bool) -> Verdict:
+    check_values(state.db, STATE_TYPES)
     done = dry_run(trees, state, inspection, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
@@ -138,19 +140,9 @@ def _manifest_findings(spec: BuildSpec, state: State, every_file: bool, is_stale
 
 def _manifest_problem(spec: BuildSpec, state: State) -> str | None:
     try:
-        resources = last_manifest(spec.output).resources
+        last_manifest(spec.output)
     except UsageError as error:
         return str(error)
-    listed = {path: resource.files for path, resource in resources.items()}
-    built: dict[str, dict[str, Any]] = {path: {} for path in listed}
-    for result in state.results(notes=False):
-        built.setdefault(result.path, {})[result.level] = {
-            output.coding: (output.size, output.digest) for output in result.outputs
-        }
-    for path, levels in built.items():
-        if levels != {
-            level: {coding: (file.size, file.sha256) for coding, file in files.items()}
-            for level, files in listed.get(path, {}).items()
-        }:
-            return f"it does not say of {path} what was built"
-    return None
+    last = state.meta("documents")
+    is_last = last is not None and digest_file(os.fspath(spec.output / MANIFEST)) == last["manifest"]
+    return None if is_last else "it is not the manifest that the last build wrote"

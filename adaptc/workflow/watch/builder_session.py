@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.compile.engine.damage import MALFORMED, discard, reason_of_damage
 from adaptc.compile.engine.dry_run import digests_of
 from adaptc.compile.engine.gate import Gate, Pending
 from adaptc.compile.engine.outdated import aliases_of, compare_files
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.session import NeedsFullBuild, Session
-from adaptc.compile.engine.state import State, discard, is_damage, system_error
+from adaptc.compile.engine.state import State
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.fs import DiskTree
@@ -57,7 +58,10 @@ class BuilderSession:
         self.invalidator = Invalidator(
             os.fspath(self.best.spec.docroot), self.best.spec.selection, self.gate, on_changes
         )
-        self._update_known_files()
+        try:
+            self._update_known_files()
+        except (sqlite3.DatabaseError, *MALFORMED) as error:
+            self.recover(error)
 
     def _open(self) -> None:
         self.state = State(self.best.spec.state_path)
@@ -157,17 +161,16 @@ class BuilderSession:
         except BaseException:
             self._session = None
             self.gate.requeue(pending)
-            with contextlib.suppress(sqlite3.DatabaseError):
+            with contextlib.suppress(sqlite3.DatabaseError, *MALFORMED):
                 self.state.rollback()
                 self._update_known_files()
             raise
         self._update_known_files()
         self.invalidator.is_building = False
 
-    def recover(self, error: sqlite3.DatabaseError) -> None:
-        """Discard a damaged state; the next build builds everything anew. Raises ``OSError`` for other errors."""
-        if not is_damage(error):
-            raise system_error(error, self.best.spec.state_path) from None
+    def recover(self, error: Exception) -> None:
+        """Discard a damaged state; the next build builds everything anew. Raises ``OSError`` for others."""
+        reason_of_damage(error, self.best.spec.state_path)
         self.gate.close()
         self.state.close()
         discard(self.best.spec.state_path)

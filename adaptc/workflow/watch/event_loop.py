@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
+from adaptc.compile.engine.damage import MALFORMED
 from adaptc.compile.engine.gate import BuildCancelled
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
@@ -190,7 +191,7 @@ class Watcher:
         except BuildCancelled:
             failed = False
             self.context.journal.report("given-up", "given up, since files changed")
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, *MALFORMED) as error:
             self._session.recover(error)
             self.context.journal.report("failed", f"the state is damaged; everything is built anew ({error})")
         except (OSError, Shortage) as error:
