@@ -27,6 +27,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import is_negotiable, name_in_tree, path_of_name
 from adaptc.formats.image import alternates as made_by
 from adaptc.formats.image.alternates import alternates, lacks_codec
+from adaptc.formats.image.quality import Encoder
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
 from adaptc.serve.verify.verification import Extent, verify_started
@@ -118,7 +119,7 @@ def test_they_go_with_their_source_and_with_the_setting(tmp_path: Path) -> None:
 
 
 def test_a_check_knows_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    site = BuiltSite(tmp_path).write({"still.gif": FILES["still.gif"]})
+    site = BuiltSite(tmp_path).write({"still.gif": FILES["still.gif"], "index.html": PAGE})
     settings = '[build]\neffort = "fast"\n[levels.lossless.alternates]\nformats = ["webp"]\n'
     (tmp_path / "adaptc.toml").write_text(f'docroot = "site"\noutput = "opt"\n{settings}')
     given = ["--config", str(tmp_path / "adaptc.toml")]
@@ -162,7 +163,8 @@ def test_the_codecs_are_there() -> None:
 
 
 def test_a_libvips_without_the_operation_lacks_the_codec(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(made_by.ENCODERS, "no", lambda image, effort, quality: image.no_such_save_buffer(Q=quality))
+    encoder = Encoder(lambda image, _effort, quality: image.no_such_save_buffer(Q=quality))
+    monkeypatch.setitem(made_by.ENCODERS, "no", encoder)
     assert lacks_codec("no") == "no reason given"
 
 

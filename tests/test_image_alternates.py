@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from PIL import Image, PngImagePlugin
 
-from adaptc.formats.image.alternates import exact_webp
+from adaptc.formats.image import vips
+from adaptc.formats.image.alternates import alternates, exact_webp
+from adaptc.formats.image.halve import halve
+from adaptc.formats.image.recompress import recompress
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -64,3 +67,28 @@ def test_what_is_broken_too_large_or_another_type_has_none() -> None:
     assert exact_webp(content[: len(content) // 2]) is None
     assert exact_webp(content, limit_pixels=10) is None
     assert exact_webp(encoded(picture("RGB"), "JPEG")) is None
+
+
+def test_an_image_is_decoded_once_for_all_that_is_made_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+
+    def load(content: bytes) -> Any:
+        decoded.append(content)
+        return vips.vips().Image.new_from_buffer(content, "")
+
+    monkeypatch.setattr(vips, "load", load)
+    content = encoded(picture("RGB"), "JPEG", quality=95)
+    recompress("a.jpg", content, "image/jpeg", target=0.9)
+    alternates(content, ["avif", "webp"], below=len(content), target=0.9)
+    halve(content)
+    assert decoded.count(content) == 1
+
+
+def test_a_worker_keeps_few_decoded_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vips, "_KEPT_BYTES", 3 * 40 * 40)
+    images = vips._DecodedImages()
+    contents = []
+    for shade in range(3):
+        contents.append(encoded(Image.new("RGB", (30, 30), (shade, 0, 0)), "PNG"))
+        assert images.get(contents[-1]).width == 30
+    assert list(images._images) == contents[-1:]

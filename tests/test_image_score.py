@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import exp
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from adaptc.formats.image.lossy import Point, search_quality
+from adaptc.formats.image.quality import Point, av1_step, jpeg_step, search_quality
 from adaptc.formats.image.score import Reference
 
 RANDOM = np.random.default_rng(7)
@@ -91,18 +94,49 @@ def encode(quality: int) -> bytes:
     return b"x" * quality
 
 
-def score(content: bytes) -> float:
-    return len(content) / 100
+def curve(gain: float, step: Callable[[int], float] = jpeg_step) -> Callable[[bytes], float]:
+    """Return the score of an image whose loss is a power of the quantizer's step."""
+    return lambda content: 1 - exp(gain * (step(len(content)) - step(97))) / 1000
 
 
-def test_the_lowest_quality_that_reaches_the_target_is_found() -> None:
-    search = search_quality(encode, score, 0.73)
-    assert search.content == encode(73)
-    assert search.best == Point(73, 73, 0.73)
-    assert len(search.points) <= 7
+@pytest.mark.parametrize("step", [jpeg_step, av1_step])
+@pytest.mark.parametrize("target", [0.9, 0.95, 0.98])
+@pytest.mark.parametrize("gain", [0.9, 1.3, 1.6])
+def test_three_encodings_come_close_to_the_lowest_quality_that_reaches_the_target(
+    gain: float, target: float, step: Callable[[int], float]
+) -> None:
+    score = curve(gain, step)
+    lowest = next((quality for quality in range(20, 98) if score(encode(quality)) >= target), None)
+    search = search_quality(encode, score, target, step=step)
+    assert len(search.points) <= 3
+    assert lowest is not None
+    assert search.best is not None
+    assert search.best.score >= target
+    assert search.content == encode(search.best.quality)
+    assert lowest <= search.best.quality <= lowest + 4
 
 
-def test_a_target_out_of_reach_gives_nothing_but_its_points() -> None:
-    search = search_quality(encode, score, 0.99)
+def test_a_curve_with_a_step_gives_a_quality_that_was_measured() -> None:
+    def score(content: bytes) -> float:
+        return 0.99 if len(content) >= 80 else 0.5
+
+    search = search_quality(encode, score, 0.95)
+    assert len(search.points) == 3
+    assert search.best is None or search.best.quality >= 80
+    assert search.content == (None if search.best is None else encode(search.best.quality))
+
+
+def test_a_first_quality_that_is_the_lowest_ends_the_search() -> None:
+    search = search_quality(encode, curve(1.0), 0.5, lowest=45, highest=75, first=45)
+    assert [point.quality for point in search.points] == [45]
+
+
+def test_a_range_of_one_quality_is_encoded_once() -> None:
+    assert len(search_quality(encode, curve(1.0), 0.99999, lowest=45, highest=45).points) == 1
+
+
+def test_a_target_out_of_reach_gives_the_highest_quality_as_a_point() -> None:
+    search = search_quality(encode, lambda content: len(content) / 1000, 0.99)
     assert (search.content, search.best) == (None, None)
-    assert search.points
+    assert search.points[-1] == Point(97, 97, 0.097)
+    assert len(search.points) <= 3

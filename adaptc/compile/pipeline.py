@@ -212,8 +212,8 @@ _IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
 
 PASSES: tuple[Pass, ...] = (
     # files
-    AssetPass("images", 3, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
-    AlternatePass("alternates", 2, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
+    AssetPass("images", 4, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
+    AlternatePass("alternates", 3, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass(
@@ -225,7 +225,7 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 2, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
+    AssetPass("half-sheets", 3, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
@@ -247,7 +247,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("half-objects", 2, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
-    EditPass("half-images", 4, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
+    EditPass("half-images", 5, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 8, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 8, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 3, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),

@@ -12,8 +12,9 @@ from adaptc.core import media
 from adaptc.core.model import FORMATS, Effort
 from adaptc.core.shortage import raise_shortage
 from adaptc.formats.image import png
-from adaptc.formats.image.lossy import Encoder, encode_avif, encode_webp, lossy
+from adaptc.formats.image.lossy import AVIF, WEBP, lossy
 from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, open_image, probe
+from adaptc.formats.image.quality import Encoder
 from adaptc.formats.image.recompress import Target
 from adaptc.formats.image.refusal import Refusal
 from adaptc.formats.image.vips import vips
@@ -29,7 +30,7 @@ _EFFORTS: dict[Effort, dict[str, int]] = {
     "max": {"method": 6, "quality": 100},
 }
 # How images are encoded with a loss in each format of ``model.FORMATS``
-ENCODERS: dict[str, Encoder] = {"avif": encode_avif, "webp": encode_webp}
+ENCODERS: dict[str, Encoder] = {"avif": AVIF, "webp": WEBP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def alternates(
 def lacks_codec(name: str) -> str | None:
     """Return why libvips cannot write a format, ``None`` if it can."""
     try:
-        ENCODERS[name](vips().Image.black(16, 16, bands=3), "fast", 50)
+        ENCODERS[name].encode(vips().Image.black(16, 16, bands=3), "fast", 50)
     except (vips().Error, AttributeError) as problem:  # AttributeError: it was built without the operation
         raise_shortage(problem)
         return (str(problem).strip() or "no reason given").splitlines()[0]

@@ -1,4 +1,4 @@
-"""Encoding with a visible loss: the smallest of a few steps of quality that still reaches a score.
+"""Encoding with a visible loss: the lowest quality that still reaches a score.
 
 WebP is preferred: of 138 screenshots and diagrams at 0.71 of their size, lossy WebP was smaller than lossless WebP,
 near-lossless WebP and a palette PNG in 136; 41 photographs take 1.39 times the bytes (median) with mozjpeg at equal
@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
-from adaptc.formats.image.lossy import Encoder, Point, encode_jpeg, encode_png, search_quality
+from adaptc.formats.image.lossy import encode_jpeg, encode_png
+from adaptc.formats.image.quality import search_quality
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import load, to_pillow
 
-# Steps between the lowest and the highest quality, both included
-_STEPS: dict[Effort, int] = {"fast": 3, "default": 7, "max": 15}
 # Pixels that are scored: 4 and 26 ms, where a whole megapixel takes 105
 _SCORED: dict[Effort, int] = {"fast": 30_000, "default": 250_000, "max": 1_000_000}
 # libwebp's method; 4 takes three times as long as 2 and saves 1 to 4 % of the size
@@ -47,11 +46,6 @@ class Goal:
             return cls(None, int(target[2:]), int(target[2:]))
         return cls(float(target), lowest, highest)
 
-    def qualities(self, effort: Effort) -> list[int]:
-        """Return the steps of quality to choose from, rising."""
-        steps = _STEPS[effort] - 1
-        return sorted({self.lowest + (self.highest - self.lowest) * step // steps for step in range(steps + 1)})
-
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -77,24 +71,24 @@ def _choose_formats(image: Any, formats: frozenset[str]) -> list[str]:
 
 
 def _encode(image: Any, name: str, goal: Goal, effort: Effort) -> Encoding:
-    encode = cache(lambda quality: COPY_FORMATS[name].encode(image, effort, quality))
-    qualities = goal.qualities(effort)
-    if goal.score is None:
-        return Encoding(encode(qualities[0]), name, qualities[0], None)
-    point = _best_step(lambda step: encode(qualities[step]), _scorer(image, effort), goal.score, len(qualities))
-    quality = qualities[point.quality]
-    return Encoding(encode(quality), name, quality, point.score)
+    """Return the encoding of a low quality that reaches the goal, else that of the highest.
 
-
-def _best_step(encode: Callable[[int], bytes], score: Callable[[bytes], float], target: float, steps: int) -> Point:
-    """Return the lowest step that reaches ``target``, else the highest.
-
-    The first is tried first: it is the one for three of four images, which so need a single encoding.
+    The lowest is tried first: it is the one for three of four images, which so need a single encoding.
     """
-    search = search_quality(encode, score, target, lowest=0, highest=0)
-    if search.best is None and steps > 1:
-        search = search_quality(encode, score, target, lowest=1, highest=steps - 1)
-    return search.best or search.points[-1]
+    encode = cache(partial(COPY_FORMATS[name].encode, image, effort))
+    if goal.score is None:
+        return Encoding(encode(goal.lowest), name, goal.lowest, None)
+    search = search_quality(
+        encode,
+        _scorer(image, effort),
+        goal.score,
+        lowest=goal.lowest,
+        highest=goal.highest,
+        first=goal.lowest,
+        ends_highest=True,
+    )
+    point = search.best or search.points[-1]
+    return Encoding(encode(point.quality), name, point.quality, point.score)
 
 
 def _scorer(image: Any, effort: Effort) -> Callable[[bytes], float]:
@@ -130,7 +124,7 @@ class CopyFormat:
 
     media_type: str
     extension: str
-    encode: Encoder
+    encode: Callable[[Any, Effort, int], bytes]
 
 
 COPY_FORMATS = {

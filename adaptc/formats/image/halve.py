@@ -126,7 +126,7 @@ def recompress_hard(
 
 # The functions that make smaller copies, by the names that passes use. Raise the version when one writes other bytes
 # for the same image.
-COPIERS_VERSION = 3
+COPIERS_VERSION = 4
 COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
     "half": halve,
     "exact": halve_exactly,

@@ -57,6 +57,8 @@ def recompress(
     if target == "exact":
         return _recompress_exactly(path, content, media_type, effort)
     return _choose_smaller(
+        content,
+        media_type,
         _recompress_lossy(path, content, facts, effort, target),
         lambda: _recompress_exactly(path, content, media_type, effort),
     )
@@ -84,9 +86,19 @@ def _recompress_lossy(path: str, content: bytes, facts: ImageFacts, effort: Effo
     return Recompression(search.content, reason, score=search.best.score)
 
 
-def _choose_smaller(lossy_result: Recompression, recompress_exactly: Callable[[], Recompression]) -> Recompression:
+# A lossy JPEG of this share of the bytes is not compared with an exact one, which takes longer: those save 2 to 14 %
+# apart from metadata, which both drop
+_CERTAINLY_SMALLER = 0.7
+
+
+def _choose_smaller(
+    content: bytes, media_type: str, lossy_result: Recompression, recompress_exactly: Callable[[], Recompression]
+) -> Recompression:
     """Prefer an exact result that is as small; a broken image is not read a second time."""
     if any(diagnostic.id == "image-broken" for diagnostic in lossy_result.diagnostics):
+        return lossy_result
+    smaller = lossy_result.content
+    if media_type == media.JPEG and smaller is not None and len(smaller) < _CERTAINLY_SMALLER * len(content):
         return lossy_result
     exact_result = recompress_exactly()
     if exact_result.content is None:

@@ -10,6 +10,7 @@ after resizing, on a quarter of the pixels: a conversion by profile costs 35 ms 
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -63,24 +64,57 @@ def from_pillow(image: Image.Image) -> Any:
     return vips().Image.new_from_memory(image.tobytes(), image.width, image.height, len(image.getbands()), "uchar")
 
 
-def decode_srgb(content: bytes) -> Any:
-    """Decode to upright sRGB pixels of 8 bits (a libvips image in memory, 3 or 4 bands); alpha is kept."""
-    image = load(content).autorot()
-    if image.get_typeof(_PROFILE):
-        image = image.icc_transform("srgb", embedded=True)
-    image = image.colourspace("srgb")
-    return image.cast("uchar").copy_memory()
+# ---- decoded images
+
+# Bytes of pixels that a worker keeps: an image is decoded once for its recompression, its other formats and its copies,
+# which follow each other
+_KEPT_BYTES = 64 << 20
 
 
-# ---- smaller copies
+class _DecodedImages:
+    """The images decoded last, by their content."""
+
+    def __init__(self) -> None:
+        self._images: OrderedDict[bytes, Any] = OrderedDict()
+
+    def get(self, content: bytes) -> Any:
+        image = self._images.pop(content, None)
+        if image is None:
+            image = _decode_upright(content)
+        self._images[content] = image
+        while sum(map(_memory_size, self._images.values())) > _KEPT_BYTES:
+            self._images.popitem(last=False)
+        return image
+
+
+def _memory_size(image: Any) -> int:
+    return int(image.width * image.height * image.bands * (2 if image.format == "ushort" else 1))
+
+
+_decoded_images = _DecodedImages()
 
 
 def decode_upright(content: bytes) -> Any:
-    """Decode the first frame into memory, turned as EXIF asks. Raises ``pyvips.Error`` if it is damaged."""
+    """Decode the first frame into memory, turned as EXIF asks. Raises ``pyvips.Error`` if it is damaged.
+
+    An alpha channel that hides nothing is dropped.
+    """
+    return _decoded_images.get(content)
+
+
+def _decode_upright(content: bytes) -> Any:
     image = load(content).autorot()
     if _has_plain_colours(image):
         image = image.colourspace("srgb").cast("uchar")
     return _drop_opaque_alpha(image.copy_memory())
+
+
+def decode_srgb(content: bytes) -> Any:
+    """Return the image of ``decode_upright`` in sRGB of 8 bits a sample, 3 or 4 bands, in memory."""
+    return _convert_to_srgb(decode_upright(content)).copy_memory()
+
+
+# ---- smaller copies
 
 
 def resize_to_srgb(image: Any, size: tuple[int, int]) -> Any:
