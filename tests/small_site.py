@@ -66,6 +66,7 @@ class SmallSite:
             lambda path, _: self.artifact(path),
             self.copy,
             lambda file: self.made[file.path],
+            lambda kind, content: kind.of(content),
         )
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:

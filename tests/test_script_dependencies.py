@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.formats.script import introspection_reason, touches_addresses, writes_document
-from adaptc.formats.script.addresses import changes_images, has_lazy_address, lazy_loads_images
+from adaptc.formats.script.addresses import has_lazy_address
+from adaptc.formats.script.facts import script_facts
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ from adaptc.formats.script.addresses import changes_images, has_lazy_address, la
     ],
 )
 def test_introspection_reason(text, reason):
-    assert reason in introspection_reason(text)
+    assert reason in script_facts(text).introspection
 
 
 def test_an_array_of_that_name_is_no_stack_of_an_error():
-    assert introspection_reason("this.stack.push(a); this.stack = this.stack.slice(0, 2)") is None
+    assert script_facts("this.stack.push(a); this.stack = this.stack.slice(0, 2)").introspection is None
 
 
 @pytest.mark.parametrize("text", ["document . write ('x')", "document['writeln']('x')", "d?.write(x)"])
 def test_writes_document(text):
-    assert writes_document(text) and introspection_reason(text) is None
+    assert script_facts(text).writes_document and script_facts(text).introspection is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_writes_document(text):
     ],
 )
 def test_does_not_write_the_document(text):
-    assert not writes_document(text)
+    assert not script_facts(text).writes_document
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_does_not_write_the_document(text):
     ],
 )
 def test_does_not_introspect(text):
-    assert introspection_reason(text) is None
+    assert script_facts(text).introspection is None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_does_not_introspect(text):
     ],
 )
 def test_changes_images(text):
-    assert changes_images(text)
+    assert script_facts(text).changes_images
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_changes_images(text):
     ],
 )
 def test_does_not_change_images(text):
-    assert not changes_images(text)
-    assert not lazy_loads_images(text)
+    assert not script_facts(text).changes_images
+    assert not script_facts(text).image_changes.is_lazy
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_does_not_change_images(text):
     ],
 )
 def test_lazy_loads_images(text):
-    assert lazy_loads_images(text)
-    assert not changes_images(text)
+    assert script_facts(text).image_changes.is_lazy
+    assert not script_facts(text).changes_images
 
 
 def test_an_image_has_a_lazy_address_in_its_data_attributes():
@@ -162,7 +162,7 @@ def test_an_image_has_a_lazy_address_in_its_data_attributes():
     ],
 )
 def test_touches_addresses(text):
-    assert touches_addresses(text)
+    assert script_facts(text).touches_addresses
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_touches_addresses(text):
     ],
 )
 def test_does_not_touch_addresses(text):
-    assert not touches_addresses(text)
+    assert not script_facts(text).touches_addresses

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action, Effort
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Placement
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage
     from adaptc.compile.analyse.decorations.rules import DecorationRules
+    from adaptc.core.facts import FactKind
     from adaptc.site.site import SiteTarget
 
+F = TypeVar("F")
 Options = Mapping[str, Any]
 
 
@@ -136,6 +138,9 @@ class View(Protocol):
 
     def artifact(self, path: str) -> bytes:
         """Return the content of an existing asset at this level."""
+
+    def facts(self, kind: FactKind[F], content: str | bytes) -> F:
+        """Return the facts of a text, as a script or style sheet (as UTF-8); they depend on nothing else."""
 
     def placement(self, path: str) -> Placement:
         """Return whether a shared style sheet or script should move into its pages."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from adaptc.compile.analyse.decisions import EXCESS, NOT_SHARED, PIN, PLACEMENT, SOLE, USAGE, Decisions, Placement
 from adaptc.compile.engine.results import PRESENCE
@@ -20,7 +20,9 @@ from adaptc.site.site import Site, SiteTarget, Source
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage
     from adaptc.compile.analyse.decorations.rules import DecorationRules
+    from adaptc.core.facts import FactKind
 
+F = TypeVar("F")
 
 # Returns what an image file looks like, given its source and a function that reads it.
 Evidence = Callable[[Source, Callable[[], bytes]], "ImageEvidence"]
@@ -39,6 +41,13 @@ class Labelling:
 Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
 
 
+class FindFacts(Protocol):
+    """Returns the facts of a text."""
+
+    def __call__(self, kind: FactKind[F], content: str | bytes) -> F:
+        """Return the facts of this kind."""
+
+
 class RecordingView:
     """A ``adaptc.compile.view.DerivingView``.
 
@@ -54,10 +63,12 @@ class RecordingView:
         build: Callable[[str, RecordingView], bytes],
         copy: Copy,
         copy_bytes: Callable[[DerivedFile], bytes],
+        find_facts: FindFacts,
         labelling: Labelling | None = None,
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
-        self.build, self.copy, self.copy_bytes, self._labelling = build, copy, copy_bytes, labelling
+        self.build, self.copy, self.copy_bytes = build, copy, copy_bytes
+        self._find_facts, self._labelling = find_facts, labelling
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -73,6 +84,7 @@ class RecordingView:
             self.build,
             self.copy,
             self.copy_bytes,
+            self._find_facts,
             self._labelling,
         )
 
@@ -114,6 +126,9 @@ class RecordingView:
         if content is None:
             content = self._artifacts[path] = self.build(path, self)
         return content
+
+    def facts(self, kind: FactKind[F], content: str | bytes) -> F:
+        return self._find_facts(kind, content)
 
     def placement(self, path: str) -> Placement:
         self.dependencies[PLACEMENT + path] = None

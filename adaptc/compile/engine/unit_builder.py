@@ -20,6 +20,7 @@ from adaptc.compile.analyse.facts import Facts, gather
 from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
 from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
+from adaptc.compile.engine.fact_store import FactStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import ObjectGone, cache_loses
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
@@ -62,6 +63,7 @@ class UnitBuilder:
         self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
         self.image_copier = ImageCopier(self.store, snapshot.settings)
         self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
+        self.facts = FactStore(self.store)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
         self.asset_weigher = AssetWeigher(
@@ -78,6 +80,7 @@ class UnitBuilder:
             lambda path, outer: self.assets.artifact(level, path, outer),
             self.image_copier.copy,
             self.image_copier.content,
+            self.facts.of,
             self._labelling(level),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,16 +16,8 @@ from adaptc.core.urls import Reach, document_base
 from adaptc.formats.html.document import Page
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import base_element
-from adaptc.formats.script import (
-    introspection_reason,
-    is_javascript_type,
-    is_module_type,
-    selects_other_scripts,
-    touches_addresses,
-)
-from adaptc.formats.script.addresses import lazy_loads_images
-from adaptc.formats.script.introspection import looks_for_style_sheets
-from adaptc.formats.script.lookups import lookup_names
+from adaptc.formats.script import is_javascript_type, is_module_type
+from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -56,9 +48,9 @@ class PageContext:
     """The page before any pass.
 
     ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
-    elsewhere). ``scripts`` are its scripts, inline ones as text and those from files of the site as the level has
-    them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown. ``has_policy``
-    says that a Content-Security-Policy restricts it.
+    elsewhere). ``scripts`` are its scripts with their facts, inline ones as text and those from files of the site as
+    the level has them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown.
+    ``has_policy`` says that a Content-Security-Policy restricts it.
     """
 
     path: str
@@ -68,11 +60,11 @@ class PageContext:
     has_scripts: bool
     has_policy: bool
     unseen_scripts: tuple[str, ...]
-    scripts: tuple[str | bytes, ...]
+    scripts: Mapping[str | bytes, ScriptFacts]
 
     def without_scripts(self) -> PageContext:
         """Return the context of the same page once its scripts are gone."""
-        return replace(self, has_scripts=False, unseen_scripts=(), scripts=())
+        return replace(self, has_scripts=False, unseen_scripts=(), scripts={})
 
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
@@ -80,40 +72,36 @@ class PageContext:
         Scripts of other sites do not count: nearly every page has one (analytics, a library from a network of
         servers), and hardly any looks at how the page's own files came in.
         """
-        reason = next(filter(None, map(_introspects, self.scripts)), None)
+        reason = next((facts.introspection for facts in self.scripts.values() if facts.introspection), None)
         return reason and f"a script of the page may notice: {reason}"
 
     def selects_other_scripts(self) -> bool:
         """Whether a script of the page may look for others by their addresses."""
-        return any(selects_other_scripts(_script_text(script)) for script in self.scripts)
+        return any(facts.selects_others for facts in self.scripts.values())
 
     def looks_up(self, name: str) -> bool:
         """Whether a script of the page writes out the id, class or ``data-`` attribute ``name``.
 
         Scripts of other sites do not count: they are written for any page, and know no names of this one.
         """
-        return any(name in _lookup_names(script) for script in self.scripts)
+        return any(name in facts.lookups for facts in self.scripts.values())
 
     def names_file(self, path: str, content: bytes | None = None) -> bool:
         """Whether a script of the page writes out the name of a file; ``content`` is that of the file, if it is one."""
         name = path.rpartition("/")[2]
-        return any(name in _script_text(script) for script in self.scripts if script != content)
-
-    def script_texts(self) -> Iterator[str]:
-        """Yield the texts of the scripts that are known."""
-        return map(_script_text, self.scripts)
+        return any(facts.names_address(name) for script, facts in self.scripts.items() if script != content)
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
-        return any(map(_looks_for_sheets, self.scripts))
+        return any(facts.looks_for_sheets for facts in self.scripts.values())
 
     def touches_addresses(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
-        return bool(self.unseen_scripts) or any(map(_touches_sources, self.scripts))
+        return bool(self.unseen_scripts) or any(facts.touches_addresses for facts in self.scripts.values())
 
     def lazy_loads_images(self) -> bool:
         """Whether a script of the site gives images the addresses in their ``data-`` attributes."""
-        return any(map(_loads_lazily, self.scripts))
+        return any(facts.image_changes.is_lazy for facts in self.scripts.values())
 
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can be written in the page: one that declares no encoding takes ASCII only."""
@@ -133,37 +121,6 @@ KEPT = "kept"  # the verb of actions that leave something unchanged
 PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
 # A pass that writes the page anew: ``None`` where it leaves the page as it is.
 WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
-
-
-# The same few libraries and snippets are in every page of a site. A file's bytes are the same object in all pages
-# of a batch, so finding them here costs no comparison.
-@lru_cache(maxsize=512)
-def _introspects(script: str | bytes) -> str | None:
-    return introspection_reason(_script_text(script))
-
-
-@lru_cache(maxsize=512)
-def _looks_for_sheets(script: str | bytes) -> bool:
-    return looks_for_style_sheets(_script_text(script))
-
-
-@lru_cache(maxsize=512)
-def _lookup_names(script: str | bytes) -> frozenset[str]:
-    return lookup_names(_script_text(script))
-
-
-@lru_cache(maxsize=512)
-def _loads_lazily(script: str | bytes) -> bool:
-    return lazy_loads_images(_script_text(script))
-
-
-@lru_cache(maxsize=512)
-def _touches_sources(script: str | bytes) -> bool:
-    return touches_addresses(_script_text(script))
-
-
-def _script_text(script: str | bytes) -> str:
-    return script if isinstance(script, str) else script.decode("utf-8", "replace")
 
 
 def _encodes(text: str, encoding: str) -> bool:
@@ -189,7 +146,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
         bool(elements or handlers),
         view.settings.csp is not None or _has_meta_policy(tree),
         tuple(element.attr("src") or "" for element, source in zip(elements, sources, strict=True) if source is None),
-        (*(source for source in sources if source), *handlers),
+        {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source},
     )
 
 

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, script_source
 from adaptc.core import media
+from adaptc.core.facts import FactKind
 from adaptc.core.urls import Reach, host_and_path, join
-from adaptc.formats.script.amd import amd_modules, module_addresses
-from adaptc.formats.script.code_text import unescape
-from adaptc.formats.script.loads import SCRIPTS, loads
+from adaptc.formats.script.amd import AmdModules, module_addresses
+from adaptc.formats.script.escapes import unescape
+from adaptc.formats.script.facts import SCRIPT, ScriptFacts
+from adaptc.formats.script.loads import SCRIPTS
+from adaptc.formats.script.names import Names, merge_names, names_of_text
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -27,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScriptReach:
-    """The texts that may bring names into a page: of scripts, and of ``data`` (JSON, markup, attributes).
+    """What may bring names into a page: scripts, and the names in ``data`` (JSON, markup, attributes).
 
-    ``unknown`` is the reason why there may be others; then the texts are incomplete.
+    ``unknown`` is the reason why there may be others; then these are incomplete.
     """
 
-    scripts: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
+    scripts: tuple[ScriptFacts, ...] = ()
+    data: tuple[Names, ...] = ()
     unknown: str | None = None
 
 
@@ -90,7 +93,7 @@ def script_reach(tree: Document, page: PageContext, view: View, outsiders: Outsi
     search = _Search(page, view, outsiders)
     search.add_page(tree)
     search.run()
-    return ScriptReach(tuple(search.scripts), tuple(search.data), search.unknown)
+    return ScriptReach(tuple(search.scripts.values()), tuple(search.data), search.unknown)
 
 
 @dataclass(slots=True)
@@ -103,9 +106,8 @@ class _Modules:
     are_loaded: bool = False
     are_unknown: bool = False
 
-    def add(self, text: str, url: str) -> None:
+    def add(self, modules: AmdModules, url: str) -> None:
         """Add what a script says."""
-        modules = amd_modules(text)
         self.ids.update(dict.fromkeys((name, url) for name in modules.ids))
         for start, address in modules.paths:
             self.paths.setdefault(start, []).append(address)
@@ -123,15 +125,15 @@ class _Modules:
 
 @dataclass(slots=True)
 class _Search:
-    """The search through what scripts load. ``pending`` has texts with their URLs, ``named`` addresses of data."""
+    """The search through what scripts load. ``pending`` has scripts with their URLs, ``named`` addresses of data."""
 
     page: PageContext
     view: View
     outsiders: Outsiders
-    scripts: dict[str, None] = field(default_factory=dict)
-    data: dict[str, None] = field(default_factory=dict)
+    scripts: dict[str | bytes, ScriptFacts] = field(default_factory=dict)
+    data: list[Names] = field(default_factory=list)
     unknown: str | None = None
-    pending: list[tuple[str, str]] = field(default_factory=list)
+    pending: list[tuple[ScriptFacts, str]] = field(default_factory=list)
     named: dict[tuple[str, str], None] = field(default_factory=dict)
     roots: dict[str, None] = field(default_factory=dict)
     fetches: bool = False
@@ -149,10 +151,10 @@ class _Search:
                 self._add_outsider(url)
             if main := element.attr("data-main"):
                 self.modules.add_main(main, base)
-        for text in self.page.script_texts():  # handlers, and what is an address now
-            self._add_script(text, base)
+        for source in self.page.scripts:  # handlers, and what is an address now
+            self._add_script(source, base)
         for text in _held_for_scripts(self.page.page.text):
-            self.data[text] = None
+            self.data.append(names_of_text(text))
             self.named.update(dict.fromkeys((base, address) for address in _DATA_ADDRESS.findall(text)))
 
     def run(self) -> None:
@@ -165,8 +167,8 @@ class _Search:
             for base, address in self.named:
                 self._add_data(address, base)
 
-    def _follow(self, text: str, url: str) -> None:
-        loaded = loads(text)
+    def _follow(self, script: ScriptFacts, url: str) -> None:
+        loaded = script.loads
         self.unknown, self.fetches = loaded.unknown, self.fetches or loaded.fetches
         self.roots.update(dict.fromkeys(join(url, root) or url for root in loaded.roots))
         self.named.update(dict.fromkeys((url, address) for address in loaded.data))
@@ -176,7 +178,7 @@ class _Search:
             self._add_file(address, (self.page.base, url, *self.roots))
         for address in loaded.elsewhere:
             self._add_outsider(address)
-        self.modules.add(text, url)
+        self.modules.add(script.modules, url)
 
     def _load_modules(self) -> None:
         """Add the files of the modules that scripts name, and what plug-ins load (``text!a.html``)."""
@@ -199,10 +201,9 @@ class _Search:
         return address[1] if address else ""
 
     def _add_script(self, source: str | bytes, url: str) -> None:
-        text = source if isinstance(source, str) else _decoded(source)
-        if text not in self.scripts:
-            self.scripts[text] = None
-            self.pending.append((text, url))
+        if source not in self.scripts:
+            self.scripts[source] = self.view.facts(SCRIPT, source)
+            self.pending.append((self.scripts[source], url))
 
     def _add_file(self, address: str, bases: Iterable[str]) -> None:
         for base in dict.fromkeys(bases):
@@ -219,7 +220,8 @@ class _Search:
             path = self.view.follow(base, address).path
             if path is not None and path not in self.seen and path != self.page.path:
                 self.seen.add(path)
-                self.data.update(dict.fromkeys(_texts(self.view.read(path), self.view.media_type(path))))
+                kind = _PAGE_NAMES if self.view.media_type(path) == media.HTML else _DATA_NAMES
+                self.data.append(self.view.facts(kind, self.view.read(path)))
 
     def _add_outsider(self, url: str) -> None:
         self.modules.are_loaded |= library_name(url) in _MODULE_LOADERS
@@ -227,7 +229,7 @@ class _Search:
         if names is None:
             self.unknown = SCRIPTS
         elif names:
-            self.data[names] = None
+            self.data.append(names_of_text(names))
 
 
 # What a page holds for its scripts: ``data-`` attributes and those of htmx, data blocks and inert markup
@@ -249,15 +251,14 @@ def _held_for_scripts(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_CODE.sub(r"\1", piece) for piece in _HELD.findall(text)))
 
 
-@lru_cache(maxsize=512)
-def _decoded(content: bytes) -> str:
-    return content.decode("utf-8-sig", "replace")
+def _names_of_page(text: str) -> Names:
+    """Return what a fetched page may bring in: its tags, and what it holds for scripts."""
+    return merge_names([*map(names_of_text, ("\n".join(_TAG.findall(text)), *_held_for_scripts(text)))])
 
 
-@lru_cache(maxsize=512)
-def _texts(content: bytes, media_type: str) -> tuple[str, ...]:
-    """Return what a fetched file may bring in: of a page its tags, and what it holds for scripts."""
-    text = _decoded(content)
-    if media_type != media.HTML:
-        return (unescape(text),)
-    return ("\n".join(_TAG.findall(text)), *_held_for_scripts(text))
+def _names_of_data(text: str) -> Names:
+    return names_of_text(unescape(text))
+
+
+_PAGE_NAMES = FactKind("names of a page", _names_of_page, Names())
+_DATA_NAMES = FactKind("names of data", _names_of_data, Names())

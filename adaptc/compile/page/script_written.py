@@ -43,7 +43,6 @@ _AROUND = frozenset({
     "nav", "menu", "navigation", "sidebar", "toc", "breadcrumb", "header", "footer", "search", "modal", "toast",
     "toasts", "tooltip", "popup", "overlay", "cookie", "consent", "ad", "ads", "backdrop", "lightbox", "announcer",
 })  # fmt: skip
-_QUOTED = ('"{}"', "'{}'", "`{}`", "#{}")
 _PLACEHOLDER = re.compile(r"\{\{.+?\}\}", re.DOTALL)
 _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
 _FEWEST_PLACEHOLDERS = 3
@@ -87,12 +86,10 @@ def _may_be_mount(element: Element) -> bool:
 
 def script_mounts(tree: Document, page: PageContext) -> Iterator[Element]:
     """Yield the elements without content that a script of the page names."""
-    texts = list(page.script_texts())
+    quoted = frozenset().union(*(facts.quoted for facts in page.scripts.values()))
     for element in tree.iter_elements():
-        if _may_be_mount(element):
-            name = _script_name(element)
-            if page.unseen_scripts or any(form.format(name) in text for form in _QUOTED for text in texts):
-                yield element
+        if _may_be_mount(element) and (page.unseen_scripts or _script_name(element) in quoted):
+            yield element
 
 
 def _script_name(element: Element) -> str:

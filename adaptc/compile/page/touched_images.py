@@ -8,13 +8,14 @@ script of the page may hand over: it names them, or an element around them, in a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext
 from adaptc.formats.css.selectors import static_selectors
-from adaptc.formats.script.addresses import image_changes
-from adaptc.formats.script.handles import Handles, handles
+from adaptc.formats.script.addresses import ImageChanges
+from adaptc.formats.script.facts import ScriptFacts
+from adaptc.formats.script.handles import Handles, union_of
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -36,7 +37,7 @@ class TouchedImages:
 
     def __init__(self, tree: Document, page: PageContext) -> None:
         self.tree = tree
-        changing = {text for text in page.script_texts() if image_changes(text) != image_changes("")}
+        changing = {script: facts for script, facts in page.scripts.items() if facts.image_changes != ImageChanges()}
         self.elements: set[Element] = set()
         self.handles: Handles | None = None
         if changing:
@@ -48,16 +49,16 @@ class TouchedImages:
             return True
         return self.handles is not None and any(map(self._is_named, (image, *image.ancestors)))
 
-    def _search(self, page: PageContext, changing: set[str]) -> None:
+    def _search(self, page: PageContext, changing: Mapping[str | bytes, ScriptFacts]) -> None:
         handled = {element: _handler(element) for element in self.tree.select("*") if _handler(element)}
-        scripts = changing - set(handled.values())
-        selectors = {selector for text in scripts for selector in image_changes(text).selectors} - {_SELF}
+        scripts = changing.keys() - set(handled.values())
+        selectors = {selector for script in scripts for selector in changing[script].image_changes.selectors} - {_SELF}
         self._select(selectors)
         for element, text in handled.items():
             if text in changing:
-                self._add_handler(element, image_changes(text).selectors)
-        if any(image_changes(text).others for text in changing):
-            self.handles = handles(page.script_texts())
+                self._add_handler(element, changing[text].image_changes.selectors)
+        if any(facts.image_changes.others for facts in changing.values()):
+            self.handles = union_of([facts.handles for facts in page.scripts.values()])
             self._select(self.handles.selectors)
             self.elements.update(element for each in handled for element in (each, *each.find_all("img")))
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Options, View
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.script import (
     escape_for_script_element,
-    introspection_reason,
     is_javascript_type,
     minify_json,
     minify_script,
-    writes_document,
 )
+from adaptc.formats.script.facts import SCRIPT
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -34,7 +33,7 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
         return report
     for element in editor.tree.iter_elements(("style", "script")):
         text = element.text
-        shorter = _shorter(element, text) if text and not is_isolated(element, editor.text) else None
+        shorter = _shorter(element, text, view) if text and not is_isolated(element, editor.text) else None
         if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
             editor.set_raw_text(element, shorter)
             report.actions.append(
@@ -43,15 +42,18 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
     return report
 
 
-def _shorter(element: Element, text: str) -> str | None:
+def _shorter(element: Element, text: str, view: View) -> str | None:
     if element.tag == "style":
-        return _minified_style(text) if _is_css(element) else None
+        return view.facts(_MINIFIED_STYLE, text) if _is_css(element) else None
     if element.attr("src") is not None:
         return None
     kind = (element.attr("type") or "").strip().lower()
     if kind in _JSON_TYPES:
         return minify_json(text)
-    return _minified_script(text) if is_javascript_type(element.attr("type"), element.attr("language")) else None
+    if not is_javascript_type(element.attr("type"), element.attr("language")):
+        return None
+    script = view.facts(SCRIPT, text)
+    return None if script.introspection or script.writes_document else view.facts(_MINIFIED_SCRIPT, text)
 
 
 def _is_css(element: Element) -> bool:
@@ -59,15 +61,17 @@ def _is_css(element: Element) -> bool:
     return (element.attr("type") or "text/css").lower() == "text/css"
 
 
-@lru_cache(maxsize=256)
 def _minified_style(text: str) -> str | None:
     shorter = None if is_minified(text) else minify_sheet(text)
     return None if shorter is None else escape_for_style_element(shorter)
 
 
-@lru_cache(maxsize=256)
 def _minified_script(text: str) -> str | None:
-    if is_minified(text) or introspection_reason(text) is not None or writes_document(text) or "<!--" in text:
+    if is_minified(text) or "<!--" in text:
         return None
     shorter = minify_script(text)
     return None if shorter is None else escape_for_script_element(shorter)
+
+
+_MINIFIED_STYLE: FactKind[str | None] = FactKind("minified style", _minified_style, None)
+_MINIFIED_SCRIPT: FactKind[str | None] = FactKind("minified script", _minified_script, None)

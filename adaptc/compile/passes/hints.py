@@ -98,10 +98,14 @@ class _Hints:
         host, _ = host_and_path(join(self.page.base, url) or "")
         if not host or (self.page.unseen_scripts and host not in _FONT_HOSTS):
             return True
-        return any(name in text for name in _FONT_HOSTS.get(host, (host,)) for text in self._texts)
+        return any(map(self._is_named, _FONT_HOSTS.get(host, (host,))))
+
+    def _is_named(self, host: str) -> bool:
+        scripts = self.page.scripts.values()
+        return any(host in text for text in self._texts) or any(script.names_address(host) for script in scripts)
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        """What may name a host: addresses of the page, its sheets and its scripts."""
+        """What may name a host apart from scripts: addresses of the page, and its sheets."""
         urls = "\n".join({each.url for each in references(self.tree) if each.role not in _NO_LOADS | {Role.PRELOAD}})
-        return (urls, *page_sheets(self.tree, self.page.base, self.view).texts, *self.page.script_texts())
+        return (urls, *page_sheets(self.tree, self.page.base, self.view).texts)

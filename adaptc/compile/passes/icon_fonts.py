@@ -10,13 +10,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach
 from adaptc.formats.css.font_faces import chosen_source, replace_font_sources
@@ -72,10 +74,10 @@ class _PageGlyphs:
         self.page, self.view, self.largest = page, view, largest
         self.sizes: dict[str, int] = {}
         markup, sheets = html.unescape(editor.text), page_sheets(editor.tree, page.base, view).texts
-        texts = (markup, *sheets, *page.script_texts())
-        self._characters = frozenset().union(*map(_code_points, texts))
-        self._words = frozenset().union(*map(_words, (markup, *page.script_texts())))
-
+        scripts = [view.facts(_WRITTEN, script) for script in page.scripts]
+        written = (_find_written(markup), *(view.facts(_WRITTEN, sheet) for sheet in sheets), *scripts)
+        self._characters = frozenset().union(*(each.code_points for each in written))
+        self._words = frozenset().union(*(each.words for each in (written[0], *scripts)))
         self._beginnings = tuple(word for word in self._words if word.endswith("_") and len(word) > 1)
 
     def replacement(self, source: str) -> str | None:
@@ -105,9 +107,19 @@ _PAIR = re.compile(r"\\u([dD][89aAbB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
-@lru_cache(maxsize=128)
-def _code_points(text: str) -> frozenset[int]:
-    return frozenset((*map(ord, set(text)), *_written_code_points(text)))
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The characters and words of a text, characters as numbers as well."""
+
+    code_points: frozenset[int] = frozenset()
+    words: frozenset[str] = frozenset()
+
+
+def _find_written(text: str) -> _Written:
+    return _Written(frozenset((*map(ord, set(text)), *_written_code_points(text))), frozenset(_WORD.findall(text)))
+
+
+_WRITTEN = FactKind("characters and words", _find_written, _Written())
 
 
 def _written_code_points(text: str) -> Iterator[int]:
@@ -115,8 +127,3 @@ def _written_code_points(text: str) -> Iterator[int]:
     yield from map(int, set(_DECIMAL.findall(text)))
     for high, low in set(_PAIR.findall(text)):  # UTF-16 (Unicode, 3.9)
         yield 0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00
-
-
-@lru_cache(maxsize=128)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))

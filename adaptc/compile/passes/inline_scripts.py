@@ -31,10 +31,8 @@ from adaptc.formats.script import (
     escape_for_script_element,
     is_javascript_type,
     is_module_type,
-    self_inspection_reason,
-    writes_document,
 )
-from adaptc.formats.script.modules import is_self_contained
+from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -111,7 +109,7 @@ def _reasons_against(
     integrity = element.attr("integrity")
     if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
-    yield from _reasons_of_scripts(view.artifact(path).decode("utf-8", "replace"), page, options)
+    yield from _reasons_of_scripts(view.facts(SCRIPT, view.artifact(path)), page, options)
 
 
 def _kind_problem(element: Element, path: str, page: PageContext, view: View, options: Options) -> str | None:
@@ -122,7 +120,7 @@ def _kind_problem(element: Element, path: str, page: PageContext, view: View, op
     if options["readers"] != CROWD or not is_module_type(kind):
         return "it is not a classic script"
     content = view.artifact(path)
-    if "onload" in element.attrs or not is_self_contained(content.decode("utf-8", "replace")):
+    if "onload" in element.attrs or not view.facts(SCRIPT, content).is_self_contained:
         return "it is a module that imports or exports"
     return "another script may import it" if page.names_file(path, content) else None
 
@@ -134,15 +132,15 @@ def _first_unusual(element: Element, page: PageContext, options: Options) -> str
     return min(set(element.attrs) - _ALLOWED, default=None)
 
 
-def _reasons_of_scripts(text: str, page: PageContext, options: Options) -> Iterator[str]:
+def _reasons_of_scripts(script: ScriptFacts, page: PageContext, options: Options) -> Iterator[str]:
     """Yield why scripts may notice. For a crowd, a script that looks for itself is assumed to look for nothing else."""
     if options["readers"] != CROWD and (reason := page.introspection()):
         yield reason
-    if options["readers"] == CROWD and (reason := self_inspection_reason(text)):
-        yield reason
+    if options["readers"] == CROWD and script.self_inspection:
+        yield script.self_inspection
     if options["readers"] == CROWD and page.selects_other_scripts():
         yield "a script of the page may look for scripts by their addresses"
-    if writes_document(text):
+    if script.writes_document:
         yield "it writes into the document (document.write)"
 
 

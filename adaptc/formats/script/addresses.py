@@ -10,16 +10,16 @@ logging and preloading addresses is harmless, and so are images that the script 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
-from adaptc.formats.script.code_text import code_text
 from adaptc.formats.script.elements import NONE, Elements, Finder
 from adaptc.formats.script.introspection import looks_for_style_sheets
-from adaptc.formats.script.structure import Function, Span, Structure, structure
+from adaptc.formats.script.script import Script
+from adaptc.formats.script.structure import Function, Span, Structure
 
 _SOURCES = frozenset({"src", "srcset", "currentSrc"})
 _SOURCE = r"(?:src|srcset|currentSrc)"
@@ -30,7 +30,8 @@ _TAKES_APART = frozenset({
 _SETS = frozenset({"setAttribute", "attr", "prop"})
 _REMOVES = frozenset({"removeAttribute", "removeAttr"})
 _READS = frozenset({"getAttribute", "attr", "prop"})
-# In ``code_text``: without it there is nothing to search for
+_MEMBERS = _SOURCES | _SETS | _REMOVES | _READS | {mark + name + mark for name in _SOURCES for mark in "\"'`"}
+# In ``Script.code``: without it there is nothing to search for
 _MAY_CHANGE = re.compile(
     rf'\.{_SOURCE}(?:\+?=(?![=>])|\.)|(?:[sg]etAttribute|removeA\w+|attr|prop)\("{_SOURCE}"'
     rf'|(?:attr|prop)\(\{{[^{{}}]*"?{_SOURCE}"?:|\["{_SOURCE}"\]'
@@ -38,6 +39,7 @@ _MAY_CHANGE = re.compile(
 _SPACE = re.compile(r"\s+")
 # const s = document.createElement("script"), i = new Image: elements that the script creates
 _CREATED = re.compile(r'([\w$]+)=(?:[\w$]+\.)*(?:createElement\("\w+"\)|new Image\b(?!\.))')
+_ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
 # image.dataset.src, image.getAttribute("data-src"), $(this).data("src"), $(this).attr("data-src")
 _DATA = r'\.(?:dataset\.[\w$]+|getAttribute\("data-[\w-]+"\)|data\("[\w-]+"\)|attr\("data-[\w-]+"\))'
 _ANY_DATA = re.compile(rf"[\w$.()]+{_DATA}")
@@ -56,27 +58,24 @@ class ImageChanges:
     is_lazy: bool = False
 
 
-@lru_cache(maxsize=512)
-def image_changes(text: str) -> ImageChanges:
+def image_changes(script: Script) -> ImageChanges:
     """Return whose addresses a script may change. The result errs on the side of more."""
-    code = code_text(text)
-    script = structure(text) if _MAY_CHANGE.search(code) else None
-    if script is None:
-        return ImageChanges(others=_MAY_CHANGE.search(_SPACE.sub("", code)) is not None)
+    tokens = script.structure if _MAY_CHANGE.search(script.code) else None
+    if tokens is None:
+        return ImageChanges(others=_MAY_CHANGE.search(_SPACE.sub("", script.code)) is not None)
     elements, is_lazy = NONE, False
-    for receiver, value in _changes(script):
-        if value is not None and _is_own_data(script, receiver, value):
+    for receiver, value in _changes(tokens):
+        if value is not None and _is_own_data(tokens, receiver, value):
             is_lazy = True
         else:
-            elements |= _receiver(script, receiver)
+            elements |= _receiver(tokens, receiver)
     return ImageChanges(elements.selectors, not elements.is_known, is_lazy)
 
 
 def _changes(script: Structure) -> Iterator[tuple[Span, Span | None]]:
     """Yield what stands before ``.src`` and the like where it is changed, with the new value."""
-    for place in range(1, len(script.tokens)):
-        end = _changed(script, place)
-        if end is not None:
+    for place, text in enumerate(islice(script.tokens, 2, None), 1):
+        if text in _MEMBERS and (end := _changed(script, place)) is not None:
             yield (script.chain_start(place), place), end
 
 
@@ -143,18 +142,7 @@ def _is_own_data(script: Structure, receiver: Span, value: Span) -> bool:
 
 
 def _code(script: Structure, span: Span) -> str:
-    return code_text(" ".join(token.text for token in script.tokens[span[0] : span[1]]))
-
-
-def changes_images(text: str) -> bool:
-    """Whether a script may change the addresses of any images."""
-    changes = image_changes(text)
-    return changes.others or bool(changes.selectors)
-
-
-def lazy_loads_images(text: str) -> bool:
-    """Whether a script sets the addresses of images from their ``data-`` attributes."""
-    return image_changes(text).is_lazy
+    return Script(" ".join(script.tokens[span[0] : span[1]])).code
 
 
 def has_lazy_address(attributes: Mapping[str, Any]) -> bool:
@@ -185,28 +173,29 @@ _TOUCHES = re.compile(
 _NAVIGATION = re.compile(r'\blocation(?:\.href\b|\["href"\])')
 
 
-def touches_addresses(text: str) -> bool:
+def touches_addresses(script: Script) -> bool:
     """Whether a script may read or write addresses of images or style sheets that it did not create.
 
     The result errs on the side of yes: it is true for a library such as jQuery, which does so for its callers.
     """
-    if looks_for_style_sheets(text):
+    if looks_for_style_sheets(script):
         return True
-    code = _NAVIGATION.sub(" ", code_text(text))
+    code = _NAVIGATION.sub(" ", script.code)
     if not _TOUCHES.search(code):
         return False
-    for name in sorted({match[1] for match in _CREATED.finditer(code)}):
-        code = _drop_created(code, name, "(?:src|href)")
-    return _TOUCHES.search(code) is not None
+    return _TOUCHES.search(_drop_created(code)) is not None
 
 
-def _drop_created(code: str, name: str, attribute: str) -> str:
-    """Remove ``name.attribute`` (a pattern) if every value of ``name`` is an element created there.
+def _drop_created(code: str) -> str:
+    """Remove ``name.src`` and ``name.href`` if every value of ``name`` is an element created there."""
+    created, assigned = Counter(_CREATED.findall(code)), Counter(_ASSIGNED.findall(code))
+    own = [name for name, count in created.items() if assigned[name] == count and not _is_parameter(code, name)]
+    if not own:
+        return code
+    return re.sub(rf"(?<![\w$.])(?:{'|'.join(map(re.escape, own))})\.(?:src|href)\b", " ", code)
 
-    A parameter called ``name`` gets its value elsewhere.
-    """
-    own = rf"(?<![\w$.]){re.escape(name)}"
-    assignments = len(re.findall(rf"{own}=(?!=|>)", code))
-    created = sum(match[1] == name for match in _CREATED.finditer(code))
-    parameter = re.search(rf"[(,]{re.escape(name)}(?:,[\w$,]*)?\)(?:=>|\{{)|{own}=>", code)
-    return code if parameter or assignments != created else re.sub(rf"{own}\.{attribute}\b", " ", code)
+
+def _is_parameter(code: str, name: str) -> bool:
+    """Whether a parameter has this name; it gets its value elsewhere."""
+    own = re.escape(name)
+    return re.search(rf"[(,]{own}(?:,[\w$,]*)?\)(?:=>|\{{)|(?<![\w$.]){own}=>", code) is not None

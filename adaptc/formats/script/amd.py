@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
-from adaptc.formats.script.structure import Span, Structure, structure
+from adaptc.formats.script.script import Script
+from adaptc.formats.script.structure import Span, Structure
 
 __all__ = ["AmdModules", "amd_modules", "module_addresses"]
 
@@ -42,12 +43,12 @@ class AmdModules:
     is_unknown: bool = False
 
 
-def amd_modules(text: str) -> AmdModules:
+def amd_modules(script: Script) -> AmdModules:
     """Return what a script says of modules."""
-    script = structure(text) if _MARKS.search(text) else None
-    if script is None:
+    tokens = script.structure if _MARKS.search(script.text) else None
+    if tokens is None:
         return AmdModules()
-    reading = _Reading(script, configures=_LOADER in text)
+    reading = _Reading(tokens, configures=_LOADER in script.text)
     reading.run()
     return AmdModules(
         tuple(reading.ids), tuple(reading.paths), tuple(reading.roots), reading.configures, reading.is_unknown
@@ -153,8 +154,8 @@ class _Reading:
 
     def _strings(self, value: Span) -> None:
         """Count all strings of a setting as ids: dependencies of a script, the other names of a module."""
-        tokens = self.script.tokens[value[0] : value[1]]
-        self.ids.update((unescape(token.text[1:-1]), None) for token in tokens if token.kind is Kind.STRING)
+        places = (place for place in range(*value) if self.script.kinds[place] is Kind.STRING)
+        self.ids.update((unescape(self.script.text(place)[1:-1]), None) for place in places)
 
     # ---- literals
 
@@ -170,8 +171,9 @@ class _Reading:
                 self.is_unknown |= self.script.text(start) in ("...", "[")
 
     def _string(self, span: Span) -> str | None:
-        token = self.script.tokens[span[0]] if span[1] == span[0] + 1 else None
-        return unescape(token.text[1:-1]) if token is not None and token.kind is Kind.STRING else None
+        if span[1] != span[0] + 1 or self.script.kinds[span[0]] is not Kind.STRING:
+            return None
+        return unescape(self.script.text(span[0])[1:-1])
 
 
 _KEYS = {

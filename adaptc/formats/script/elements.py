@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.script import is_string
 from adaptc.formats.script.structure import Function, Span, Structure
 
 __all__ = ["NONE", "SELF", "UNKNOWN", "Elements", "Finder"]
@@ -140,7 +141,7 @@ class Finder:
 
     def _single(self, text: str, place: int) -> Elements:
         if not self.script.is_word(place):
-            return NONE if self.script.tokens[place].kind in (Kind.STRING, Kind.NUMBER) else UNKNOWN
+            return NONE if self.script.kinds[place] in (Kind.STRING, Kind.NUMBER) else UNKNOWN
         if text == "this":
             return self.this(place)
         if text in ("document", "window", "self", "globalThis"):
@@ -154,7 +155,7 @@ class Finder:
         return self._property(value, name, place), place + 1
 
     def _index(self, value: Elements, opening: int) -> Elements:
-        if self.script.tokens[opening + 1].kind is Kind.STRING and self.script.pairs[opening] == opening + 2:
+        if self.script.kinds[opening + 1] is Kind.STRING and self.script.pairs[opening] == opening + 2:
             return self._property(value, unescape(self.script.text(opening + 1)[1:-1]), opening)
         return value
 
@@ -172,11 +173,11 @@ class Finder:
 
     def _literal(self, span: Span) -> str | None:
         """Return a string, or of a composed one what follows the unknown part, if that tells the element's tag."""
-        token = self.script.tokens[span[0]]
-        if span[1] - span[0] == 1 and (token.kind is Kind.STRING or token.text[0] == token.text[-1] == "`"):
-            return unescape(token.text[1:-1])
-        last = self.script.tokens[span[1] - 1]
-        tag = _LAST_TAG.search(unescape(last.text[1:-1])) if last.kind in (Kind.STRING, Kind.TEMPLATE) else None
+        text = self.script.tokens[span[0]]
+        if span[1] - span[0] == 1 and is_string(text, self.script.kinds[span[0]]):
+            return unescape(text[1:-1])
+        last, kind = self.script.tokens[span[1] - 1], self.script.kinds[span[1] - 1]
+        tag = _LAST_TAG.search(unescape(last[1:-1])) if kind in (Kind.STRING, Kind.TEMPLATE) else None
         return tag[1] if tag else None
 
     # ---- methods and properties

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import chain
 
-from adaptc.formats.script.code_text import code_text, unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
-from adaptc.formats.script.tokens import tokenize
+from adaptc.formats.script.script import Script
 
-__all__ = ["Handles", "handles"]
+__all__ = ["Handles", "find_handles", "union_of"]
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*\Z")
 _MARKED = re.compile(r"([#.\[])([A-Za-z_][\w-]*)")
@@ -33,31 +33,27 @@ class Handles:
     selectors: frozenset[str] = frozenset()
 
 
-def handles(texts: Iterable[str]) -> Handles:
-    """Return the handles that the scripts have together."""
-    parts = [_handles(text) for text in texts]
-    return Handles(
-        frozenset().union(*(part.ids for part in parts)),
-        frozenset().union(*(part.classes for part in parts)),
-        frozenset().union(*(part.attributes for part in parts)),
-        frozenset().union(*(part.selectors for part in parts)),
-    )
-
-
-@lru_cache(maxsize=512)
-def _handles(text: str) -> Handles:
-    tokens = tokenize(text) or ()
-    strings = [unescape(token.text[1:-1]) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE)]
-    code = code_text(text)
-    marked = {
-        mark: {name for each in strings or [code] for sign, name in _MARKED.findall(each) if sign == mark}
-        for mark in "#.["
-    }
-    classes = {name for names in _CLASS_NAMES.findall(code) for name in names.split()}
-    selectors = {*_IMAGES.findall(code), *(["img"] if _ALL_IMAGES.search(code) else [])}
+def find_handles(script: Script) -> Handles:
+    """Return the handles that a script has."""
+    strings = [unescape(text[1:-1]) for text in script.texts_of(Kind.STRING, Kind.TEMPLATE)]
+    marked: dict[str, set[str]] = {"#": set(), ".": set(), "[": set()}
+    for sign, name in chain.from_iterable(map(_MARKED.findall, strings or [script.code])):
+        marked[sign].add(name)
+    classes = {name for names in _CLASS_NAMES.findall(script.code) for name in names.split()}
+    selectors = {*_IMAGES.findall(script.code), *(["img"] if _ALL_IMAGES.search(script.code) else [])}
     return Handles(
         frozenset(marked["#"] | set(filter(_NAME.match, strings))),
         frozenset(marked["."] | classes),
         frozenset(marked["["]),
         frozenset(selectors),
+    )
+
+
+def union_of(parts: Sequence[Handles]) -> Handles:
+    """Return the handles that scripts have together."""
+    return Handles(
+        frozenset().union(*(part.ids for part in parts)),
+        frozenset().union(*(part.classes for part in parts)),
+        frozenset().union(*(part.attributes for part in parts)),
+        frozenset().union(*(part.selectors for part in parts)),
     )

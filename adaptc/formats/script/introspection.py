@@ -1,6 +1,6 @@
 """Scripts that inspect themselves, other scripts or the style sheets of their page.
 
-The result errs on the side of yes. Each row of the table is a pattern to search for in ``code_text``. Workers do not
+The result errs on the side of yes. Each row of the table is a pattern to search for in ``Script.code``. Workers do not
 count: their addresses are relative to the page (HTML, 10.2.6.3), and ``importScripts`` is for their own scripts.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.formats.script.code_text import code_text
+from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,43 +77,41 @@ _ALL_REASONS = frozenset(mark.reason for mark in MARKS)
 _OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
 
 
-@lru_cache(maxsize=512)
-def selects_other_scripts(text: str) -> bool:
+def selects_other_scripts(script: Script) -> bool:
     """Whether a script may select other scripts by their ``src``, so that it notices when one is inlined."""
-    return _OTHERS.search(code_text(text)) is not None
+    return _OTHERS.search(script.code) is not None
 
 
 # write() without text, or with the beginning of a document, is how jQuery opens a frame of its own.
 _WRITES = re.compile(rf'(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\)|\([^;]{{0,80}}<html><body>"\))')
 
 
-@lru_cache(maxsize=512)
-def writes_document(text: str) -> bool:
+def writes_document(script: Script) -> bool:
     """Whether a script may call ``document.write``. Inlining other scripts makes no difference to that."""
-    return _WRITES.search(code_text(text)) is not None
+    return _WRITES.search(script.code) is not None
 
 
-def introspection_reason(text: str) -> str | None:
+def introspection_reason(script: Script) -> str | None:
     """Return why a script may behave differently when its text moves into the page, or ``None``.
 
     Moving takes its ``src`` away and gives its error messages another address; its neighbours move too.
     The reason is a clause such as ``it uses document.currentScript``.
     """
-    return next(_reasons(_INSERTION_POINT.sub(r"\2", code_text(text))), None)
+    return next(_reasons(_INSERTION_POINT.sub(r"\2", script.code)), None)
 
 
-def self_inspection_reason(text: str) -> str | None:
+def self_inspection_reason(script: Script) -> str | None:
     """Return why a script may behave differently when it alone moves into the page, or ``None``."""
-    return next(_reasons(_INSERTION_POINT.sub(r"\2", code_text(text)), _ALL_REASONS - {_SHEETS}), None)
+    return next(_reasons(_INSERTION_POINT.sub(r"\2", script.code), _ALL_REASONS - {_SHEETS}), None)
 
 
-def looks_for_style_sheets(text: str) -> bool:
+def looks_for_style_sheets(script: Script) -> bool:
     """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``.
 
     Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names. Nor
     does a script that takes any sheet to insert a rule of its own, and reads none.
     """
-    code = _CERTAIN_LINK.sub('"+', code_text(text))
+    code = _CERTAIN_LINK.sub('"+', script.code)
     if "styleSheets" in code:
         code = _RULE_INSERTION.sub(" ", code)
     if '"modulepreload"' in code:

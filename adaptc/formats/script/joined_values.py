@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
 from adaptc.formats.script.structure import Span, Structure
 
@@ -51,7 +51,7 @@ def _choices(script: Structure, span: Span) -> list[Span]:
 
 
 def _string(script: Structure, span: Span) -> str | None:
-    is_string = span[1] == span[0] + 1 and script.tokens[span[0]].kind is Kind.STRING
+    is_string = span[1] == span[0] + 1 and script.kinds[span[0]] is Kind.STRING
     return unescape(script.text(span[0])[1:-1]) if is_string else None
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 
-from adaptc.formats.script.code_text import code_text, unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
-from adaptc.formats.script.tokens import Token, tokenize
+from adaptc.formats.script.script import Script, is_string
 
 SCRIPTS, PARTS, PAGES = (
     "a script may load others, which may set any class",
@@ -55,7 +53,7 @@ _NO_SCRIPT = re.compile(
     r"|[?&]callback=\?|[?&](?:hl|q|text|title|u|url)=\Z"
 )
 
-# Patterns for ``code_text``
+# Patterns for ``Script.code``
 _MAKES_SCRIPT = re.compile(r'createElement\("script"\)|\bimportScripts\b|\bgetScript\(|"<script>"')
 # Not fetch(link.href, options) without a use of the answer, which warms the cache: polyfills of modulepreload.
 _FETCHES = re.compile(
@@ -84,19 +82,14 @@ _ENTRY = re.compile(r'"?([\w-]+)"?:"([^"]*)"')
 _ROOT = re.compile(r'\.p="([^"]*)"|\bpublicPath[:=]"([^"]*)"')
 
 
-@lru_cache(maxsize=512)
-def loads(text: str) -> Loads:
+def find_loads(script: Script) -> Loads:
     """Return what a script may load."""
-    tokens = tokenize(text)
-    if tokens is None:
+    if not script.lexes:
         return Loads(unknown=SCRIPTS)
-    tokens = [token for token in tokens if token.kind is not Kind.COMMENT]
-    code = code_text(text)
-    strings = tuple(dict.fromkeys(_strings(tokens)))
-    modules = tuple(dict.fromkeys(_modules(tokens)))
+    code, strings, modules = script.code, tuple(dict.fromkeys(script.strings())), tuple(dict.fromkeys(_modules(script)))
     makes_scripts, fetches = _MAKES_SCRIPT.search(code) is not None, _FETCHES.search(code) is not None
-    files = tuple(filter(_SCRIPT_FILE.match, strings)) if makes_scripts or _imports_computed(tokens) else ()
-    unknown = _unknown_scripts(tokens, code, files) if makes_scripts or modules or _has_import(tokens) else None
+    files = tuple(filter(_SCRIPT_FILE.match, strings)) if makes_scripts or _imports_computed(script) else ()
+    unknown = _unknown_scripts(script, files) if makes_scripts or modules or _has_import(script) else None
     unknown = unknown or (SCRIPTS if _SYSTEM.search(code) else None)
     return Loads(
         (*files, *_chunks(code)),
@@ -105,14 +98,8 @@ def loads(text: str) -> Loads:
         tuple(filter(_may_be_script, strings)) if makes_scripts else (),
         tuple(root for match in _ROOT.finditer(code) if (root := match[1] or match[2])),
         fetches,
-        unknown or (_unknown_data(tokens, code) if fetches else None),
+        unknown or (_unknown_data(script) if fetches else None),
     )
-
-
-def _strings(tokens: Sequence[Token]) -> Iterator[str]:
-    for token in tokens:
-        if token.kind is Kind.STRING or (token.kind is Kind.TEMPLATE and token.text[0] == token.text[-1] == "`"):
-            yield unescape(token.text[1:-1])
 
 
 def _may_be_script(string: str) -> bool:
@@ -122,37 +109,41 @@ def _may_be_script(string: str) -> bool:
 # ---- imports
 
 
-def _imports(tokens: Sequence[Token]) -> Iterator[int]:
+def _imports(script: Script) -> Iterator[int]:
     """Yield the places of import declarations and expressions; a property of that name is none."""
-    for place, token in enumerate(tokens[:-1]):
-        if token.text != "import" or token.kind is not Kind.WORD:
-            continue
+    tokens, kinds = script.tokens, script.kinds_of
+    for place in script.places(("import",)):
+        if place + 1 == len(tokens):
+            return
         following = tokens[place + 1]
-        is_property = place > 0 and tokens[place - 1].text in (".", "?.")
-        if not is_property and (following.text in ("(", "{", "*") or following.kind in (Kind.STRING, Kind.WORD)):
+        is_property = place > 0 and tokens[place - 1] in (".", "?.")
+        if not is_property and (following in ("(", "{", "*") or kinds[following] in (Kind.STRING, Kind.WORD)):
             yield place
 
 
-def _has_import(tokens: Sequence[Token]) -> bool:
-    return next(_imports(tokens), None) is not None
+def _has_import(script: Script) -> bool:
+    return next(_imports(script), None) is not None
 
 
-def _modules(tokens: Sequence[Token]) -> Iterator[str]:
+def _modules(script: Script) -> Iterator[str]:
     """Yield the literal specifiers of ``import`` and ``export … from``."""
-    for before, token in pairwise(tokens):
-        if token.kind is Kind.STRING and before.text in ("import", "from"):
-            yield unescape(token.text[1:-1])
-    for place in _imports(tokens):
+    tokens, kinds = script.tokens, script.kinds_of
+    for place in script.places(("import", "from")):
+        if place + 1 < len(tokens) and kinds[tokens[place + 1]] is Kind.STRING:
+            yield unescape(tokens[place + 1][1:-1])
+    for place in _imports(script):
         argument = tokens[place + 2 : place + 4]
-        if tokens[place + 1].text == "(" and len(argument) == 2 and argument[1].text in (")", ","):
-            yield from _strings(argument[:1])
+        is_call = tokens[place + 1] == "(" and len(argument) == 2 and argument[1] in (")", ",")
+        if is_call and is_string(argument[0], kinds[argument[0]]):
+            yield unescape(argument[0][1:-1])
 
 
-def _imports_computed(tokens: Sequence[Token]) -> bool:
+def _imports_computed(script: Script) -> bool:
     """Whether a script imports what a variable names."""
+    tokens, kinds = script.tokens, script.kinds_of
     return any(
-        tokens[place + 1].text == "(" and place + 2 < len(tokens) and tokens[place + 2].kind is not Kind.STRING
-        for place in _imports(tokens)
+        tokens[place + 1] == "(" and place + 2 < len(tokens) and kinds[tokens[place + 2]] is not Kind.STRING
+        for place in _imports(script)
     )
 
 
@@ -167,27 +158,28 @@ def _chunks(code: str) -> Iterator[str]:
             yield f"{match['first']}{names.get(chunk, chunk)}{match['middle']}{digest}{match['last']}"
 
 
-def _unknown_scripts(tokens: Sequence[Token], code: str, files: Sequence[str]) -> str | None:
-    if _imports_computed(tokens) and not files:
+def _unknown_scripts(script: Script, files: Sequence[str]) -> str | None:
+    if _imports_computed(script) and not files:
         return SCRIPTS
-    return SCRIPTS if _composes(tokens, code, ("js",)) else None
+    return SCRIPTS if _composes(script, ("js",)) else None
 
 
-def _unknown_data(tokens: Sequence[Token], code: str) -> str | None:
+def _unknown_data(script: Script) -> str | None:
+    code = script.code
     if _JQUERY_MOBILE.search(code):
         return PAGES
     if _ADDRESS_BAR.search(code) and _FETCHED_TEXT.search(code) and _REPLACED.search(code):
         return PAGES
     kinds = _MARKUP_KINDS if _SAVES.search(code) else (*_MARKUP_KINDS, "json")
-    return PARTS if _composes(tokens, code, kinds) else None
+    return PARTS if _composes(script, kinds) else None
 
 
-def _composes(tokens: Sequence[Token], code: str, kinds: tuple[str, ...]) -> bool:
+def _composes(script: Script, kinds: tuple[str, ...]) -> bool:
     """Whether a script composes addresses of files of these kinds; those on another host count there."""
     ends = tuple(f".{kind}" for kind in kinds)
-    code = _CHUNKS.sub(" ", code)
+    code = _CHUNKS.sub(" ", script.code)
     composed = (match for match in _COMPOSED.finditer(code) if match["last"].endswith(ends))
     if any(not _ABSOLUTE.match(match["first"] or "") for match in composed):
         return True
-    pieces = (token.text for token in tokens if token.kind is Kind.TEMPLATE and token.text[0] == "}")
+    pieces = (text for text in script.texts_of(Kind.TEMPLATE) if text[0] == "}")
     return any(match and match[0][:-1].endswith(ends) for match in map(_TEMPLATE_END.match, pieces))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
-from adaptc.formats.script.code_text import code_text, unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
-from adaptc.formats.script.tokens import tokenize
+from adaptc.formats.script.script import Script
 
 __all__ = ["lookup_names"]
 
@@ -16,21 +17,20 @@ _ADDRESS = re.compile(r"""\.(?:src|href|sheet|onload|attributes|outerHTML)\b|["'
 _CAPITAL = re.compile(r"[A-Z]")
 
 
-def lookup_names(text: str) -> frozenset[str]:
+def lookup_names(script: Script) -> frozenset[str]:
     """Return the words of a script's strings and templates, and the ``data-`` attributes that it reads.
 
     Among them is every id, class or attribute that the script writes out, in a selector as well. A script that asks
     for no address and no load event cannot tell an inline element from one with a file: it has none. A text that does
     not lex counts as one string.
     """
-    tokens = tokenize(text)
-    if tokens is None:
-        return frozenset(_WORD.findall(text))
-    if not _ADDRESS.search(code_text(text)):
+    if not script.lexes:
+        return frozenset(_WORD.findall(script.text))
+    if not _ADDRESS.search(script.code):
         return frozenset()
-    strings = (unescape(token.text) for token in tokens if token.kind in (Kind.STRING, Kind.TEMPLATE))
-    words = {word for string in strings for word in _WORD.findall(string)}
-    return frozenset(words | set(map(_attribute, _DATASET.findall(code_text(text)))))
+    strings = map(unescape, script.texts_of(Kind.STRING, Kind.TEMPLATE))
+    words = chain.from_iterable(map(_WORD.findall, strings))
+    return frozenset(chain(words, map(_attribute, _DATASET.findall(script.code))))
 
 
 def _attribute(name: str) -> str:

@@ -11,7 +11,7 @@ import json
 import re
 from itertools import pairwise, zip_longest
 
-from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import OPERATOR_WORDS, STATEMENT_WORDS, Kind
 from adaptc.formats.script.tokens import Token, tokenize
 

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import pairwise
-
-from adaptc.formats.script.kinds import Kind
-from adaptc.formats.script.tokens import tokenize
+from adaptc.formats.script.script import Script
 
 __all__ = ["is_self_contained"]
 
 _WORDS = frozenset({"import", "export"})
 
 
-@lru_cache(maxsize=64)
-def is_self_contained(text: str) -> bool:
+def is_self_contained(script: Script) -> bool:
     """Whether a module imports and exports nothing and does not ask for its address; ``False`` if it does not lex.
 
     ``import`` and ``export`` are reserved words: elsewhere they are names of properties, after a point or before a
     colon.
     """
-    tokens = tokenize(text)
-    if tokens is None:
-        return False
-    code = [token for token in tokens if token.kind is not Kind.COMMENT]
-    return not any(
-        word.kind is Kind.WORD
-        and word.text in _WORDS
-        and (previous is None or previous.text not in (".", "?."))
-        and following.text != ":"
-        for previous, (word, following) in zip((None, *code), pairwise(code), strict=False)
-    )
+    return script.lexes and not any(_is_declaration(script, place) for place in script.places(_WORDS))
+
+
+def _is_declaration(script: Script, place: int) -> bool:
+    tokens = script.tokens
+    is_property = place > 0 and tokens[place - 1] in (".", "?.")
+    return not is_property and place + 1 < len(tokens) and tokens[place + 1] != ":"

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, fields
 from itertools import chain
 
-from adaptc.formats.script.code_text import unescape
 from adaptc.formats.script.joined_values import joined_values
 from adaptc.formats.script.kinds import Kind
-from adaptc.formats.script.structure import structure
-from adaptc.formats.script.tokens import Token, tokenize
+from adaptc.formats.script.script import Script, string_content
 
-__all__ = ["ScriptNames"]
+__all__ = ["Names", "ScriptNames", "merge_names", "names_of_script", "names_of_text"]
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _BEGINNING = re.compile(r"([A-Za-z][\w-]*[-_])(?=[\"'`$\\<{%# ]|\Z)")
@@ -44,34 +41,35 @@ _TEXTS = (Kind.STRING, Kind.TEMPLATE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class Names:
     """The names of one text: whole ones, beginnings and ends of composed ones, and words that it may join.
 
     What follows the ``beginnings`` may be anything, what follows the ``starts`` is in the scripts or the page.
     """
 
-    words: frozenset[str]
+    words: frozenset[str] = frozenset()
     beginnings: frozenset[str] = frozenset()
     starts: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
     joined: frozenset[str] = frozenset()
 
 
+def merge_names(parts: Sequence[Names]) -> Names:
+    """Return the names of several texts together."""
+    return Names(*(frozenset().union(*(getattr(part, field.name) for part in parts)) for field in fields(Names)))
+
+
 class ScriptNames:
-    """A container of the names that ``scripts`` may bring in, or ``texts`` that they read: markup, JSON, attributes.
+    """A container of the names that scripts, or the texts that they read, may bring in.
 
     ``of_page`` is the container for a page with these scripts.
     """
 
-    def __init__(self, scripts: Iterable[str], texts: Iterable[str] = ()) -> None:
-        names = [*map(_names_of_script, scripts), *map(_names_of_text, texts)]
-        self._words = frozenset().union(*(each.words for each in names))
-        self._beginnings = tuple(sorted({beginning for each in names for beginning in each.beginnings}))
-        starts = frozenset().union(*(each.starts for each in names))
-        self._starts = tuple(sorted(start for start in starts if not start.startswith(self._beginnings)))
+    def __init__(self, names: Names) -> None:
+        self._words, self._joined = names.words, names.joined
+        self._beginnings, self._ends = tuple(sorted(names.beginnings)), tuple(sorted(names.ends))
+        self._starts = tuple(sorted(start for start in names.starts if not start.startswith(self._beginnings)))
         self._pieces = frozenset(chain.from_iterable(map(_pieces, self._words))) if self._starts else frozenset()
-        self._ends = tuple(sorted({end for each in names for end in each.ends}))
-        self._joined = frozenset().union(*(each.joined for each in names))
         self._cache: dict[object, bool] = {}
 
     def __contains__(self, name: object) -> bool:
@@ -123,39 +121,32 @@ def _pieces(text: str) -> frozenset[str]:
     return frozenset(piece.lower() for piece in _PIECE.findall(text))
 
 
-@lru_cache(maxsize=512)
-def _names_of_text(text: str) -> _Names:
-    return _Names(
+def names_of_text(text: str) -> Names:
+    """Return the names in a text that scripts read: markup, JSON, attributes."""
+    return Names(
         frozenset(_WORD.findall(text)), frozenset(_BEGINNING.findall(text)), ends=frozenset(_END.findall(text))
     )
 
 
-@lru_cache(maxsize=512)
-def _names_of_script(text: str) -> _Names:
-    tokens = tokenize(text)
-    if tokens is None:
-        names = _names_of_text(text)
-        return _Names(names.words, names.beginnings, ends=names.ends, joined=names.words)
-    tokens = [token for token in tokens if token.kind is not Kind.COMMENT]
-    strings = [_content(token) for token in tokens if token.kind in _TEXTS]
-    patterns = [token.text for token in tokens if token.kind is Kind.REGEX]
-    properties = frozenset(_properties(tokens))
-    joints = [prefixes for joint in _joints(tokens) for prefixes in _prefixes(tokens, joint)]
-    written = _written_names(tokens, text)
-    beginnings = frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings))) - written.keys()
-    is_open = any(token.kind is Kind.WORD and _ELSEWHERE.fullmatch(token.text) for token in tokens)
-    return _Names(
-        properties.union(*map(_WORD.findall, chain(strings, patterns)), *written.values()),
+def names_of_script(script: Script) -> Names:
+    """Return the names that a script may bring in."""
+    if not script.lexes:
+        names = names_of_text(script.text)
+        return Names(names.words, names.beginnings, ends=names.ends, joined=names.words)
+    strings = [string_content(text) for text in script.texts_of(*_TEXTS)]
+    joints = {prefix for joint in _joints(script) for prefix in _prefixes(script, joint)}
+    written = _written_names(script)
+    beginnings = frozenset(chain(filter(None, joints), *map(_BEGINNING.findall, strings))).difference(written)
+    is_open = any(map(_ELSEWHERE.fullmatch, script.texts_of(Kind.WORD)))
+    return Names(
+        frozenset(_properties(script)).union(
+            *map(_WORD.findall, chain(strings, script.texts_of(Kind.REGEX))), *written.values()
+        ),
         beginnings if is_open else frozenset(),
         frozenset() if is_open else beginnings,
         frozenset(chain.from_iterable(map(_END.findall, strings))),
-        _parts(strings).union(_keys(tokens)) if "" in joints else frozenset(),
+        _parts(strings).union(_keys(script)) if "" in joints else frozenset(),
     )
-
-
-def _content(token: Token) -> str:
-    """Return the text of a string, or of a piece of a template."""
-    return unescape(token.text[1:].removesuffix("${") if token.text.endswith("${") else token.text[1:-1])
 
 
 def _parts(strings: Iterable[str]) -> frozenset[str]:
@@ -163,43 +154,41 @@ def _parts(strings: Iterable[str]) -> frozenset[str]:
     return frozenset(word for string in strings if _WORDS.match(string) for word in string.split())
 
 
-def _properties(tokens: Sequence[Token]) -> Iterator[str]:
+def _properties(script: Script) -> Iterator[str]:
     """Yield names of properties that a script defines or sets; those of ``dataset`` also as attributes."""
-    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if token.kind is not Kind.WORD:
+    tokens, kinds = script.tokens, script.kinds_of
+    for before, text, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        is_member = before == "." or before == "?."
+        if not (is_member or after == ":") or kinds[text] is not Kind.WORD:
             continue
-        if after.text == ":" or (after.text == "=" and before.text == "."):
-            yield token.text
-        if before.text in (".", "?.") and _CAPITAL.search(token.text):
-            yield f"data-{_CAPITAL.sub(_hyphenate, token.text)}"
+        if after == ":" or (after == "=" and before == "."):
+            yield text
+        if is_member and _CAPITAL.search(text):
+            yield f"data-{_CAPITAL.sub(_hyphenate, text)}"
 
 
-def _keys(tokens: Sequence[Token]) -> Iterator[str]:
+def _keys(script: Script) -> Iterator[str]:
     """Yield the keys of objects whose values are no functions."""
-    for token, after, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if token.kind is Kind.WORD and after.text == ":" and value.text not in _FUNCTIONS:
-            yield token.text
+    tokens, kinds = script.tokens, script.kinds_of
+    for text, after, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if after == ":" and kinds[text] is Kind.WORD and value not in _FUNCTIONS:
+            yield text
 
 
 def _hyphenate(capital: re.Match[str]) -> str:
     return f"-{capital[0].lower()}"
 
 
-def _written_names(tokens: Sequence[Token], text: str) -> dict[str, set[str]]:
+def _written_names(script: Script) -> dict[str, set[str]]:
     """Return the names of each beginning all of whose other parts the script writes out."""
-    places = [
-        place for place, token in enumerate(tokens) if token.kind in _TEXTS and _BEGINNING.search(_content(token))
-    ]
-    script = structure(text) if places else None
     written: dict[str, set[str]] = {}
     others: set[str] = set()
-    if script is None:
-        return written
-    for place in places:
-        content = _content(tokens[place])
+    contents = {text: string_content(text) for text in script.texts_of(*_TEXTS)}
+    for place in script.places(text for text, content in contents.items() if _BEGINNING.search(content)):
+        content = contents[script.tokens[place]]
         for match in _BEGINNING.finditer(content):
-            is_joint = match.end() == len(content) and place + 2 < len(tokens) and tokens[place + 1].text == "+"
-            values = joined_values(script, place + 2) if is_joint else None
+            is_joint = match.end() == len(content) and script.tokens[place + 1 : place + 2] == ["+"]
+            values = joined_values(script.structure, place + 2) if is_joint and script.structure else None
             written.setdefault(match[1], set()).update(match[1] + value for value in values or ())
             others.update((match[1],) if values is None else ())
     return {beginning: names for beginning, names in written.items() if beginning not in others}
@@ -208,50 +197,51 @@ def _written_names(tokens: Sequence[Token], text: str) -> dict[str, set[str]]:
 # ---- names joined with hyphens and underscores
 
 
-def _joints(tokens: Sequence[Token]) -> Iterator[int]:
+def _joints(script: Script) -> Iterator[int]:
     """Yield the places of hyphens between parts of a name.
 
     They are those of ``a + "-" + b``, ``a + (b ? "-" + b : "")``, ``c = a + "-"``, ``[a, b].join("_")``,
     ``"".concat(a, "-", b)`` and `${a}-${b}`; not those of comparisons (``a.indexOf(b + "-")``) and numbers.
     """
-    for place in range(1, len(tokens) - 1):
-        token = tokens[place]
-        if token.kind in _TEXTS and _JOINT.match(token.text) and _is_joint(tokens, place):
+    for place in script.places(filter(_JOINT.match, script.texts_of(*_TEXTS))):
+        if 0 < place < len(script.tokens) - 1 and _is_joint(script.tokens, place):
             yield place
 
 
-def _is_joint(tokens: Sequence[Token], place: int) -> bool:
-    before, token, after = tokens[place - 1].text, tokens[place].text, tokens[place + 1].text
+def _is_joint(tokens: Sequence[str], place: int) -> bool:
+    before, token, after = tokens[place - 1 : place + 2]
     if token[0] == "}":
         return token.endswith("${")
-    if after == "+" and "++" in (following.text for following in tokens[place + 2 : place + 6]):
+    if after == "+" and "++" in tokens[place + 2 : place + 6]:
         return False  # a number that nothing else has: a + "_" + count++
     if before == "+":
-        return after == "+" or (place > 2 and tokens[place - 3].text in _ASSIGNING)
+        return after == "+" or (place > 2 and tokens[place - 3] in _ASSIGNING)
     return (after == "+" and before in _CHOOSING) or _is_argument(tokens, place)
 
 
-def _is_argument(tokens: Sequence[Token], place: int) -> bool:
+def _is_argument(tokens: Sequence[str], place: int) -> bool:
     """Whether the token is an argument of ``join`` or ``concat``."""
     for opening in range(place - 1, max(place - _ARGUMENTS, 1), -1):
-        if tokens[opening].text == "(":
-            return tokens[opening - 1].text in ("join", "concat")
+        if tokens[opening] == "(":
+            return tokens[opening - 1] in ("join", "concat")
     return False
 
 
-def _prefixes(tokens: Sequence[Token], joint: int) -> Iterator[str]:
+def _prefixes(script: Script, joint: int) -> Iterator[str]:
     """Yield the beginnings of names that a joint composes, and ``""`` where there may be others."""
-    before, left = tokens[joint - 1], tokens[joint - 2]
-    values = list(_values(tokens, left.text)) if before.text == "+" and left.kind is Kind.WORD else [None]
-    hyphen = _content(tokens[joint])
+    before, left = script.tokens[joint - 1], script.tokens[joint - 2]
+    is_name = before == "+" and script.kinds_of[left] is Kind.WORD
+    values = list(_values(script, left)) if is_name else [None]
+    hyphen = string_content(script.tokens[joint])
     yield from (value + hyphen for value in values if value)
     if None in values or not values:
         yield ""
 
 
-def _values(tokens: Sequence[Token], name: str) -> Iterator[str | None]:
+def _values(script: Script, name: str) -> Iterator[str | None]:
     """Yield the strings that a variable or property gets, and ``None`` for other values."""
-    for place in range(len(tokens) - 2):
-        if tokens[place].text == name and tokens[place + 1].text in ("=", ":"):
+    tokens = script.tokens
+    for place in script.structure.places(name) if script.structure else ():
+        if place + 2 < len(tokens) and tokens[place + 1] in ("=", ":"):
             value = tokens[place + 2]
-            yield _content(value) if value.kind is Kind.STRING else None
+            yield string_content(value) if script.kinds_of[value] is Kind.STRING else None

@@ -5,12 +5,12 @@ No tree is built. What is not understood is not there: callers then know less, a
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from adaptc.formats.script.kinds import OPERATOR_WORDS, Kind
-from adaptc.formats.script.tokens import Token, tokenize
 
 Span = tuple[int, int]
 """Tokens from the first number up to, but not including, the second."""
@@ -19,7 +19,8 @@ _CLOSERS = frozenset(")]}")
 _OPENERS = frozenset("([{")
 # Words before a parenthesis and a block that are no methods
 _STATEMENTS = frozenset({"if", "for", "while", "switch", "catch", "with", "function", "return"})
-_OPERATORS = OPERATOR_WORDS | {"else", "do", "in", "of"}
+# Words after which no value has ended
+_NO_VALUES = OPERATOR_WORDS | {"else", "do"} | (_STATEMENTS - {"function"})
 _DECLARING = frozenset({"var", "let", "const"})
 
 
@@ -37,11 +38,11 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """The tokens of a script without comments, with the partner of each bracket."""
+    """The texts and kinds of a script's tokens, with the partner of each bracket."""
 
-    tokens: Sequence[Token]
+    tokens: Sequence[str]
+    kinds: Sequence[Kind]
     pairs: dict[int, int]
-    _declared: dict[int, frozenset[str]] = field(default_factory=dict)  # by the start of a function
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -60,9 +61,9 @@ class Structure:
     @cached_property
     def _words(self) -> dict[str, list[int]]:
         words: dict[str, list[int]] = {}
-        for place, token in enumerate(self.tokens):
-            if token.kind is Kind.WORD:
-                words.setdefault(token.text, []).append(place)
+        for place, (text, kind) in enumerate(zip(self.tokens, self.kinds, strict=True)):
+            if kind is Kind.WORD:
+                words.setdefault(text, []).append(place)
         return words
 
     def places(self, name: str) -> Sequence[int]:
@@ -71,11 +72,11 @@ class Structure:
 
     def text(self, place: int) -> str:
         """Return the text of a token, empty outside of the script."""
-        return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
+        return self.tokens[place] if 0 <= place < len(self.tokens) else ""
 
     def is_word(self, place: int) -> bool:
         """Whether there is a name or keyword."""
-        return 0 <= place < len(self.tokens) and self.tokens[place].kind is Kind.WORD
+        return 0 <= place < len(self.tokens) and self.kinds[place] is Kind.WORD
 
     def enclosing(self, place: int) -> Function | None:
         """Return the innermost function around a token."""
@@ -115,7 +116,7 @@ class Structure:
         parts, start, place = [], span[0], span[0]
         while place < span[1]:
             text = self.text(place)
-            if text in marks and self.tokens[place].kind in (Kind.PUNCTUATOR, Kind.WORD):
+            if text in marks and self.kinds[place] in (Kind.PUNCTUATOR, Kind.WORD):
                 parts.append((start, place))
                 start = place + 1
             is_open = text in _OPENERS or text.endswith("${")
@@ -142,42 +143,43 @@ class Structure:
     def _ends_value(self, place: int) -> bool:
         if place < 0 or place >= len(self.tokens):
             return False
-        token = self.tokens[place]
-        if token.kind is Kind.WORD:
-            return token.text not in _OPERATORS and token.text not in _STATEMENTS - {"function"}
-        return token.text in _CLOSERS or (token.kind is not Kind.PUNCTUATOR and not token.text.endswith("${"))
+        text, kind = self.tokens[place], self.kinds[place]
+        if kind is Kind.WORD:
+            return text not in _NO_VALUES
+        return text in _CLOSERS or (kind is not Kind.PUNCTUATOR and not text.endswith("${"))
 
     def _starts_value(self, place: int) -> bool:
-        token = self.tokens[place]
-        if token.kind is Kind.WORD:
-            return token.text not in ("in", "of", "instanceof")
-        return token.kind in (Kind.STRING, Kind.NUMBER)
+        if self.kinds[place] is Kind.WORD:
+            return self.tokens[place] not in ("in", "of", "instanceof")
+        return self.kinds[place] in (Kind.STRING, Kind.NUMBER)
 
     # ---- names
 
     def declares(self, function: Function, name: str) -> bool:
         """Whether a variable of this name is declared in a function, outside of functions in it."""
-        declared = self._declared.get(function.start)
-        if declared is None:
-            declared = self._declared[function.start] = frozenset(self._declarations(function))
-        return name in declared
+        return name in self._declared.get(function.start, ())
+
+    @cached_property
+    def _declared(self) -> dict[int, set[str]]:
+        """Return the variables that functions declare, by where those start."""
+        declared: dict[int, set[str]] = {}
+        for keyword in _DECLARING:
+            for place in self.places(keyword):
+                function = self.enclosing(place)
+                if function is not None:
+                    declared.setdefault(function.start, set()).update(self._declarators(place + 1))
+        return declared
 
     def assignments(self, span: Span, name: str) -> Iterator[int]:
         """Yield where a variable gets a value: the places of ``name`` before ``=``, ``of`` or ``in``."""
-        for place in self.places(name):
-            is_inside = span[0] <= place < span[1]
-            if is_inside and self.text(place - 1) not in (".", "?.") and self._is_assigned(place):
+        places = self.places(name)
+        for place in places[bisect_left(places, span[0]) : bisect_left(places, span[1])]:
+            if self.text(place - 1) not in (".", "?.") and self._is_assigned(place):
                 yield place
 
     def _is_assigned(self, place: int) -> bool:
         following = self.text(place + 1)
         return following == "=" or (following in ("of", "in") and self.text(place - 1) in _DECLARING)
-
-    def _declarations(self, function: Function) -> Iterator[str]:
-        for keyword in _DECLARING:
-            for place in self.places(keyword):
-                if self.enclosing(place) is function:
-                    yield from self._declarators(place + 1)
 
     def _declarators(self, place: int) -> Iterator[str]:
         while self.is_word(place):
@@ -190,12 +192,12 @@ class Structure:
     # ---- functions
 
     def _functions(self) -> Iterator[Function]:
-        for place, token in enumerate(self.tokens):
-            if token.text == "function" and token.kind is Kind.WORD:
+        for place, text in enumerate(self.tokens):
+            if text == "function":
                 yield from self._function(place)
-            elif token.text == "=>":
+            elif text == "=>":
                 yield self._arrow(place)
-            elif token.text == "{" and self.text(place - 1) == ")":
+            elif text == "{" and self.text(place - 1) == ")":
                 yield from self._method(place)
 
     def _function(self, place: int) -> Iterator[Function]:
@@ -226,23 +228,17 @@ class Structure:
         return tuple(self.text(start) if self.is_word(start) else "" for start, _ in self.arguments(opening))
 
 
-def structure(text: str) -> Structure | None:
-    """Return the structure of a script, ``None`` if it does not lex."""
-    tokens = tokenize(text)
-    if tokens is None:
-        return None
-    code = [token for token in tokens if token.kind is not Kind.COMMENT]
-    return Structure(code, _pairs(code))
-
-
-def _pairs(tokens: Sequence[Token]) -> dict[int, int]:
+def find_structure(tokens: Sequence[str], kinds: Sequence[Kind]) -> Structure:
+    """Return the structure of a script that lexes."""
+    templates = {text for text, kind in zip(tokens, kinds, strict=True) if kind is Kind.TEMPLATE}
+    closes = _CLOSERS.union(text for text in templates if text[0] == "}")
+    opens = _OPENERS.union(text for text in templates if text.endswith("${"))
     pairs: dict[int, int] = {}
     pending: list[int] = []
-    for place, token in enumerate(tokens):
-        is_template = token.kind is Kind.TEMPLATE
-        if (token.kind is Kind.PUNCTUATOR and token.text in _CLOSERS) or (is_template and token.text[0] == "}"):
+    for place, text in enumerate(tokens):
+        if text in closes:
             partner = pending.pop()
             pairs[place], pairs[partner] = partner, place
-        if (token.kind is Kind.PUNCTUATOR and token.text in _OPENERS) or (is_template and token.text.endswith("${")):
+        if text in opens:
             pending.append(place)
-    return pairs
+    return Structure(tokens, kinds, pairs)

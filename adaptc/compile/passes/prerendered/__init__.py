@@ -20,7 +20,8 @@ from adaptc.core.model import Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts, streamed_parts
-from adaptc.formats.script.names import ScriptNames
+from adaptc.formats.script.facts import SCRIPT
+from adaptc.formats.script.names import Names, ScriptNames, merge_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     sheets = page_sheets(editor.tree, page.base, view).texts
     if reason := dependence_reason(_streamed_tree(editor), framework.root, sheets):
         return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
-    names = ScriptNames(_script_texts(hydration.others, page, view))
+    names = ScriptNames(merge_names([*_script_names(hydration.others, page, view)]))
     roots = hydration.islands or editor.tree.select(framework.root)[:1]
     actions = _adapt(editor, Scope(roots, names), sheets)
     hydration.remove(editor)
@@ -74,8 +75,7 @@ def _streamed_tree(editor: Editor) -> Document:
     return parse_bare(place_streamed_parts(editor.text)) if has_streamed_parts(editor.text) else editor.tree
 
 
-def _script_texts(scripts: Sequence[Element], page: PageContext, view: View) -> Iterator[str]:
-    """Yield the texts of scripts that are known; those of other sites serve no control of the framework's."""
+def _script_names(scripts: Sequence[Element], page: PageContext, view: View) -> Iterator[Names]:
+    """Yield the names of scripts that are known; those of other sites serve no control of the framework's."""
     for script in scripts:
-        source = script_source(script, page.base, view) or ""
-        yield source if isinstance(source, str) else source.decode("utf-8", "replace")
+        yield view.facts(SCRIPT, script_source(script, page.base, view) or "").names

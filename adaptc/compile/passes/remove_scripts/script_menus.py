@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from turbohtml import Element
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.script_written import script_mounts
 from adaptc.compile.view import View
+from adaptc.core.facts import FactKind
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.landmarks import class_words
@@ -52,7 +52,7 @@ class _Link(NamedTuple):
 def write_script_menus(editor: Editor, page: PageContext, view: View, cascade: Cascade) -> int:
     """Write the menus of which a script holds the links, each in front of the element for it; returns their number."""
     body = editor.tree.select_one("body")
-    lists = [links for text in page.script_texts() if (links := _menu(text, editor, page, view))]
+    lists = [links for script in page.scripts if (links := _menu(script, editor, page, view))]
     mounts = (
         [each for each in script_mounts(editor.tree, page) if not _MENU.isdisjoint(class_words(each))] if lists else []
     )
@@ -77,9 +77,13 @@ def _is_covered(mount: Element, cascade: Cascade) -> bool:
     )
 
 
-def _menu(text: str, editor: Editor, page: PageContext, view: View) -> list[_Link]:
+def _menu(script: str | bytes, editor: Editor, page: PageContext, view: View) -> list[_Link]:
     """Return the upper links of a list that lead to files of the site, if the page has few of them by itself."""
-    links = [link for link in _links(text) if view.follow(page.base, link.url).path is not None]
+    links = [
+        link
+        for link in map(_Link._make, view.facts(_LINKS, script))
+        if view.follow(page.base, link.url).path is not None
+    ]
     if len(links) < _FEWEST:
         return []
     depths = sorted({link.depth for link in links})
@@ -90,8 +94,7 @@ def _menu(text: str, editor: Editor, page: PageContext, view: View) -> list[_Lin
     return upper if len(missing) >= _FEWEST else []
 
 
-@lru_cache(maxsize=32)
-def _links(text: str) -> tuple[_Link, ...]:
+def _find_links(text: str) -> Iterable[tuple[str, str, int]]:
     return tuple(_nested_links(text)) if _LINK.search(text) is not None else ()
 
 
@@ -111,3 +114,6 @@ def _value(string: str) -> str:
         return fold_space(unescape(_TAG.sub("", json.loads(string))))
     except json.JSONDecodeError:
         return ""
+
+
+_LINKS: FactKind[Iterable[tuple[str, str, int]]] = FactKind("links", _find_links, ())

@@ -8,7 +8,7 @@ forbid data URIs or hold hashes of styles.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.rules import Ads
@@ -17,6 +17,7 @@ from adaptc.compile.page.image_labels import Blocking, labelled_images
 from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.passes.strip.images import Images, Selection, strip_styles
 from adaptc.compile.view import Options, View
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 
@@ -64,7 +65,7 @@ def strip_third_parties(editor: Editor, page: PageContext, view: View, report: R
     elements = (each for each in editor.tree.iter_elements(tuple(_LOADS)) if not is_isolated(each, editor.text))
     blocked = [(element, reason) for element in elements if (reason := _reason(element, blocking))]
     has_scripts = any(element.tag == "script" for element, _ in blocked)
-    needed = _needed(page, blocking.rules.ads) if has_scripts else frozenset()
+    needed = _needed(page, view, blocking.rules.ads) if has_scripts else frozenset()
     for element, reason in blocked:
         subject = blocking.url(_address(element)).partition("//")[2].partition("/")[0]
         if element.tag == "script" and needed:
@@ -109,19 +110,19 @@ def hide_filtered_elements(editor: Editor, page: PageContext, view: View, report
             report.actions.append(Action("strip", "stripped", f"<{element.tag}>", f"the filter ##{selector} hides it"))
 
 
-def _needed(page: PageContext, ads: Ads) -> frozenset[str]:
+def _needed(page: PageContext, view: View, ads: Ads) -> frozenset[str]:
     """Return the names of third parties that scripts of the page use and do not define themselves."""
-    return frozenset(name for script in page.scripts for name in _used(script, ads.globals))
+    return ads.globals & frozenset().union(*(view.facts(_RELIED_ON, script) for script in page.scripts))
 
 
-@lru_cache(maxsize=512)
-def _used(script: str | bytes, names: frozenset[str]) -> frozenset[str]:
-    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
-    return frozenset(name for name in names if name in text and _relies_on(text, name))
+_LOOKED_INTO = re.compile(r"(?<![\w$.])([A-Za-z_$][\w$]*)\s*[.(]")
+_GIVEN = re.compile(r"(?:(?<![\w$.])|window\.)([A-Za-z_$][\w$]*)\s*=(?!=)|function\s+([A-Za-z_$][\w$]*)")
 
 
-def _relies_on(text: str, name: str) -> bool:
-    """Whether ``name`` is called or looked into, and never given a value."""
-    mine = rf"(?<![\w$.]){re.escape(name)}"
-    assigned = rf"(?:{mine}|window\.{re.escape(name)})\s*=(?!=)|function\s+{re.escape(name)}\b"
-    return re.search(rf"{mine}\s*[.(]", text) is not None and re.search(assigned, text) is None
+def _find_relied_on(text: str) -> frozenset[str]:
+    """Return the names that a script calls or looks into, and never gives a value; single letters are local."""
+    given = frozenset(chain.from_iterable(_GIVEN.findall(text)))
+    return frozenset(name for name in _LOOKED_INTO.findall(text) if len(name) > 1) - given
+
+
+_RELIED_ON = FactKind("relied on", _find_relied_on, frozenset[str]())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
@@ -141,7 +141,9 @@ def strip_styles(
     styles = _Styles(editor, page, view, removals, report)
     for element in editor.tree.iter_elements("style"):
         styles.style_element(element)
-    if not any(map(_reads_backgrounds, page.scripts)):  # a script for sliding backgrounds would load "none"
+    if not any(
+        script.reads_backgrounds for script in page.scripts.values()
+    ):  # a script for sliding backgrounds would load "none"
         for element in editor.tree.select('[style*="("]'):
             styles.style_attribute(element)
     for element in editor.tree.select("[background]"):
@@ -202,15 +204,6 @@ class _Styles:
     def _note(self, urls: tuple[str, ...]) -> None:
         for image in map(self.removals.__getitem__, urls):
             self.report.actions.append(Action("strip", "stripped", image.subject, image.reason))
-
-
-_NAMES = ("backgroundImage", "background-image")
-
-
-@lru_cache(maxsize=512)
-def _reads_backgrounds(script: str | bytes) -> bool:
-    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
-    return any(name in text for name in _NAMES)
 
 
 # Attributes that the text takes over: links and scripts use its id, and its language stays known

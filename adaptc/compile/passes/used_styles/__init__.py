@@ -19,8 +19,8 @@ from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
-from adaptc.formats.script.introspection import looks_for_style_sheets
-from adaptc.formats.script.names import ScriptNames
+from adaptc.formats.script.facts import ScriptFacts
+from adaptc.formats.script.names import Names, ScriptNames, merge_names
 
 NAME = "used-styles"
 
@@ -50,7 +50,7 @@ def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Opti
         return None
     if options["scripts"] == "none":
         return "the page has scripts, which may set any class"
-    if reach.unknown is None and any(map(_looks_for_sheets, reach.scripts)):
+    if reach.unknown is None and any(script.looks_for_sheets for script in reach.scripts):
         return "a script of the page looks for style sheets"
     return reach.unknown
 
@@ -99,7 +99,8 @@ class _UsedStyles:
         """Return the names that scripts may bring into the page."""
         if self.reach is None:
             return None
-        return _names(self.reach.scripts, self.reach.data).of_page(self.page.page.text)
+        names = merge_names([_merged(self.reach.scripts), *self.reach.data])
+        return ScriptNames(names).of_page(self.page.page.text)
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
@@ -140,8 +141,9 @@ class _UsedStyles:
 
 
 # The same scripts are in all pages of a batch
-_looks_for_sheets = lru_cache(maxsize=512)(looks_for_style_sheets)
-_names = lru_cache(maxsize=16)(ScriptNames)
+@lru_cache(maxsize=16)
+def _merged(scripts: tuple[ScriptFacts, ...]) -> Names:
+    return merge_names([script.names for script in scripts])
 
 
 def _keep(style: PageStyle) -> PageStyle:

@@ -1,0 +1,113 @@
+"""What passes ask of a script, found once and kept as one value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from adaptc.core.facts import FactKind
+from adaptc.formats.script.addresses import ImageChanges, image_changes, touches_addresses
+from adaptc.formats.script.amd import AmdModules, amd_modules
+from adaptc.formats.script.handles import Handles, find_handles
+from adaptc.formats.script.introspection import (
+    introspection_reason,
+    looks_for_style_sheets,
+    selects_other_scripts,
+    self_inspection_reason,
+    writes_document,
+)
+from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.loads import Loads, find_loads
+from adaptc.formats.script.lookups import lookup_names
+from adaptc.formats.script.modules import is_self_contained
+from adaptc.formats.script.names import Names, names_of_script
+from adaptc.formats.script.script import Script, string_content
+
+__all__ = ["SCRIPT", "ScriptFacts", "script_facts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScriptFacts:
+    """The facts of one script, each as the function of ``adaptc.formats.script`` that finds it says.
+
+    ``addresses`` are the words with a point in its strings (hosts, names of files), ``quoted`` the words in quotes or
+    after ``#``, by which it may name elements.
+    """
+
+    introspection: str | None = None
+    self_inspection: str | None = None
+    selects_others: bool = False
+    writes_document: bool = False
+    looks_for_sheets: bool = False
+    touches_addresses: bool = False
+    reads_backgrounds: bool = False
+    is_self_contained: bool = False
+    image_changes: ImageChanges = field(default_factory=ImageChanges)
+    names: Names = field(default_factory=Names)
+    handles: Handles = field(default_factory=Handles)
+    loads: Loads = field(default_factory=Loads)
+    modules: AmdModules = field(default_factory=AmdModules)
+    lookups: frozenset[str] = frozenset()
+    addresses: frozenset[str] = frozenset()
+    quoted: frozenset[str] = frozenset()
+
+    @property
+    def changes_images(self) -> bool:
+        """Whether the script may change the addresses of any images."""
+        return self.image_changes.others or bool(self.image_changes.selectors)
+
+    def names_address(self, name: str) -> bool:
+        """Whether the script writes out the name of a host or file."""
+        parts = tuple(_addresses((name,)))
+        return all(any(part in address for address in self.addresses) for part in parts)
+
+
+def script_facts(text: str) -> ScriptFacts:
+    """Return the facts of a script."""
+    script = Script(text)
+    return ScriptFacts(
+        introspection_reason(script),
+        self_inspection_reason(script),
+        selects_other_scripts(script),
+        writes_document(script),
+        looks_for_style_sheets(script),
+        touches_addresses(script),
+        any(name in text for name in _BACKGROUNDS),
+        is_self_contained(script),
+        image_changes(script),
+        names_of_script(script),
+        find_handles(script),
+        find_loads(script),
+        amd_modules(script),
+        lookup_names(script),
+        frozenset(_addresses(_written(script))),
+        frozenset(chain.from_iterable(map(_filled, _QUOTED.findall(text)))),
+    )
+
+
+SCRIPT = FactKind("script", script_facts, ScriptFacts())
+
+_BACKGROUNDS = ("backgroundImage", "background-image")
+_RUN = re.compile(r"[\w.~%+@-]+")
+# "app", 'app', `app`, #app; one may begin where another ends
+_QUOTED = re.compile(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")
+
+
+def _written(script: Script) -> Iterator[str]:
+    """Yield what may hold addresses: strings and templates, or all of a text that does not lex."""
+    if not script.lexes:
+        yield script.text
+    yield from map(string_content, script.texts_of(Kind.STRING, Kind.TEMPLATE))
+
+
+def _addresses(texts: Iterable[str]) -> Iterator[str]:
+    for run in chain.from_iterable(map(_RUN.findall, texts)):
+        _, point, ending = run.rstrip(".").rpartition(".")
+        if point and ending[:1].isalpha():
+            yield run
+
+
+def _filled(groups: tuple[str, str, str]) -> Iterator[str]:
+    return filter(None, groups[1:])
