@@ -114,7 +114,7 @@ def _spread(points: list[Point], weight: Axis, tallest: int, plane: tuple[Axis, 
 
 
 def _bins(points: Sequence[Point], weight: Axis) -> Counter[int]:
-    return Counter(int((weight.at(sent) - LEFT) // BIN) for _, sent in points)
+    return Counter(int((place - LEFT) // BIN) for place in weight.places(sent for _, sent in points))
 
 
 def _histogram(bins: Counter[int], tallest: int) -> str:
@@ -127,7 +127,9 @@ def _histogram(bins: Counter[int], tallest: int) -> str:
 
 
 def _shades(points: Sequence[Point], requests: Axis, upward: Axis) -> tuple[str, ...]:
-    cells = Counter(_cell(requests.at(number), upward.at(sent)) for number, sent in points)
+    numbers = {number: requests.at(number) for number in {number for number, _ in points}}
+    places = upward.places(sent for _, sent in points)
+    cells = Counter(_cell(numbers[number], place) for (number, _), place in zip(points, places, strict=True))
     paths = [""] * len(SHADES)
     for (x, y), count in sorted(cells.items()):
         shade = sum(count >= least for least in SHADES) - 1
@@ -174,9 +176,14 @@ class Axis:
 
     def at(self, amount: float) -> float:
         """Return the place of an amount; amounts beyond the axis are put at its end."""
-        inside = min(max(amount, self.low), self.high)
-        share = math.log(inside / self.low) / math.log(self.high / self.low)
-        return round(self.start + (self.end - self.start) * share, 1)
+        return self.places([amount])[0]
+
+    def places(self, amounts: Iterable[float]) -> list[float]:
+        """Return the places of amounts, of which a large site has a hundred thousand."""
+        low, high, start, log = self.low, self.high, self.start, math.log
+        scale = (self.end - start) / log(high / low)
+        inside = (low if amount < low else high if amount > high else amount for amount in amounts)
+        return [round(start + scale * log(amount / low), 1) for amount in inside]
 
 
 def log_axis(amounts: Iterable[float], start: float, end: float, write: Callable[[float], str]) -> Axis:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +77,10 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
         plots=plot_pages(table),
         shades=shade_labels(),
         diagnostics=sorted(figures.diagnostics, key=_diagnostic_order),
-        row_json=_joined(_row(path, costs, table.views.get(path, 0)) for path, costs in table.rows.items()),
+        row_json=_joined([printable(path), *costs, table.views.get(path, 0)] for path, costs in table.rows.items()),
         heads_json=_json(_heads(figures, table, shown)),
         table_json=_json([table.words, table.actions]),
-        list_json=_joined(_json(actions) for actions in table.lists),
+        list_json=_joined(table.lists),
     )
 
 
@@ -146,22 +147,13 @@ def _data_uri(webp: bytes) -> str:
     return f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
 
 
-def _joined(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items of a JSON array, each after a comma but the first, some hundred at a time."""
-    from markupsafe import Markup
-
-    chunk: list[str] = []
+def _joined(items: Iterable[object]) -> Iterator[Any]:
+    """Yield the JSON of items of an array, each after a comma but the first, some hundred at a time."""
+    remaining = iter(items)
     lead = ""
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == CHUNK:
-            yield Markup(lead + ",".join(chunk))
-            chunk, lead = [], ","
-    yield Markup(lead + ",".join(chunk) if chunk else "")
-
-
-def _row(path: str, costs: Costs, views: int) -> Any:
-    return _json([printable(path), *costs, views])
+    while chunk := list(islice(remaining, CHUNK)):
+        yield lead + _json(chunk)[1:-1]
+        lead = ","
 
 
 def _heads(figures: SiteFigures, table: PageTable, shown: int) -> dict[str, object]:

@@ -76,16 +76,25 @@ class _Tables:
         self.actions: Interned[tuple[int, ...]] = Interned()
         self.lists: Interned[tuple[int, ...]] = Interned()
         self.listed = 0
+        # pages share their lists: each is numbered once, and held so that no other gets its identity
+        self._numbers: dict[tuple[int, int], tuple[PageFigures, tuple[int, int, int]]] = {}
 
     def word(self, text: str) -> int:
         return self.words.number(printable(text))
 
     def cost(self, page: PageFigures) -> Cost:
+        key = (id(page.actions), id(page.demoted))
+        if key not in self._numbers:
+            self._numbers[key] = (page, self._lists(page))
+        sizes = (page.requests, page.identity_bytes, page.transfer_bytes, page.page_bytes, page.page_transfer)
+        return Cost(*sizes, *self._numbers[key][1])
+
+    def _lists(self, page: PageFigures) -> tuple[int, int, int]:
+        """Return the numbers of a page's demotions and actions, and how many actions are left out."""
         demoted = self.demotions.number(tuple(map(self.word, page.demoted)))
         listed = page.actions[: self._room()]
         actions = self._list(tuple(map(self._action, listed)))
-        sizes = (page.requests, page.identity_bytes, page.transfer_bytes, page.page_bytes, page.page_transfer)
-        return Cost(*sizes, demoted, actions, len(page.actions) - len(listed))
+        return demoted, actions, len(page.actions) - len(listed)
 
     def _room(self) -> int:
         full = len(self.actions) >= DISTINCT_ACTIONS or self.listed >= LISTED_ACTIONS
