@@ -23,7 +23,7 @@
   };
   const percent = share => `${(100 * share).toFixed(1)} %`.replace("-", "−");
 
-  const {levels, shown, demotions, cost: [requestMs, kilobyteMs], viewed} = read("page-heads");
+  const {levels, shown, demotions, cost: [viewMs, requestMs, kilobyteMs], viewed} = read("page-heads");
   const rows = read("page-rows");
   if (!rows.length) return;
   rows.forEach((row, number) => { row.number = number; row.lower = row[0].toLowerCase(); });
@@ -35,8 +35,8 @@
     const first = cost(row, 0), here = cost(row, level);
     return first && here && first[TRANSFER] ? 1 - here[TRANSFER] / first[TRANSFER] : null;
   };
-  /* U = aR + bW: how many times as many views a server bears. */
-  const load = of => requestMs * of[REQUESTS] + kilobyteMs * of[TRANSFER] / 1000;
+  /* p + aR + bW: how many times as many views a server bears. */
+  const load = of => viewMs + requestMs * of[REQUESTS] + kilobyteMs * of[TRANSFER] / 1000;
   const capacity = (row, level) => {
     const first = cost(row, 0), here = cost(row, level);
     if (!first || !here) return null;

@@ -15,8 +15,9 @@ from adaptc.serve.capacity.ladder import ladder_of
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
 
 
-def record(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert run(["capacity", "--format", "json", *arguments]) == ExitCode.DONE
+def record(capsys: pytest.CaptureFixture[str], *arguments: str, view: str = "0") -> dict:
+    """Return the record by the paper's formulas, which have no cost of a page view, or with one."""
+    assert run(["capacity", "--format", "json", "--view-ms", view, *arguments]) == ExitCode.DONE
     return json.loads(capsys.readouterr().out)
 
 
@@ -25,6 +26,12 @@ def test_the_ladder_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert [level["page_ms"] for level in found["levels"]] == [59.596, 30.274, 4.635]
     assert [level["factor"] for level in found["levels"]] == [1, 1.9686, 12.8578]
     assert found["levels"][0]["pages_per_second"] == pytest.approx(0.58 / 0.059596, abs=1e-3)
+
+
+def test_a_page_view_has_a_cost_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    levels = record(capsys, *PAPER, view="2")["levels"]
+    assert [level["page_ms"] for level in levels] == [61.596, 32.274, 6.635]
+    assert levels[2]["factor"] == pytest.approx(61.596 / 6.635, abs=1e-4)
 
 
 def test_a_load_is_carried_by_a_mixture(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +54,7 @@ def test_rejection_carries_what_the_lowest_level_does_not(capsys: pytest.Capture
 
 
 def test_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["capacity", *PAPER, "--load", "15", "--line", "5"]) == ExitCode.DONE
+    assert run(["capacity", *PAPER, "--view-ms", "0", "--load", "15", "--line", "5"]) == ExitCode.DONE
     text = capsys.readouterr().out
     assert "regular       59.0  322.0      59.60              9.7    1.00" in text
     assert "m = 2.29 keeps the bound: 29% regular, 71% moderate" in text

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from test_select import PopularSite
 
+from adaptc.config.config import CostConfig
 from adaptc.report.figures import LevelFigures, TrafficFigures, capacity_factor
 from adaptc.report.summary import render_summary
 
@@ -56,7 +57,11 @@ def test_a_page_that_a_level_lacks_counts_as_the_original(site: PopularSite) -> 
     assert found["words"].requests_per_page == pytest.approx((7 * a["requests"] + 2 * 2 + 5) / 10)
     first, here = found["full"], found["words"]
     wanted = capacity_factor(
-        here.requests_per_page, here.transfer_per_page, first.requests_per_page, first.transfer_per_page
+        here.requests_per_page,
+        here.transfer_per_page,
+        first.requests_per_page,
+        first.transfer_per_page,
+        view_ms=CostConfig().view_ms,
     )
     assert here.capacity_factor == pytest.approx(wanted)
 
@@ -70,16 +75,16 @@ def test_a_frame_that_a_level_lacks_weighs_what_it_weighs_in_the_original(site: 
 
 
 def test_the_manifest_has_views_costs_and_factors(site: PopularSite) -> None:
-    site.build(cost__request_ms=1.0, cost__kilobyte_ms=0.0)
+    site.build(cost__request_ms=1.0, cost__kilobyte_ms=0.0, cost__view_ms=0.5)
     manifest, pages = rows(site)
     assert manifest["traffic"] == {"views": 10, "viewed": 3, "popular": 1, "share": 0.7}
-    assert manifest["cost"] == {"request_ms": 1.0, "kilobyte_ms": 0.0}
+    assert manifest["cost"] == {"view_ms": 0.5, "request_ms": 1.0, "kilobyte_ms": 0.0}
     assert {path: pages[path].get("views") for path in ("a.html", "c.html", "s.css")} == {
         "a.html": 7,
         "c.html": 1,
         "s.css": None,
     }
-    assert pages["a.html"]["levels"]["lossless"]["page"]["capacity"] == 2.0
+    assert pages["a.html"]["levels"]["lossless"]["page"]["capacity"] == round(2.5 / 1.5, 4)
     assert pages["a.html"]["levels"]["full"]["page"]["capacity"] == 1.0
     assert "words" not in pages["c.html"]["levels"]
     assert {level["name"]: level["pages"] for level in manifest["levels"]} == {"full": 3, "lossless": 3, "words": 1}

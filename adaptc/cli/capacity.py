@@ -35,6 +35,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 )
 @click.option("--request-ms", type=_POSITIVE, metavar="MS", help="a: cost of a request.")
 @click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
+@click.option("--view-ms", type=click.FloatRange(0), metavar="MS", help="p: cost of a page view's connection.")
 @click.option("--rejection-ms", type=_POSITIVE, default=0.55, metavar="MS", help="c: of a rejection.  [default: 0.55]")
 @click.option(
     "--bound",
@@ -55,6 +56,7 @@ def capacity(
     levels: tuple[str, ...],
     request_ms: float | None,
     kilobyte_ms: float | None,
+    view_ms: float | None,
     rejection_ms: float,
     bound: float,
     load: float | None,
@@ -64,13 +66,14 @@ def capacity(
 ) -> None:
     """Compute the load that each level of a build can carry.
 
-    A page costs a ms for each request and b ms for each kilobyte: U = aR + bW. Prints, for each level, the
+    A page costs a ms for each request, b ms for each kilobyte, and p ms for its connection. Prints, for each level, the
     cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
     the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
     """
     from adaptc.serve.capacity.ladder import ladder_of
 
-    overrides = {"output": output, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
+    coefficients = {"cost.view_ms": view_ms, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
+    overrides = {"output": output, **coefficients}
     config = invocation.load(overrides)
     ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, ladder_of)
     cost = _cost(config, rejection_ms)
@@ -88,7 +91,8 @@ def capacity(
 def _cost(config: Config, rejection_ms: float) -> Cost:
     from adaptc.serve.capacity.utilization import Cost
 
-    return Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000, rejection_ms / 1000)
+    cost = config.cost
+    return Cost(cost.request_ms / 1000, cost.kilobyte_ms / 1000, rejection_ms / 1000, cost.view_ms / 1000)
 
 
 def _parse_rung(text: str) -> Rung:
@@ -126,6 +130,7 @@ def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
     return {
         "request_ms": round(cost.request * 1000, 6),
         "kilobyte_ms": round(cost.kilobyte * 1000, 6),
+        "view_ms": round(cost.view * 1000, 6),
         "rejection_ms": round(cost.rejection * 1000, 6),
         "bound": bound,
         "levels": [_level_record(entry) for entry in capacities(ladder, cost, bound)],

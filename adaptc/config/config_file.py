@@ -119,6 +119,7 @@ FIELDS: dict[str, Check] = {
     "select.logs": _logs,
     "select.share": schema.number(0.01, 1),
     "select.format": _log_format,
+    "cost.view_ms": schema.number(0),
     "cost.request_ms": schema.number(0),
     "cost.kilobyte_ms": schema.number(0),
     "cost.pages_per_visit": schema.number(1),

@@ -191,6 +191,7 @@ class DocumentWriter:
             cost.request_ms,
             cost.kilobyte_ms,
             _traffic_figures(report.traffic),
+            view_ms=cost.view_ms,
         )
 
     def _screenshots(self, ledger: Ledger) -> tuple[PageShots, ...]:

@@ -135,8 +135,8 @@ class SiteFigures:
 
     ``levels`` go from the highest quality down; the others are compared with the first (``full``).
     ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
-    ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with. ``traffic``
-    is None when the means are over pages: there are no access logs, or no page views in them.
+    ``view_ms``, ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with.
+    ``traffic`` is None when the means are over pages: there are no access logs, or no page views in them.
     """
 
     name: str
@@ -152,6 +152,7 @@ class SiteFigures:
     kilobyte_ms: float = KILOBYTE_MS
     traffic: TrafficFigures | None = None
     screenshots: tuple[PageShots, ...] = ()
+    view_ms: float = 0.0
 
 
 def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
@@ -169,13 +170,16 @@ def capacity_factor(
     *,
     request_ms: float = REQUEST_MS,
     kilobyte_ms: float = KILOBYTE_MS,
+    view_ms: float = 0.0,
 ) -> float:
     """Return how many times as many page views a server can answer at a level as at ``full``.
 
     ``requests`` and ``transfer`` (bytes) are means of one page view. Utilization is U = aR + bW, with R
     requests and W kB a second (Abdelzaher, Shin and Bhatti 2002, equation 1), so at equal U the views go as
-    the inverse of a * requests + b * kB. Returns 1.0 where either costs nothing (a site without pages).
+    the inverse of a * requests + b * kB. The paper has one request a connection; today a view opens a connection for
+    all its requests, which costs ``view_ms`` in addition. Returns 1.0 where either costs nothing (a site without
+    pages).
     """
-    cost = request_ms * requests + kilobyte_ms * transfer / 1000
-    full = request_ms * full_requests + kilobyte_ms * full_transfer / 1000
+    cost = view_ms + request_ms * requests + kilobyte_ms * transfer / 1000
+    full = view_ms + request_ms * full_requests + kilobyte_ms * full_transfer / 1000
     return full / cost if cost > 0 and full > 0 else 1.0

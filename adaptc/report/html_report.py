@@ -162,7 +162,7 @@ def _heads(figures: SiteFigures, table: PageTable, shown: int) -> dict[str, obje
         "levels": [printable(level.level) for level in figures.levels],
         "shown": shown,
         "demotions": demotions,
-        "cost": [figures.request_ms, figures.kilobyte_ms],
+        "cost": [figures.view_ms, figures.request_ms, figures.kilobyte_ms],
         "viewed": figures.traffic is not None,
     }
 
@@ -192,6 +192,7 @@ def _capacity(figures: SiteFigures, cost: Cost, first: Cost | None) -> str:
         first.transfer,
         request_ms=figures.request_ms,
         kilobyte_ms=figures.kilobyte_ms,
+        view_ms=figures.view_ms,
     )
     return quantities.written_factor(factor)
 

@@ -32,6 +32,7 @@ def _level_figures(level: Level, sums: LevelSums, first: LevelSums, times: int, 
         first.transfer / times,
         request_ms=cost.request_ms,
         kilobyte_ms=cost.kilobyte_ms,
+        view_ms=cost.view_ms,
     )
     return LevelFigures(
         level.name,

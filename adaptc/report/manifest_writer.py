@@ -59,6 +59,7 @@ class RowWriter:
                 first.transfer_bytes,
                 request_ms=self.cost.request_ms,
                 kilobyte_ms=self.cost.kilobyte_ms,
+                view_ms=self.cost.view_ms,
             )
             cost = _cost(page.requests, page.identity_bytes, page.transfer_bytes, factor)
             row["levels"][result.level]["page"] = cost
@@ -121,7 +122,11 @@ def manifest_head(
         "tool": f"adaptc {VERSION}",
         "base_url": base_url,
         "effort": figures.effort,
-        "cost": {"request_ms": figures.request_ms, "kilobyte_ms": figures.kilobyte_ms},
+        "cost": {
+            "view_ms": figures.view_ms,
+            "request_ms": figures.request_ms,
+            "kilobyte_ms": figures.kilobyte_ms,
+        },
         **({"traffic": dataclasses.asdict(figures.traffic)} if figures.traffic else {}),
         "levels": described,
     }

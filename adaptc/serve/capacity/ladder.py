@@ -1,7 +1,8 @@
 """Capacity of a ladder of levels: the load that each level can carry, and the mixture of levels for a given load.
 
-The cost of a page is aR + bW (Abdelzaher, Shin and Bhatti 2002, section 4.3) with R requests and W kB a page;
-delays are those of Fujita, Murata and Miyahara 1999, a request being a job of a processor-sharing server.
+The cost of a page is p + aR + bW with R requests and W kB a page: aR + bW are of Abdelzaher, Shin and Bhatti 2002,
+section 4.3, and p is for its connection. Delays are those of Fujita, Murata and Miyahara 1999, a request being a job of
+a processor-sharing server.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Rung:
 
     def cost_of(self, cost: Cost) -> float:
         """Return the seconds that a page takes at the bottleneck."""
-        return cost.utilization(self.requests, self.kilobytes)
+        return cost.of_view(self.requests, self.kilobytes)
 
 
 @dataclass(frozen=True, slots=True)
