@@ -13,7 +13,20 @@ _PIECES = (
     *"{}()[];:,.#/\\\"'@! \n\0\fé",
     *("a", "b", "-x", "url(", "URL( x ", "#url(", "src(", "u\\72 l(", "\\75 rl(", "/*", "*/", "<!--", "\\9", "\\\n"),
     *("color", "red", "#FF0000", "0px", ".50", "+1.0e1", "rgba(0, 0, 0, .5)", "--x", "!important", "calc(", "::before"),
-    *("*:hover", " > ", "font-family", "margin", "serif", "@media print{", "@keyframes x{", "from", "50%", "a{color:"),
+    *("[a]", "*[a='b/c']", "[a~=b]", ":not(.a)", "::X(b)", ":is(:hover[a])", ":nth-child(2n)"),
+    *(
+        "*:hover",
+        " > ",
+        "font-family",
+        "margin",
+        "serif",
+        "@media print{",
+        "@keyframes x{",
+        '@charset "utf-8";',
+        "from",
+        "50%",
+        "a{color:",
+    ),
 )
 texts = st.lists(st.sampled_from(_PIECES), max_size=25).map("".join)
 rules = st.builds("{}{{{};{}:{}}}".format, texts, texts, st.sampled_from(("font", "opacity", "border-color")), texts)

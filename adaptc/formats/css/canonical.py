@@ -52,9 +52,14 @@ class AtRule(NamedTuple):
 
 Content = Declaration | StyleRule | AtRule
 
+# In front of the first rule of many sheets
+_CHARSET = re.compile(r'@charset "([-\w]*)";')
+
 
 def read_rules(part: str) -> Sequence[Content]:
     """Return the rules of one of ``split_rules``. Like browsers, it ignores what tinycss2 reports as an error."""
+    if match := _CHARSET.match(part):
+        return (AtRule("charset", (("string", match[1]),), None), *read_rules(part[match.end() :]))
     plain = parse_plain(part)
     if plain is not None and (rule := _read_plain(plain)) is not None:
         return (rule,)

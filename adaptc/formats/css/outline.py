@@ -71,9 +71,7 @@ class _Walk:
         return entries
 
     def _add(self, contents: Sequence[Content], context: Context, entries: list[Entry]) -> None:
-        self.size += (1 + len(contents)) * max(1, len(context))
-        if self.size > _LARGEST:
-            raise OutlineTooLargeError
+        self._count(contents, context)
         for content in contents:
             if isinstance(content, StyleRule):
                 self._add_style_rule(content, context, entries)
@@ -82,11 +80,22 @@ class _Walk:
             else:
                 entries.append((context, content))
 
+    def _count(self, contents: Sequence[Content], context: Context) -> None:
+        self.size += (1 + len(contents)) * max(1, len(context))
+        if self.size > _LARGEST:
+            raise OutlineTooLargeError
+
     def _add_style_rule(self, rule: StyleRule, context: Context, entries: list[Entry]) -> None:
         if rule.contents and not rule.is_known:
             entries.append((context, (TOGETHER, frozenset(rule.selectors), False)))
+        is_flat = all(type(content) is tuple for content in rule.contents)
         for selector in rule.selectors:
-            self._add(rule.contents, (*context, selector), entries)
+            inside = (*context, selector)
+            if is_flat:
+                self._count(rule.contents, inside)
+                entries += [(inside, content) for content in rule.contents]  # type: ignore[misc]
+            else:
+                self._add(rule.contents, inside, entries)
 
     def _add_at_rule(self, rule: AtRule, context: Context, entries: list[Entry]) -> None:
         inside: Context = (*context, "@" + rule.name, rule.prelude)

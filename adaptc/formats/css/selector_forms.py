@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from tinycss2 import parse_component_value_list
+
 from adaptc.formats.css.scanner import SPACE
 from adaptc.formats.css.values import Entry, canonical_tokens
 
@@ -114,13 +116,18 @@ def _is_legacy_double(tokens: list[Any], index: int) -> bool:
 # ---- simple selectors, as text
 
 _NAME = r"-?[A-Za-z_][-\w]*+"
-_COMPOUND = rf"(?:{_NAME}|\*)?+(?:[.#]{_NAME}|::?{_NAME})*+(?<=[-\w*])"
+_PART = rf"[.#]{_NAME}|::?{_NAME}"
+_ATTRIBUTE = rf"\[{_NAME}(?:[~|^$*]?=(?:{_NAME}|\"[-\w./]*+\"|'[-\w./]*+'))?+\]"
+_ARGUMENTS = rf"\((?:[-\w]++|(?:{_NAME})?+(?:{_PART}|{_ATTRIBUTE})++)\)"
+_COMPOUND = rf"(?:{_NAME}|\*|(?={_PART}|\[))(?:{_PART}(?:{_ARGUMENTS})?+|{_ATTRIBUTE})*+"
 _SIMPLE = rf"{_COMPOUND}(?:{SPACE}*+(?:[>+~]|(?<={SPACE})){SPACE}*+{_COMPOUND})*+"
 _SIMPLE_LIST = re.compile(rf"{_SIMPLE}{SPACE}*+(?:,{SPACE}*+{_SIMPLE}{SPACE}*+)*+", re.ASCII)
-_SEPARATOR = re.compile(r" ?([>+~,]) ?")
-_PSEUDO = re.compile(rf":({_NAME})", re.ASCII)
-_REDUNDANT = re.compile(rf"\*(?=[.:#])|:(?=:(?:{'|'.join(sorted(_LEGACY_PSEUDO))})(?![-\w]))", re.ASCII | re.IGNORECASE)
-_TOKEN = re.compile(r"#?[-\w]++|[.:>+~* ]", re.ASCII)
+_SEPARATOR = re.compile(r" ?([>+~,])(?!=) ?")
+_PSEUDO = re.compile(rf":({_NAME})|\([^()]*+\)", re.ASCII)
+_REDUNDANT = re.compile(
+    rf"\*(?=[.:#\[])|:(?=:(?:{'|'.join(sorted(_LEGACY_PSEUDO))})(?![-\w(]))", re.ASCII | re.IGNORECASE
+)
+_TOKEN = re.compile(rf"[-\w]++\([^()]*+\)|#?[-\w]++|[.:>+~* ]|{_ATTRIBUTE}", re.ASCII)
 
 
 def simple_selectors(prelude: str) -> tuple[tuple[Selector, ...], bool] | None:
@@ -137,7 +144,7 @@ def _selectors(text: str) -> tuple[tuple[Selector, ...], bool]:
 @lru_cache(maxsize=1 << 13)
 def _selector(text: str) -> tuple[Selector, bool]:
     forms = (_KEYFRAME[text.lower()],) if text.lower() in _KEYFRAME else map(_form, _split(text))
-    return Selector(forms), all(name.lower() in _KNOWN_PSEUDO for name in _PSEUDO.findall(text))
+    return Selector(forms), all(name.lower() in _KNOWN_PSEUDO for name in _PSEUDO.findall(text) if name)
 
 
 def _split(text: str) -> list[str]:
@@ -148,4 +155,7 @@ def _split(text: str) -> list[str]:
 def _form(token: str) -> Entry:
     if token == " ":
         return (" ",)
+    if token[-1] in ")]":
+        tokens = parse_component_value_list(token)
+        return next(_selector_token(tokens[0], tokens, 0))
     return ("hash" if token[0] == "#" else "literal" if token in ".:>+~*" else "ident", token)

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from tinycss2 import parse_component_value_list
-from tinycss2.ast import FunctionBlock
+from tinycss2.ast import DimensionToken, FunctionBlock, HashToken, IdentToken, NumberToken, PercentageToken
 from tinycss2.color3 import parse_color
 
 Entry = tuple[Any, ...]
@@ -99,10 +99,29 @@ def canonical_words(words: list[str], name: str) -> Entry:
 _KINDS = {(True, True): "font-weight", (True, False): "opacity", (False, True): "content", (False, False): "color"}
 
 
+_SIMPLE_WORD = re.compile(
+    r"([-+]?(?:\d*\.)?\d++)(?:(%)|([A-Za-z]++))?|#([-\w]++)|([A-Za-z][-\w]*+)",
+    re.ASCII,
+)
+
+
 @lru_cache(maxsize=1 << 13)
 def _word_forms(word: str, name: str) -> Entry:
+    if match := _SIMPLE_WORD.fullmatch(word):
+        return (_token(_simple_token(*match.groups()), name),)
     tokens = parse_component_value_list(word, skip_comments=True)
     return tuple(_token(token, name) for token in tokens if token.type not in _BLANK)
+
+
+def _simple_token(number: str, percent: str, unit: str, digits: str, ident: str) -> Any:
+    """Return the token that tinycss2 would, in a tenth of the time."""
+    if ident:
+        return IdentToken(0, 0, ident)
+    if digits:
+        return HashToken(0, 0, digits, True)
+    if unit:
+        return DimensionToken(0, 0, float(number), None, number, unit)
+    return (PercentageToken if percent else NumberToken)(0, 0, float(number), None, number)
 
 
 def _is_font(name: str) -> bool:
