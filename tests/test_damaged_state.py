@@ -16,6 +16,10 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine.state import state_path
+from adaptc.compile.engine.store import Store
+from adaptc.core.diagnostics import UsageError
+from adaptc.report.manifest import read_manifest
+from adaptc.serve.emitter import emit
 from adaptc.workflow.check.check import check
 
 PAGE = (
@@ -204,3 +208,60 @@ def test_malformed_json_is_no_end(site: BuiltSite, seed: int) -> None:
     site.write({"c.html": PAGE.format("c") + "<p>more\n"}).build()
     site.write({"main.css": SITE["main.css"] + "b { margin: 0 }\n"}).build()
     assert site.built() == {}
+
+
+# ---- cache and manifest
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b"7", b'{"content": 5}', DEEP.encode(), b"\xff" * 80])
+def test_damaged_records_of_the_cache_are_written_anew(site: BuiltSite, built: BuiltSite, content: bytes) -> None:
+    records = [path for path in (site.output / ".adaptc/cache/records").rglob("*") if path.is_file()]
+    assert records
+    for record in records:
+        record.write_bytes(content)
+    shutil.rmtree(site.output / "lossless")
+    site.build()
+    assert site.trees() == built.trees()
+
+
+def test_a_record_is_what_was_stored(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put_record("ab" * 32, {"size": 1})
+    assert store.record("ab" * 32) == {"size": 1}
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    file.write_bytes(file.read_bytes().replace(b"1}", b"2}"))
+    assert store.record("ab" * 32) is None
+
+
+def edited(manifest: dict[str, Any], edit: str) -> bytes:
+    page = manifest["resources"][0]
+    if edit == "source":
+        page["source"]["sha256"] = "0" * 64
+    elif edit == "size":
+        page["source"]["size"] += 1
+    elif edit == "recipe":
+        manifest["levels"][0]["recipe"] = "0" * 64
+    return json.dumps(manifest).encode()
+
+
+@pytest.mark.parametrize("edit", ["source", "size", "recipe"])
+def test_check_finds_every_change_of_the_manifest(site: BuiltSite, edit: str) -> None:
+    file = site.output / "manifest.json"
+    file.write_bytes(edited(json.loads(file.read_bytes()), edit))
+    (finding,) = check(site.config(), every_file=True).findings
+    assert (finding.file, finding.diagnostic().id) == ("manifest.json", "tree-corrupt")
+
+
+@pytest.mark.parametrize("content", [DEEP, "", "[]", "{}", '{"schema": 1}', "\ufeff{"])
+def test_a_malformed_manifest_is_corrupt(site: BuiltSite, content: str) -> None:
+    (site.output / "manifest.json").write_text(content)
+    (finding,) = check(site.config(), every_file=True).findings
+    assert (finding.file, finding.diagnostic().id) == ("manifest.json", "tree-corrupt")
+    with pytest.raises(UsageError, match="build the site again"):
+        read_manifest(site.output).resources  # noqa: B018
+
+
+def test_commands_say_that_the_state_is_damaged(site: BuiltSite) -> None:
+    state_path(site.output).write_bytes(state_path(site.output).read_bytes()[:4000] + bytes(60_000))
+    with pytest.raises(UsageError):
+        emit(site.config(), ["apache"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from pathlib import Path
 from typing import IO, Any
@@ -49,6 +50,8 @@ def watch(
     are removed from the trees at once, so that the server falls back to the original; then the fast encodings appear;
     when nothing changes for a while, the best ones replace them.
     """
+    # While it starts, the configuration is yet to be read: a request to read it again must not end the process
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from adaptc.compile.engine.reporting import Silent
     from adaptc.workflow.watch.event_loop import Watcher, WatcherContext
     from adaptc.workflow.watch.journal import Journal

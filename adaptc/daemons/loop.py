@@ -26,7 +26,7 @@ class Daemon(Protocol):
 
 
 def run(daemon: Daemon, interval: float) -> None:
-    """Step every ``interval`` seconds until SIGTERM or SIGINT. A step that takes too long is not made up for."""
+    """Step every ``interval`` seconds until SIGTERM, SIGINT or SIGHUP. What a step delays is not made up for."""
     stopping = threading.Event()
     before = _catch(stopping)
     try:
@@ -48,7 +48,9 @@ def _catch(stopping: threading.Event) -> dict[signal.Signals, signal._HANDLER]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         stopping.set()
 
-    return {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    chosen = [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]  # nohup(1) ignores some
+    return {number: signal.signal(number, stop) for number in chosen}
 
 
 def notify(message: str) -> None:

@@ -1,8 +1,8 @@
 """The cache: a content-addressed store of artifacts, shared between levels, runs and machines.
 
 ``objects/`` holds bytes, each under the key of what it is: the digest of its content, or the digest of a recipe and
-its input. Same key, same bytes. ``records/`` holds small JSON values by key. Files appear by rename and are
-read-only: trees hold hard links to them. Writers need no lock: two that make the same key make the same bytes.
+its input. Same key, same bytes. ``records/`` holds JSON values by key, after their digests. Files appear by rename
+and are read-only: trees hold hard links to them. Writers need no lock: two that make the same key make the same bytes.
 
 The time of an object comes from its key and not from the clock. Servers make an entity tag of a file's size and its
 time, nginx of whole seconds; two versions of a page that had both in common would be answered with a wrong 304 (RFC
@@ -71,18 +71,20 @@ class Store:
         write_atomic(path, chunks, READ_ONLY, mtime=time_of(digest))
 
     def record(self, key: str) -> Any:
-        """Return the record of ``key``, or ``None``."""
+        """Return the record of ``key``, or ``None`` when there is none or it is damaged."""
         try:
             with open(self._record_path(key), "rb") as file:
-                return json.load(file)
-        except (FileNotFoundError, ValueError):
+                digest, _, text = file.read().partition(b"\n")
+        except FileNotFoundError:
             return None
+        return json.loads(text) if digest_bytes(text).encode() == digest else None
 
     def put_record(self, key: str, value: Any) -> None:
         """Store a JSON value under ``key``."""
         path = self._record_path(key)
         _make_directory(path)
-        write_atomic(path, json.dumps(value, separators=(",", ":")).encode("utf-8"))
+        text = json.dumps(value, separators=(",", ":")).encode("utf-8")
+        write_atomic(path, digest_bytes(text).encode() + b"\n" + text)
 
     def _record_path(self, key: str) -> str:
         return f"{self.root}/records/{key[:2]}/{key[2:]}"

@@ -28,10 +28,11 @@ def serve(lock: str, modules: Sequence[str], alive: int, control: int, connectio
     """Fork a worker for each of the ``connections``, and send to ``control`` how each ended: its number and exit code.
 
     The numbers are descriptors. A worker ends at once when the other end of the pipe ``alive`` is closed, by the kernel
-    at the latest: when the build was killed or cancelled. An interrupt from the keyboard, which goes to all processes,
-    is for the build.
+    at the latest: when the build was killed or cancelled. An interrupt from the keyboard, and the end of a terminal, go
+    to all processes and are for the build.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     for module in modules:
         with contextlib.suppress(ImportError, MemoryError):  # the unit that needs the module reports it
             importlib.import_module(module)

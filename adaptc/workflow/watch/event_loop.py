@@ -71,7 +71,7 @@ class Watcher:
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._state = State()
         self._observer: FileObserver | None = None
-        self._is_docroot_missing = False
+        self._is_docroot_missing = self._is_stopping = False
         self._session = self._new_session(context.load_config())
 
     def run(self) -> None:
@@ -92,13 +92,15 @@ class Watcher:
         if number == signal.SIGHUP:
             self._queue.put(Reload(time.monotonic()))
         else:
-            self._session.gate.is_stopping = True
+            self._is_stopping = self._session.gate.is_stopping = True
             self._queue.put(Stop(time.monotonic()))
 
     # ---- opening and closing
 
     def _new_session(self, config: Config) -> BuilderSession:
-        return BuilderSession(config, self._on_changes, self.context.progress)
+        session = BuilderSession(config, self._on_changes, self.context.progress)
+        session.gate.is_stopping = self._is_stopping
+        return session
 
     def _on_changes(self, paths: Sequence[str], whole: bool) -> None:
         self._queue.put(FilesChanged(time.monotonic(), len(paths), whole))
@@ -142,6 +144,8 @@ class Watcher:
     def _turn(self) -> bool:
         """Wait for an event, or until work is due; return whether there is a next turn."""
         for event in self._events():
+            if self._is_stopping:  # whatever else came before the signal
+                return False
             self._state, command = step(self._state, event, self.context.timing)
             if isinstance(command, End):
                 return False
