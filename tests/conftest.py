@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import servers
@@ -21,6 +24,14 @@ def chromium() -> str:
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         verdict("chromium is not installed")
     return path
+
+
+@pytest.fixture
+def common() -> Iterator[Path]:
+    """A directory that every user may enter, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
 
 
 # How long a machine takes is no fault of what is tested

@@ -42,16 +42,22 @@ class ServedSite:
         return emit(self.site.config(**{**self.build, **serve_settings}), [self.kind])
 
     def start(
-        self, before: str = "", after: str = "", http: str = "", root: Path | None = None, **settings: Any
+        self,
+        before: str = "",
+        after: str = "",
+        http: str = "",
+        root: Path | None = None,
+        user: str | None = None,
+        **settings: Any,
     ) -> AbstractContextManager[Server]:
-        """Start the server; ``before`` and ``after`` are around the emitted lines, ``http`` outside the site."""
+        """Start the server as ``user``; ``before`` and ``after`` surround the emitted lines, ``http`` the site."""
         self.emitted(**settings)
         conf = self.site.output / "serve"
         folder, docroot = self.site.root / "server", root or self.site.docroot
         if self.kind == "apache":
-            return servers.apache(folder, docroot, f'{before}\nInclude "{conf}/apache.conf"\n{after}', http)
+            return servers.apache(folder, docroot, f'{before}\nInclude "{conf}/apache.conf"\n{after}', http, user=user)
         inside = f'{before}\ninclude "{conf}/nginx-server.conf";\n{after}'
-        return servers.nginx(folder, docroot, f'include "{conf}/nginx-http.conf";\n{http}', inside)
+        return servers.nginx(folder, docroot, f'include "{conf}/nginx-http.conf";\n{http}', inside, user)
 
     def switch(self, on: bool = True) -> None:
         """Set or remove the flag."""

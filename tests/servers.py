@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 MODULES = """
     mpm_event authz_core authz_host authz_user authn_core authn_file auth_basic mime dir headers rewrite remoteip alias
@@ -22,6 +24,8 @@ APACHE_MODULES = Path("/usr/lib/apache2/modules")
 NGINX_SCRIPTS = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 # Below those that the system gives to whoever asks for any port, as other tests do all the time
 _PORTS = range(20000, 32768)
+# A user who may not read everything, for the tests of what a server cannot read
+UNPRIVILEGED = "nobody" if os.geteuid() == 0 else None
 _WAIT = 60.0  # seconds after which something is wrong, on the slowest machine
 
 
@@ -140,23 +144,25 @@ def nginx_check(file: Path, root: Path) -> subprocess.CompletedProcess[str]:
 
 
 @contextlib.contextmanager
-def apache(root: Path, docroot: Path, inside: str, top: str = "", override: str = "All") -> Iterator[Server]:
-    """Run Apache with one site, which is configured by ``inside``."""
+def apache(
+    root: Path, docroot: Path, inside: str, top: str = "", override: str = "All", user: str | None = None
+) -> Iterator[Server]:
+    """Run Apache with one site, which is configured by ``inside``; ``user`` as for ``_running``."""
     root.mkdir(parents=True, exist_ok=True)
     port, file = free_port(), root / "apache2.conf"
     file.write_bytes(os.fsencode(apache_text(root, port, docroot, inside, top, override)))
-    with _running(["/usr/sbin/apache2", "-f", str(file), "-DFOREGROUND"], port, root) as server:
+    with _running(["/usr/sbin/apache2", "-f", str(file), "-DFOREGROUND"], port, root, user) as server:
         yield server
 
 
 @contextlib.contextmanager
-def nginx(root: Path, docroot: Path, http: str, server: str) -> Iterator[Server]:
-    """Run nginx with one site, which is configured by ``http`` and ``server``."""
+def nginx(root: Path, docroot: Path, http: str, server: str, user: str | None = None) -> Iterator[Server]:
+    """Run nginx with one site, which is configured by ``http`` and ``server``; ``user`` as for ``_running``."""
     root.mkdir(parents=True, exist_ok=True)
     port, file = free_port(), root / "nginx.conf"
     file.write_bytes(os.fsencode(nginx_text(root, port, docroot, http, server)))
     command = ["/usr/sbin/nginx", "-p", str(root), "-c", str(file), "-e", str(root / "error.log"), "-g", "daemon off;"]
-    with _running(command, port, root) as running:
+    with _running(command, port, root, user) as running:
         yield running
 
 
@@ -207,10 +213,15 @@ def lighttpd(root: Path, docroot: Path, site: str) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def _running(command: list[str], port: int, root: Path) -> Iterator[Server]:
+def _running(command: list[str], port: int, root: Path, user: str | None = None) -> Iterator[Server]:
+    """Run a server; as ``user`` if one is named, who must be able to search the directories above ``root``."""
+    account: dict[str, Any] = {"user": user, "extra_groups": []} if user is not None else {}
+    if user is not None:
+        shutil.chown(root, user)
+    environment = {**os.environ, "HOME": str(root)}
     with (
         (root / "out.log").open("wb") as out,
-        subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "HOME": str(root)}) as started,
+        subprocess.Popen(command, stdout=out, stderr=out, env=environment, **account) as started,
     ):
         try:
             _await(port, started, root)

@@ -7,8 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -222,14 +220,6 @@ found = load_directory(DiskTree(root))
 print(*found.resources)
 print(*sorted(one.id + " " + str(one.location) for one in found.diagnostics), sep="\\n")
 """
-
-
-@pytest.fixture
-def common() -> Iterator[Path]:
-    """A directory that every user may enter, which pytest's are not."""
-    with tempfile.TemporaryDirectory() as name:
-        os.chmod(name, 0o755)
-        yield Path(name)
 
 
 def test_what_cannot_be_read_on_disk(common: Path) -> None:

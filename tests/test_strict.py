@@ -15,7 +15,7 @@ import pytest
 import servers
 from built_site import BuiltSite, files_below
 from served_site import ServedSite, decoded
-from servers import Server
+from servers import UNPRIVILEGED, Server
 
 from adaptc.compile.engine.gate import Gate
 from adaptc.compile.engine.output import SourceTimes
@@ -83,10 +83,12 @@ def test_a_source_with_another_time_is_sent_itself(served: ServedSite, moved: fl
 
 
 @pytest.mark.servers
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything, and so do the workers of these servers")
-def test_a_source_that_the_server_cannot_read_is_not_served(served: ServedSite) -> None:
-    with served.start(**STRICT) as server:
+@pytest.mark.parametrize("kind", ["apache", "nginx"])
+def test_a_source_that_the_server_cannot_read_is_not_served(kind: str, common: Path) -> None:
+    served = ServedSite(BuiltSite(common).write(dict.fromkeys(NAMES, PAGE)), kind, {"serve__freshness": "strict"})
+    with served.start(user=UNPRIVILEGED, **STRICT) as server:
         served.switch()
+        assert level_of(server, "index.html") == "lossless/br"
         (served.site.docroot / "index.html").chmod(0)
         assert server.get("/index.html").status == 403
         assert level_of(server, "news/index.html") == "lossless/br"
