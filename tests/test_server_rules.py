@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from built_site import BuiltSite
-from served_site import ServedSite
-from servers import Server
 
 from adaptc.compile.engine.state import last_build
 from adaptc.core.diagnostics import UsageError
@@ -86,6 +84,7 @@ def test_rules_of_a_whole_directory(text: str) -> None:
         "Action x-mapfile /cgi-bin/map",
         "SetHandler None",
         "Options -Indexes",
+        "AddType application/javascript .js\nAddType text/html;charset=utf-8 .html\nAddType image/webp .webp",
         "Header unset ETag",
         "SetOutputFilter DEFLATE",
         "ExpiresActive On",
@@ -110,6 +109,7 @@ def test_directives_that_concern_no_file_here(text: str) -> None:
         ('<FilesMatch "\\.txt$">\nHeader set X-A b\n</FilesMatch>', ["news/x.cgi.txt"]),
         ("AddHandler cgi-script .cgi .pl", ["news/x.cgi.txt"]),
         ("AddType application/x-httpd-php .html", ["news/index.html", "news/old.html"]),
+        ("AddType text/plain .html .webp", ["news/index.html", "news/old.html"]),
         ("AddOutputFilter INCLUDES;DEFLATE html", ["news/index.html", "news/old.html"]),
         ("XBitHack on", ["news/index.html", "news/old.html"]),
         ("Redirect permanent /news/old.html /news/", ["news/old.html"]),
@@ -316,38 +316,3 @@ def test_rules_that_adaptc_emitted_do_not_count(site: BuiltSite) -> None:
 def test_names_of_directives_are_checked(site: BuiltSite) -> None:
     with pytest.raises(UsageError, match="names among Action, AddHandler"):
         site.config(site__ignore_directives=["Requires"])
-
-
-RULES = {
-    "cgi": "AddHandler cgi-script .txt\nOptions +ExecCGI",
-    "denied": "Require all denied",
-    "password": "AuthType Basic\nAuthName x\nAuthUserFile /dev/null\nRequire valid-user",
-    "forbidden": "RewriteEngine On\nRewriteRule ^ - [F]",
-    "moved": "Redirect /moved https://example.org/",
-    "some": '<FilesMatch "x$">\nRequire all denied\n</FilesMatch>',
-    "typed": "ForceType application/x-own",
-    "labelled": "Header set X-Own yes",
-    "front": FRONT_CONTROLLER,
-}
-
-
-def answer(server: Server, path: str) -> tuple[int, list[str | None], bool]:
-    """Return what access rules decide: the status, some header fields, and whether the source was sent."""
-    reply = server.get(path)
-    fields = [reply.headers.get(name) for name in ("location", "content-type", "x-own", "www-authenticate")]
-    return reply.status, fields, b"secret" in reply.body
-
-
-@pytest.mark.servers
-def test_apache_answers_as_without_trees(tmp_path: Path) -> None:
-    pages = {f"{directory}/{name}": "<p>secret" for directory in RULES for name in ("index.html", "a.txt", "b.x")}
-    served = ServedSite(BuiltSite(tmp_path).write({"index.html": "<p>x", **pages}), "apache", {})
-    for directory, text in RULES.items():
-        (served.site.docroot / directory / ".htaccess").write_text(text)
-    targets = ["/index.html", *(f"/{path}" for path in pages), *(f"/{directory}/" for directory in RULES)]
-    with served.start() as server:
-        plain = {target: answer(server, target) for target in targets}
-        served.switch()
-        assert server.get("/index.html").headers["x-adapt"] == "lossless/id"
-        assert server.get("/front/index.html").headers["x-adapt"] == "lossless/id"
-        assert {target: answer(server, target) for target in targets} == plain

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adaptc.config.config import ALL_DIRECTIVES, SERVER_DIRECTIVES
+from adaptc.core import media
 from adaptc.core.diagnostics import Location
 from adaptc.core.fs import ChangedWhileRead, Tree
 from adaptc.formats.directives import Directive, Section, apache_directives
@@ -146,10 +147,22 @@ def _handler_by_extension(directive: Directive, _prefix: str) -> Matcher | None:
     return _has_extension(directive.args[1:])
 
 
-def _type_that_runs(directive: Directive, _prefix: str) -> Matcher | None:
+# Files of these types get another meaning by another type: a page as text/plain runs no script
+_ACTIVE = frozenset({media.HTML, media.XHTML, media.SVG, media.CSS, media.JS})
+
+
+def _type(directive: Directive, _prefix: str) -> Matcher | None:
     """PHP and server-side includes may be bound to a media type instead of a handler."""
-    runs = directive.args and re.search(r"x-httpd|server-parsed", directive.args[0])
-    return _has_extension(directive.args[1:]) if runs else None
+    media_type, *extensions = directive.args or ("",)
+    if not re.search(r"x-httpd|server-parsed", media_type):
+        extensions = [extension for extension in extensions if _is_other_type(media_type, extension)]
+    return _has_extension(extensions) if extensions else None
+
+
+def _is_other_type(media_type: str, extension: str) -> bool:
+    usual, given = media.by_name(f"x.{extension.lstrip('.')}"), media_type.partition(";")[0].strip().lower()
+    is_script = usual == media.JS and given.endswith(("javascript", "ecmascript"))
+    return usual in _ACTIVE and given != usual and not is_script
 
 
 def _filter(directive: Directive, _prefix: str) -> Matcher | None:
@@ -181,7 +194,7 @@ _MATCHERS: Mapping[str, Callable[[Directive, str], Matcher | None]] = {
     **dict.fromkeys(("redirect", "redirectmatch", "redirectpermanent", "redirecttemp"), redirected),
     "action": _action,
     "addhandler": _handler_by_extension,
-    "addtype": _type_that_runs,
+    "addtype": _type,
     "xbithack": _executable_pages,
     "header": _header,
 }

@@ -57,8 +57,6 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "chain": chain,
         "places": list(places(policy, chain)),
         "state_text": _without_dollars(policy.state, policy.dollar),
-        "index": _without_dollars(policy.index, policy.dollar),
-        "indexes": [_without_dollars(name, policy.dollar) for name in policy.indexes],
         "docroot_text": _without_dollars(policy.docroot, policy.dollar),
         "times_text": _without_dollars(policy.times, policy.dollar),
         "script": _script(policy) if policy.is_strict else "",
