@@ -186,6 +186,7 @@ class BuildSpec:
             self.codec,
             self.config.site.max_file_bytes,
             self._complete(),
+            self.recipes,
             self.decorations.rules if self.decorations else None,
         )
 
@@ -195,8 +196,8 @@ class Snapshot:
     """What workers need to know: the sources, the decisions about them, and where results go.
 
     ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
-    With ``complete`` the id tree of a level holds every file. ``decorations`` are the rules by which images are
-    labelled, ``None`` where no level asks for labels.
+    With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
+    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels.
     """
 
     docroot: Path
@@ -212,6 +213,7 @@ class Snapshot:
     codec: str
     max_file_bytes: int
     complete: bool
+    recipes: Mapping[str, str]
     decorations: DecorationRules | None = None
 
 

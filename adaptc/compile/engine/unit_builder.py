@@ -19,6 +19,7 @@ from pathlib import Path
 from adaptc.compile.analyse.facts import Facts, gather
 from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
 from adaptc.compile.engine.assets import Assets
+from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
@@ -64,6 +65,7 @@ class UnitBuilder:
         self.image_copier = ImageCopier(self.store, snapshot.settings)
         self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
         self.facts = FactStore(self.store)
+        self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
         self.asset_weigher = AssetWeigher(
@@ -172,7 +174,7 @@ class UnitBuilder:
         return result if excess is None else _as_above(result, higher, excess, "level-larger")
 
     def _above(self, level: str, path: str) -> UnitResult:
-        known = self._pages.get((level, path))
+        known = self._pages.get((level, path)) or self.built.get(level, path)
         return known or self._build_or_copy(level, path, self._view(level))
 
     def _weight(self, result: UnitResult, view: RecordingView) -> PageWeight:
