@@ -64,6 +64,26 @@ def test_a_page_with_content_of_its_own_is_not(body: str, level: str) -> None:
     assert result.refusal is None and "remove-scripts" not in result.demoted
 
 
+QUESTION = "{q: 'How do I write such a list?', a: 'It is written by <b>a script</b>, as soon as the page has come.'},"
+
+
+@pytest.mark.parametrize(
+    ("script", "is_written"),
+    [
+        (f"list = [{QUESTION * 6}]; document.getElementById('faq').innerHTML = list.map(show)", True),
+        (f"list = [{QUESTION * 2}]; document.getElementById('faq').innerHTML = list.map(show)", False),
+        (f"list = [{QUESTION * 6}]", False),
+        (
+            f"{QUESTION * 6}; fill('#faq')".replace("{q: ", "fail(").replace(", a: ", ");fail(").replace("},", ");"),
+            False,
+        ),
+    ],
+)
+def test_a_page_whose_script_holds_prose_as_data_is_written_by_it(script: str, is_written: bool) -> None:
+    result = rewritten(f"{ARTICLE}<div id=faq></div><script>{script}</script>")
+    assert (result.refusal is not None) == is_written
+
+
 def test_a_page_that_would_be_blank_is_refused() -> None:
     result = rewritten(f"<div class=state>{ARTICLE}</div><script>show(1)</script>", css=".state{display:none}")
     assert result.refusal == "nothing would be left to see" and result.content is None

@@ -3,7 +3,7 @@
 The markup of such a page is a shell, often with a header and a footer, around an element that a script fills. A page
 counts as one if it holds no text, or hardly any apart from its navigation while a script names an element without
 content; or if it shows the placeholders of a template. What scripts would write is not known, so a page with content of
-its own does not count, whatever a script adds to it.
+its own does not count, unless the script holds prose as data, a third of the page's or more.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from turbohtml import Element, Text
 
 from adaptc.formats.html.landmarks import class_words, find_landmarks
 from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, walk
+from adaptc.formats.script.prose import prose_length
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["script_mounts", "script_written"]
 
+_PROSE_SHARE = 3  # times the prose of a script that a page may hold itself for the script to count
 _FEWEST = 160  # characters of text that are content, white space left out: two sentences
 _LONGEST_PLACEHOLDER = 60  # characters: "Loading, please wait"
 _PICTURE = 20  # characters that a picture or a control counts for
@@ -63,21 +65,38 @@ def script_written(tree: Document, page: PageContext) -> str | None:
 def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None:
     mains = tree.select("main, [role=main]")
     # most pages have content: that is known before their scripts are searched
-    if _main_amount(mains or [body], _is_loader, set(find_landmarks(tree).navigation)) >= _FEWEST:
-        return None
+    roots, navigation = mains or [body], set(find_landmarks(tree).navigation)
+    has_content = _main_amount(roots, _is_loader, navigation, enough=_FEWEST) >= _FEWEST
     around = set(mains)
-    mounts = [each for each in script_mounts(tree, page) if _AROUND.isdisjoint(class_words(each))]
-    mounts = [each for each in mounts if not mains or not around.isdisjoint((each, *each.ancestors))]
-    return f"a script fills <{_describe(mounts[0])}>" if mounts else None
+    mounts = (each for each in script_mounts(tree, page) if _AROUND.isdisjoint(class_words(each)))
+    mounts = (each for each in mounts if not mains or not around.isdisjoint((each, *each.ancestors)))
+    if has_content:
+        mounts = (
+            each
+            for each in mounts
+            if (prose := _prose_for(each, page)) >= 2 * _FEWEST
+            and _PROSE_SHARE * prose >= _main_amount(roots, _is_loader, navigation, enough=_PROSE_SHARE * prose)
+        )
+    mount = next(mounts, None)
+    return None if mount is None else f"a script fills <{_describe(mount)}>"
 
 
-def _main_amount(roots: list[Element], skips: Callable[[Element], bool], navigation: set[Element]) -> int:
+def _prose_for(mount: Element, page: PageContext) -> int:
+    """Return the length of the prose that a script holds which names an element: questions of a list, say."""
+    name = _script_name(mount)
+    texts = (text for text in page.script_texts() if any(form.format(name) in text for form in _QUOTED))
+    return max(map(prose_length, texts), default=0)
+
+
+def _main_amount(
+    roots: list[Element], skips: Callable[[Element], bool], navigation: set[Element], *, enough: int
+) -> int:
     """Return the amount of content outside of navigation, footers and boxes that may be filled."""
 
     def is_apart(element: Element) -> bool:
         return element in navigation or element.tag == "footer" or skips(element) or _may_be_mount(element)
 
-    return sum(0 if is_apart(root) else _amount(root, is_apart, enough=_FEWEST) for root in roots)
+    return sum(0 if is_apart(root) else _amount(root, is_apart, enough=enough) for root in roots)
 
 
 def _may_be_mount(element: Element) -> bool:
