@@ -8,8 +8,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.copies import Copies, Copy, SourceSet, halve_css, halve_srcset, replace_source_set
+from adaptc.compile.page.copies import (
+    Copies,
+    Copy,
+    SourceSet,
+    halve_css,
+    halve_srcset,
+    replace_source_set,
+    single_source_set,
+)
 from adaptc.compile.page.inlining import data_uri
+from adaptc.compile.page.lazy_images import lazy_source, without_lazy_loader
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.page.touched_images import TOUCHED, TouchedImages
 from adaptc.compile.view import DerivingView, Options
@@ -62,7 +71,9 @@ class _ImageHalver:
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         # the images that scripts of the site may change; None where scripts of other sites count as well
         is_own = options.get("scripts", ANY) != ANY
-        self.touched = TouchedImages(editor.tree, page) if is_own else None
+        others = without_lazy_loader(page) if is_own else None
+        self.touched = TouchedImages(editor.tree, others or page) if is_own else None
+        self.has_lazy_loader = others is not None
 
     def reason_to_leave(self) -> str | None:
         """Return why all images of the page stay, or ``None``."""
@@ -79,18 +90,36 @@ class _ImageHalver:
     def run(self) -> None:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
-        candidates = (each for each in elements if not is_isolated(each, self.editor.text))
-        images = [each for each in candidates if not self._is_lazy(each) and not self._is_touched(each)]
+        candidates = [each for each in elements if not is_isolated(each, self.editor.text)]
+        late = [each for each in candidates if self._is_loaded_late(each)]
+        images = [
+            each for each in candidates if each not in late and not self._is_lazy(each) and not self._is_touched(each)
+        ]
         if self.is_hard:
             images = self._without_choices(images)
         self.data_uris = self._choose_data_uris(images)
         self._style_attributes()
+        for image in late:
+            self._lazy_img(image)
         for element in images:
             if element.tag in _REWRITE:
                 _REWRITE[element.tag](self, element)
         for element in images:
             if element.tag == "link":
                 self._preload(element)
+
+    def _is_loaded_late(self, element: Element) -> bool:
+        """Whether a known library loads an image, and nothing else changes it."""
+        is_alone = self.has_lazy_loader and element.tag == "img" and not _in_picture(element)
+        return is_alone and lazy_source(element) is not None and not self._is_touched(element)
+
+    def _lazy_img(self, image: Element) -> None:
+        """Give the library the copy to load; what the image shows until then stays."""
+        copy = self.copies.of(lazy_source(image) or "")
+        if copy is not None:
+            source_set = single_source_set(copy)
+            self._set_source_set(image, source_set, "data-srcset", "sizes")
+            self.editor.set_attribute(image, "data-src", copy.url)
 
     def _is_lazy(self, element: Element) -> bool:
         """Whether a script may give an image, or the ``<picture>`` around it, another address."""

@@ -1,0 +1,55 @@
+"""Images that a known library loads late: it copies ``data-src`` to ``src``, and ``data-srcset`` to ``srcset``.
+
+Of lazysizes, lozad and vanilla-lazyload that is known. Others, which copy the address alone, leave no way to say the
+size of a smaller copy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import PageContext
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["lazy_source", "without_lazy_loader"]
+
+# What the text of each library holds
+_MARKS = (
+    ("lazySizesConfig", 'srcsetAttr:"data-srcset"'),
+    ("lozad", 'getAttribute("data-srcset")'),
+    ('data_src:"src"', 'data_srcset:"srcset"'),
+)
+_LARGEST = 40_000  # characters of a library: a larger file has other code as well
+_SPACE = re.compile(r"\s+")
+_READS = re.compile(r"""data-src\b|\bdataset\.src\b|\bdata\(\s*["']src["']""")
+_OTHER = frozenset({"srcset", "sizes", "data-srcset", "data-sizes"})
+
+
+def without_lazy_loader(page: PageContext) -> PageContext | None:
+    """Return the page with its other scripts, ``None`` if it has no such library or another script reads ``data-src``.
+
+    The library changes no other image, and the address of the ones that it loads in no other way.
+    """
+    texts = list(page.script_texts())
+    others = [text for text in texts if not _is_loader(text)]
+    if len(others) == len(texts) or any(map(_READS.search, others)):
+        return None
+    return replace(page, scripts=tuple(others))
+
+
+def lazy_source(image: Element) -> str | None:
+    """Return the address that the library gives an image, ``None`` if there is a choice of others."""
+    return None if not _OTHER.isdisjoint(image.attrs) else image.attr("data-src")
+
+
+@lru_cache(maxsize=256)
+def _is_loader(text: str) -> bool:
+    if len(text) > _LARGEST:
+        return False
+    code = _SPACE.sub("", text).replace("'", '"')
+    return any(all(mark in code for mark in marks) for marks in _MARKS)
