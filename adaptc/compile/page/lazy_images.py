@@ -35,11 +35,10 @@ def without_lazy_loader(page: PageContext) -> PageContext | None:
 
     The library changes no other image, and the address of the ones that it loads in no other way.
     """
-    texts = list(page.script_texts())
-    others = [text for text in texts if not _is_loader(text)]
-    if len(others) == len(texts) or any(map(_READS.search, others)):
+    others = {script: facts for script, facts in page.scripts.items() if not _is_loader(script)}
+    if len(others) == len(page.scripts) or any(map(_reads_source, others)):
         return None
-    return replace(page, scripts=tuple(others))
+    return replace(page, scripts=others)
 
 
 def lazy_source(image: Element) -> str | None:
@@ -48,8 +47,17 @@ def lazy_source(image: Element) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _is_loader(text: str) -> bool:
-    if len(text) > _LARGEST:
+def _is_loader(script: str | bytes) -> bool:
+    if len(script) > _LARGEST:
         return False
-    code = _SPACE.sub("", text).replace("'", '"')
+    code = _SPACE.sub("", _text(script)).replace("'", '"')
     return any(all(mark in code for mark in marks) for marks in _MARKS)
+
+
+@lru_cache(maxsize=256)
+def _reads_source(script: str | bytes) -> bool:
+    return _READS.search(_text(script)) is not None
+
+
+def _text(script: str | bytes) -> str:
+    return script if isinstance(script, str) else script.decode("utf-8", "replace")

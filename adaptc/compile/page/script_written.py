@@ -84,8 +84,7 @@ def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None
 def _prose_for(mount: Element, page: PageContext) -> int:
     """Return the length of the prose that a script holds which names an element: questions of a list, say."""
     name = _script_name(mount)
-    texts = (text for text in page.script_texts() if any(form.format(name) in text for form in _QUOTED))
-    return max(map(prose_length, texts), default=0)
+    return max((prose_length(text) for text, facts in page.scripts.items() if name in facts.quoted), default=0)
 
 
 def _main_amount(

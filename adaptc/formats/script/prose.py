@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from adaptc.formats.script.code_text import unescape
+from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
 from adaptc.formats.script.tokens import tokenize
 
@@ -19,11 +19,12 @@ _TEXTS = frozenset({Kind.STRING, Kind.TEMPLATE})
 
 
 @lru_cache(maxsize=512)
-def prose_length(text: str) -> int:
+def prose_length(script: str | bytes) -> int:
     """Return the characters, without white space, of prose in values of objects (``{q: "How do I …"}``).
 
     What a script says of its errors is an argument, and no value; lists of names begin with a small letter.
     """
+    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
     tokens = tokenize(text) or ()
     values = (token.text[1:-1] for before, token in pairwise(tokens) if before.text == ":" and token.kind in _TEXTS)
     sentences = (_TAG.sub(" ", unescape(value)) for value in values if value and not value[0].islower())
