@@ -437,6 +437,24 @@ def test_pages_keep_their_sheets_whose_scripts_may_bring_in_anything(script, rea
     assert reason in done.actions[0].reason
 
 
+@pytest.mark.parametrize("script", ["e = q(\"[href$='css/a.css']\"); e.disabled = true", "load('a.css')"])
+def test_a_sheet_whose_name_a_script_writes_out_stays(script):
+    text = live(".a{top:0}.none{margin:0}", script=script)
+    assert "<link rel=stylesheet href=css/a.css>" in text
+    assert "noise.css" not in text
+
+
+def test_a_sheet_that_stays_may_use_what_others_define():
+    css = "@font-face{font-family:Own;src:url(i.woff)}@keyframes turn{to{top:0}}.a{color:red}.none{margin:0}"
+    head = f"{LINKS}<link rel=stylesheet href=open.css>"
+    files = {"css/a.css": css, "css/i.woff": "x", "open.css": ".a{font-family:Own;animation:turn 1s"}
+    text = made(head=head, files=files, promise="words", options=LIVE)
+    assert "<link rel=stylesheet href=open.css>" in text
+    assert "font-family:Own" in text
+    assert "@keyframes turn" in text
+    assert ".none" not in text
+
+
 CONFIGURED = """requirejs.config({baseUrl: 'lib', urlArgs: 'v=' + version, paths: {app: '../app', ui: ['//cdn/ui']},
     packages: [{name: 'pack', location: 'packs/p'}], map: {'*': {old: 'new'}}, shim: {ui: {deps: ['base']}}})"""
 

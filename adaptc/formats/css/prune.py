@@ -39,6 +39,7 @@ def prune_sheets(
     keep_names: Container[str] | None = None,
     media: frozenset[str] = ALL_MEDIA,
     inline: str = "",
+    is_partial: bool = False,
 ) -> tuple[str, ...]:
     """Return the sheets of one page, each with only what the page uses.
 
@@ -46,11 +47,12 @@ def prune_sheets(
     (of classes, ids, attributes, elements, custom properties, keyframes, without mark) that the page's scripts may
     bring in: selectors are then judged by their names alone. Rules of ``@media`` for types not in ``media`` are
     dropped. ``inline`` are the declarations of style attributes, joined with ``;``, which may use definitions.
+    With ``is_partial`` the page has other sheets, which may use any definition.
     """
     choice = _choice(matches, keep_names, media)
     candidates = [choice.candidates(rule_tree(text).nodes) for text in texts]
     inline_nodes = [_Candidate(node) for node in declaration_nodes(inline)]
-    uses = _Uses.of([*candidates, inline_nodes], () if keep_names is None else keep_names)
+    uses = _Uses.of([*candidates, inline_nodes], () if keep_names is None else keep_names, is_partial=is_partial)
     return tuple(_Cutter(text, rule_tree(text), uses).cut(nodes) for text, nodes in zip(texts, candidates, strict=True))
 
 
@@ -125,13 +127,14 @@ class _Uses:
     fonts: str
 
     @classmethod
-    def of(cls, sheets: Sequence[Sequence[_Candidate]], keep_names: Container[str]) -> _Uses:
+    def of(cls, sheets: Sequence[Sequence[_Candidate]], keep_names: Container[str], *, is_partial: bool) -> _Uses:
         defining: dict[str, list[UsedNames]] = {}
         used: list[UsedNames] = []
         for candidates in sheets:
             _gather(candidates, used, defining)
-        by_scripts = frozenset(name for sheet in sheets for name in _definitions(sheet) if name in keep_names)
-        used.append(UsedNames(by_scripts, by_scripts))
+        definitions = frozenset(name for sheet in sheets for name in _definitions(sheet))
+        elsewhere = definitions if is_partial else frozenset(name for name in definitions if name in keep_names)
+        used.append(UsedNames(elsewhere, elsewhere, tuple(sorted(definitions)) if is_partial else ()))
         used += [names for name in _reachable(used, defining) for names in defining.get(name, ())]
         everything = join_names(used)
         return cls(everything.customs, everything.animations, unescape("\n".join(everything.fonts)).lower())

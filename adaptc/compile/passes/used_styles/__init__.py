@@ -12,6 +12,7 @@ from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import prune_sheets
@@ -92,6 +93,9 @@ class _UsedStyles:
             PageMatches(self.editor.tree),
             keep_names=self._names(),
             inline=inline_declarations(self.editor.tree),
+            is_partial=any(
+                each.text is None and not is_font_service(each.element.attr("href") or "") for each in styles
+            ),
         )
         return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
 

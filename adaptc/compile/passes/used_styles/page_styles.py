@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.page.element_attributes import carried_markup, first_unusual
@@ -85,7 +86,9 @@ _MEANT = frozenset({"rel", "href", "media"})
 
 
 def _is_known(element: Element, page: PageContext) -> bool:
-    return first_unusual(element, _MEANT, page) is not None
+    """Whether a script of the page writes out an attribute of a sheet, or the name of its file."""
+    path = urlsplit(element.attr("href") or "").path
+    return first_unusual(element, _MEANT, page) is not None or (bool(path) and page.names_file(path))
 
 
 def _rel(element: Element) -> list[str]:
