@@ -57,7 +57,7 @@ def test_what_is_short_is_recognized_and_said(error: BaseException, reason: str)
     "error",
     [
         ValueError("broken data stream"),
-        OSError(errno.ENOSPC, "No space left on device", "x"),
+        OSError(errno.ENOSPC, "No space left on device", "/srv/out of memory"),
         ValueError("Memory allocation error: Security limit exceeded: image size"),
         chained(ValueError("wrong"), KeyError("x")),
         chained(UsageError("wrong"), OSError(errno.ENOENT, "No such file")),

@@ -93,8 +93,19 @@ def open_directory(path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Give an ``OSError`` of a call that takes a descriptor the name of its file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = path
+        raise
+
+
 class DiskTree:
-    """A docroot on disk."""
+    """A docroot on disk. Each ``OSError`` has the name of the file."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.realpath(root)
@@ -125,7 +136,7 @@ class DiskTree:
         return real[len(self.root) + 1 :] if real.startswith(self.root + "/") else None
 
     def read(self, path: str) -> bytes:
-        with self._open(path) as file:
+        with _naming(self._full(path)), self._open(path) as file:
             before = os.fstat(file.fileno())
             content = file.read()
             after = os.fstat(file.fileno())
@@ -136,15 +147,19 @@ class DiskTree:
         size = 0
         with self._open(path) as file:
             before = os.fstat(file.fileno())
-            while chunk := file.read(_CHUNK):
+            while chunk := self._read_chunk(path, file):
                 size += len(chunk)
                 yield chunk
             after = os.fstat(file.fileno())
         _refuse_change(path, before, after, size)
 
     def read_start(self, path: str, size: int) -> bytes:
-        with self._open(path) as file:
+        with _naming(self._full(path)), self._open(path) as file:
             return file.read(size)
+
+    def _read_chunk(self, path: str, file: BinaryIO) -> bytes:
+        with _naming(self._full(path)):
+            return file.read(_CHUNK)
 
     def _open(self, path: str) -> BinaryIO:
         """Open a regular file; a pipe that replaced it meanwhile would block an ordinary ``open`` for ever."""
@@ -261,7 +276,8 @@ def write_atomic(
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:
             for chunk in (chunks,) if isinstance(chunks, bytes) else chunks:
-                write_all(descriptor, chunk)
+                with _naming(path):
+                    write_all(descriptor, chunk)
         finally:
             os.close(descriptor)
         if mtime is not None:
@@ -334,6 +350,7 @@ def place_link(written: str, target: str, temporary: str) -> None:
 
 def _copy(source: str, target: str) -> None:
     with (
+        _naming(target),
         open(source, "rb") as reader,
         open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, READ_ONLY), "wb") as writer,
     ):

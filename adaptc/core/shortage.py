@@ -22,7 +22,11 @@ class Shortage(Exception):
 
 
 _NUMBERS = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOBUFS)
-_TEXT = re.compile(r"memory|alloc|start new thread|creat\w* thread|spawn thread|temporarily unavailable", re.IGNORECASE)
+_TEXT = re.compile(
+    r"(?:out.of|not enough|insufficient|no|allocate) memory|memory allocation|allocation (?:error|fail)"
+    r"|(?:failed|unable) to alloc|start new thread|creat\w* thread|spawn thread|resource temporarily unavailable",
+    re.IGNORECASE,
+)
 # libheif refuses images of a size that no machine should decode: that is a property of the image
 _BOUND = "security limit"
 _PANIC = "PanicException"  # of pyo3; each extension has a type of its own, which derives from BaseException
@@ -52,8 +56,8 @@ def _explain(error: BaseException) -> str | None:
         return f"a library cannot be loaded: {_last_line(error.__cause__ or error)}"
     if type(error).__name__ == _PANIC:
         return f"a library crashed: {text}"
-    if isinstance(error, OSError) and error.errno in _NUMBERS:
-        return os.strerror(error.errno)
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno) if error.errno in _NUMBERS else None
     if isinstance(error, MemoryError) or (_TEXT.search(text) and _BOUND not in text.lower()):
         return f"not enough memory: {text}" if text else "not enough memory"
     return None

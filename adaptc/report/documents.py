@@ -139,7 +139,7 @@ class DocumentWriter:
             self._write_report(dataclasses.replace(figures, pages=ledger.pages()))
         sync_each((os.fspath(spec.output),))
         note_documents(self.state, record)
-        key = self._key(repr(report.load_diagnostics))
+        key = self._key(repr([*report.load_diagnostics, *report.failures]))
         self.state.set_meta("build", {"key": key, "figures": pack_figures(figures)})
         return figures, stored
 

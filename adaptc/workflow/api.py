@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.damage import MALFORMED, discard, reason_of_damage
+from adaptc.compile.engine.damage import MALFORMED, discard, reason_of_damage, system_error
 from adaptc.compile.engine.outdated import Reason
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.reporting import Progress, Silent
@@ -104,7 +104,7 @@ def build(
     """
     engine = engine_of(config, progress or Silent())
     engine.requires_pages, engine.is_isolated = requires_pages, isolated
-    with recognizing_shortage(), engine.lock():
+    with engine.lock(), engine.removing_outdated(), recognizing_shortage():
         path = engine.spec.state_path
         is_first = not path.exists()
         try:
@@ -114,7 +114,10 @@ def build(
             if is_first:
                 raise
         discard(path)
-        return _build(engine, screenshots, damage)
+        try:
+            return _build(engine, screenshots, damage)
+        except sqlite3.DatabaseError as error:
+            raise system_error(error, path) from None
 
 
 def _build(engine: Builder, screenshots: int, damage: str | None = None) -> BuildResult:

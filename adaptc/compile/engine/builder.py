@@ -10,11 +10,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
-import shutil
+import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import TEMPORARY
 from adaptc.core.model import Resource
 from adaptc.core.outward import refuse_outward
-from adaptc.core.shortage import has_memory_limit
+from adaptc.core.shortage import Shortage, has_memory_limit
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
@@ -63,6 +64,7 @@ class Builder:
     cancels_on_change: bool = False
     requires_pages: bool = False
     is_isolated: bool = False
+    _has_removed_outdated: bool = False
 
     def __init__(self, spec: BuildSpec, progress: Progress) -> None:
         self.spec, self.progress = spec, progress
@@ -79,14 +81,34 @@ class Builder:
         with ExitStack() as stack:
             stack.enter_context(output_lock(private / "lock"))
             wait_for_workers(self._worker_lock())
-            shutil.rmtree(private / "tmp", ignore_errors=True)
             (private / "tmp").mkdir(exist_ok=True)
-            for leftover in self.spec.output.glob(TEMPORARY + "*"):
+            for leftover in (*(private / "tmp").iterdir(), *self.spec.output.glob(TEMPORARY + "*")):
                 leftover.unlink()
             return stack.pop_all()
 
     def _worker_lock(self) -> Path:
         return self.spec.private / "workers"
+
+    @contextlib.contextmanager
+    def removing_outdated(self) -> Iterator[None]:
+        """Remove outdated files if a build fails before it does: they must not stay because a disk is full.
+
+        A file with another time counts as changed. The state is only read.
+        """
+        try:
+            yield
+        except (OSError, sqlite3.DatabaseError, Shortage):
+            if not self._has_removed_outdated:
+                with contextlib.suppress(OSError, sqlite3.DatabaseError, MemoryError):
+                    self._remove_outdated_only()
+            raise
+
+    def _remove_outdated_only(self) -> None:
+        with contextlib.closing(State(self.spec.state_path, read_only=True)) as stored:
+            state = stored.copy_to_memory()
+        with contextlib.closing(state):
+            report = self.plan(state)
+            self.trees.remove_outdated(state, self.trees.unwanted(state, report), report.reasons)
 
     def plan(self, state: State) -> BuildReport:
         """Return what a build would do, without doing it; changed files count as changed in content."""
@@ -107,11 +129,13 @@ class Builder:
         scanned = ScannedDocroot.of(self.spec, time.time_ns())
         unchanged = scanned.last_report(state)
         if unchanged is not None and self._is_complete(state, unchanged):
+            self._has_removed_outdated = True
             return unchanged
         before = state.resources()
         report = self._begin_report(state, before, remember=True)
         touched = compare_files(report.resources, before)
         if not touched and self._is_complete(state, report):
+            self._has_removed_outdated = True
             scanned.record(state, report)
             return report
         check_values(state.db, STATE_TYPES)
@@ -170,6 +194,7 @@ class Builder:
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
         self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
+        self._has_removed_outdated = True
         snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
         building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
         done = building.run(snapshot, workers, self.progress)

@@ -345,8 +345,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _open_read_only(path: Path) -> sqlite3.Connection | None:
     if not path.is_file():
         return None
-    # Without a log no process writes, and SQLite needs no files of its own next to the state
-    mode = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    # Without a log no process writes, and SQLite needs no files of its own next to the state. On a full disk it can
+    # create an empty log and no more
+    log = Path(f"{path}-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return _check(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None))
 
 
