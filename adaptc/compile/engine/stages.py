@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set, time
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -59,36 +58,44 @@ class ReadStage:
     def gather(self, touched: FileChanges, workers: Workers, progress: Progress) -> dict[str, str]:
         """Read files, record their facts in the state, and return their digests.
 
-        Unreadable files are removed from the report's resources.
+        Unreadable files are removed from the report's resources. Files that refer to them are read again: their
+        references are broken now.
         """
+        digests: dict[str, str] = {}
+        wanted = {*touched.touched, *self._referring(touched.appeared | touched.disappeared)}
+        while wanted:
+            wanted = self._referring(self._read(wanted, digests, workers, progress))
+        self.report.count = len(self.report.resources)
+        return digests
+
+    def _read(self, wanted: Set[str], digests: dict[str, str], workers: Workers, progress: Progress) -> frozenset[str]:
+        """Read files and add their digests; return those that are unreadable."""
         report = self.report
         # a link comes right after what it leads to: equal pages are read once
-        paths = sorted(self._to_read(touched), key=lambda path: (report.resources[path].alias_of or path, path))
+        paths = sorted(wanted, key=lambda path: (report.resources[path].alias_of or path, path))
         sizes = [(path, report.resources[path].size) for path in paths]
         progress.begin("reading", len(sizes), sum(size for _, size in sizes))
-        digests: dict[str, str] = {}
+        unreadable: dict[str, str] = {}
         for path, facts in workers.run(gather_batch, self._snapshot(), sizes, _refuse_to_read):
             progress.advance(1, report.resources[path].size, 0)
             if isinstance(facts, str):
-                report.failures.append(diagnose("unreadable-file", Location(path), reason=facts))
+                unreadable[path] = facts
             else:
                 digests[path] = facts.digest
                 self._note(path, facts)
         progress.end()
-        for diagnostic in report.failures:
-            assert diagnostic.location is not None
-            del report.resources[diagnostic.location.path]
-        report.count = len(report.resources)
-        return digests
+        for path, reason in unreadable.items():
+            report.failures.append(diagnose("unreadable-file", Location(path), reason=reason))
+            del report.resources[path]
+            digests.pop(path, None)
+        return frozenset(unreadable)
 
-    def _to_read(self, touched: FileChanges) -> dict[str, None]:
-        """Return the touched files, and the files that refer to those that appeared or disappeared."""
-        wanted = dict.fromkeys(touched.touched)
-        if touched.appeared or touched.disappeared:
-            affected = affected_targets(touched.appeared | touched.disappeared, self.spec.config.site.index)
-            referring = self.state.affected_by_targets(affected)
-            wanted.update((path, None) for path in referring if path in self.report.resources)
-        return wanted
+    def _referring(self, paths: frozenset[str]) -> set[str]:
+        """Return the files that refer to those that appeared or disappeared."""
+        if not paths:
+            return set()
+        affected = affected_targets(paths, self.spec.config.site.index)
+        return {path for path in self.state.affected_by_targets(affected) if path in self.report.resources}
 
     def _snapshot(self) -> SharedSnapshot:
         before = self.before
