@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import decimal
 import errno
+import gc
+import locale
+import logging
+import multiprocessing
 import os
+import random
+import signal
 import sqlite3
+import sys
+import threading
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
 from built_site import BuiltSite
+from PIL import ImageFile
 from test_build import FILES, page
 
 import adaptc
@@ -45,14 +57,16 @@ def no_space(*_: object, **__: object) -> None:
 
 
 def refuse_to_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> sqlite3.Connection | None:
+    connect = state._connect
+
+    def refuse(path: Path) -> sqlite3.Connection:
         if path.name == ":memory:":
-            return None
+            return connect(path)
         error = sqlite3.OperationalError("disk I/O error")
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
         raise error
 
-    monkeypatch.setattr(state, "_open", refuse)
+    monkeypatch.setattr(state, "_connect", refuse)
 
 
 def refuse_pages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,3 +229,47 @@ def test_a_source_that_vanishes_is_left_out(site: BuiltSite, monkeypatch: pytest
     assert [item.id for item in result.diagnostics if item.severity is adaptc.Severity.ERROR] == ["unreadable-file"]
     site.build()
     assert_as_built_clean(site)
+
+
+# ---- in a larger program
+
+
+def process_settings() -> dict[str, object]:
+    """Return what a build could change in the process around it."""
+    import pyvips
+    from PIL import Image
+
+    return {
+        "environment": dict(os.environ),
+        "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "locale": locale.setlocale(locale.LC_ALL),
+        "decimal": str(decimal.getcontext()),
+        "directory": os.getcwd(),
+        "main": {name: vars(sys.modules["__main__"]).get(name) for name in ("__file__", "__spec__", "__name__")},
+        "limits": (sys.getrecursionlimit(), gc.get_threshold(), gc.isenabled(), sys.getswitchinterval()),
+        "random": random.getstate(),
+        "warnings": list(warnings.filters),
+        "start method": multiprocessing.get_start_method(allow_none=True),
+        "pixels": (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES),
+        "vips": (pyvips.cache_get_max(), pyvips.concurrency_get()),
+        "loggers": {name: logging.getLogger(name).level for name in ("", "fontTools", "PIL", "pyvips")},
+        "streams": (sys.stdin, sys.stdout, sys.stderr, sys.excepthook, threading.excepthook),
+    }
+
+
+def test_builds_in_threads_of_a_larger_program_leave_its_settings_alone(tmp_path: Path) -> None:
+    first, second = (BuiltSite(tmp_path / name).write(FILES) for name in ("first", "second"))
+    mask = os.umask(0o027)
+    try:
+        before = process_settings()
+        with ThreadPoolExecutor(2) as threads:
+            done = [threads.submit(adaptc.build, site.config()) for site in (first, second)]
+            during = process_settings()
+            results = [each.result() for each in done]
+        assert process_settings() == during == before
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(mask)
+    assert [len(result.built) for result in results] == [2 * len(FILES)] * 2
+    assert first.trees() == second.trees()
+    assert_as_built_clean(first)
