@@ -49,9 +49,16 @@ def is_damage(error: sqlite3.Error) -> bool:
 def system_error(error: sqlite3.Error, path: Path) -> OSError:
     """Return an error of the system as ``OSError``."""
     number = _ERRNO.get(_code(error), errno.EIO)
-    if number == errno.EIO and os.statvfs(path.parent).f_bavail == 0:
+    if number == errno.EIO and _is_disk_full(path.parent):
         number = errno.ENOSPC  # SQLite says that it could not write, and not why
     return OSError(number, f"{os.strerror(number)} ({error})", os.fspath(path))
+
+
+def _is_disk_full(directory: Path) -> bool:
+    try:
+        return os.statvfs(directory).f_bavail == 0
+    except OSError:
+        return False
 
 
 def reason_of_damage(error: Exception, path: Path) -> str:
