@@ -209,6 +209,14 @@ def test_a_level_that_is_not_built_any_more_leaves_nothing(tmp_path: Path, monke
     assert not (site.output / "moderate").exists()
 
 
+def test_a_new_state_leaves_no_level_that_is_not_built_any_more(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({"index.html": "<p>x"})
+    site.build(build__levels=("full", "lossless", "moderate"))
+    (site.output / ".adaptc/state.sqlite").write_bytes(b"damaged")
+    site.build()
+    assert not (site.output / "moderate").exists()
+
+
 # ---- at the same time
 
 

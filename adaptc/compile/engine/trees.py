@@ -23,7 +23,7 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, TreeDirectory, Unit
 from adaptc.compile.engine.store import Store, time_of
 from adaptc.core.fs import open_directory
-from adaptc.core.model import OWN_DIRECTORY, name_in_tree, path_of_name
+from adaptc.core.model import IDENTITY, OWN_DIRECTORY, name_in_tree, path_of_name
 from adaptc.core.sync import boot_id
 
 # Files whose sizes every build compares, in a tenth of a second
@@ -101,8 +101,14 @@ class Trees:
                     yield unit, OutputMissing(missing)
 
     def _levels(self, state: State) -> list[str]:
-        """Return the levels that may have a tree: those of this build, of units, and of a build that was killed."""
-        return sorted({*self.spec.recipes, *(level for level, _ in state.recipes()), *(state.meta("trees") or ())})
+        """Return the levels that may have a tree: those of this build, of units, and of a build that was killed.
+
+        A new state, where the old one was damaged or of another version, knows none: what looks like a tree is one.
+        """
+        levels = {*self.spec.recipes, *(level for level, _ in state.recipes()), *(state.meta("trees") or ())}
+        if not state.has_units:
+            levels |= {path.parent.name for path in self.spec.output.glob(f"*/{IDENTITY}") if path.is_dir()}
+        return sorted(levels)
 
     def note_levels(self, state: State, *, is_complete: bool) -> None:
         """Record the levels that may have a tree: a killed build has forgotten units whose files are still there."""
