@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.analyse.import_budget import BUDGET
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach, path_in_host, relative_url
 from adaptc.formats.css.flatten import ImportedSheet
@@ -42,9 +43,9 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
 def paths_in_sheets(tree: Document, base: str, view: View) -> set[str]:
     """Return the paths of the site, of existing files or not, that the sheets of such a page refer to."""
     return {
-        view.follow(sheet_base, reference.url).target.path
+        view.follow(sheet_base, url).target.path
         for text, sheet_base in _Sheets(view).of(tree, base)
-        for reference in sheet_references(text)
+        for url in view.facts(_SHEET, text).urls
     }
 
 
@@ -60,7 +61,7 @@ class _Sheets:
         for element in tree.iter_elements(("link", "style")):
             if element.tag == "style":
                 yield element.text, base
-                yield from self._linked(base, _imports(element.text))
+                yield from self._linked(base, self._imports(element.text))
             elif "stylesheet" in (element.attr("rel") or "").lower().split():
                 yield from self._linked(base, (element.attr("href") or "",))
 
@@ -72,7 +73,10 @@ class _Sheets:
             if path is not None:
                 text, address = sheet_text(self.view.artifact(path)), self.view.url_of(path)
                 yield text, address
-                pending += ((address, url) for url in reversed(_imports(text)))
+                pending += ((address, url) for url in reversed(self._imports(text)))
+
+    def _imports(self, text: str) -> Sequence[str]:
+        return self.view.facts(_SHEET, text).imports if "@" in text else ()
 
     def _new_sheet(self, base: str, url: str) -> str | None:
         """Return the path of a sheet of the site that was not seen before, ``None`` for others."""
@@ -97,11 +101,21 @@ def sheet_text(content: bytes) -> str:
 sheet_references = lru_cache(maxsize=64)(css_references)
 
 
-@lru_cache(maxsize=256)
-def _imports(text: str) -> tuple[str, ...]:
-    if "@" not in text:
-        return ()
-    return tuple(reference.url for reference in css_references(text) if reference.role is Role.IMPORT)
+@dataclass(frozen=True, slots=True)
+class _SheetFacts:
+    """The URLs of a sheet, each once, and those of its imports in order."""
+
+    urls: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+
+
+def _find_sheet_facts(text: str) -> _SheetFacts:
+    references = css_references(text)
+    imports = (reference.url for reference in references if reference.role is Role.IMPORT)
+    return _SheetFacts(tuple(dict.fromkeys(reference.url for reference in references)), tuple(imports))
+
+
+_SHEET = FactKind("sheet", _find_sheet_facts, _SheetFacts())
 
 
 # A URL in a custom property is resolved against the sheet that uses the property (CSS Variables 1, seen in Chromium),
