@@ -224,10 +224,10 @@ def test_a_link_that_was_an_icon_gets_words():
 LIVE = {"loads": "everything", "scripts": "own", "apart": ("widgets.example",)}
 
 
-def live(css, body="<p class=a>text", script="", **options):
+def live(css, body="<p class=a>text", script="", files=(), **options):
     """Return the style elements of a page whose scripts stay, and what stands before the first."""
     head = f"{LINKS}<script>{script}</script>"
-    files = {"css/a.css": css, "css/i.woff": "x", "css/b.png": "x"}
+    files = {"css/a.css": css, "css/i.woff": "x", "css/b.png": "x", **dict(files)}
     text = made(body, head=head, files=files, promise="words", options={**LIVE, **options})
     return text[text.index("<title>") : text.index("<script")]
 
@@ -453,6 +453,13 @@ def test_a_sheet_that_stays_may_use_what_others_define():
     assert "font-family:Own" in text
     assert "@keyframes turn" in text
     assert ".none" not in text
+
+
+def test_an_import_of_a_missing_sheet_goes():
+    css = "@import 'none.css' screen;@import url(b.css);.a{color:red}"
+    assert "@import" not in (text := live(css, files={"css/b.css": ".a{margin:0}"}))
+    assert ".a{margin:0;color:red}" in text
+    assert '@import"/none.css"' in live("@import '/none.css';.a{color:red}")
 
 
 CONFIGURED = """requirejs.config({baseUrl: 'lib', urlArgs: 'v=' + version, paths: {app: '../app', ui: ['//cdn/ui']},

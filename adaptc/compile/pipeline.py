@@ -243,7 +243,13 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
-        "used-styles", 9, _HTML, "used_styles:inline_used_styles", _USED_STYLES, writes=_LINK | _STYLE, after_edits=True
+        "used-styles",
+        10,
+        _HTML,
+        "used_styles:inline_used_styles",
+        _USED_STYLES,
+        writes=_LINK | _STYLE,
+        after_edits=True,
     ),
     EditPass("half-objects", 2, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),

@@ -164,11 +164,13 @@ class SheetLoader:
     """Loads imported sheets for ``flatten``; a string is the reason why one cannot be.
 
     ``declared`` says whether the sheets so far that are not ASCII declare their encoding; ``None`` while all are ASCII.
+    With ``skips_missing`` one that does not exist is empty; what begins with a slash may be another part of the host.
     """
 
-    def __init__(self, view: View, root: Asset) -> None:
+    def __init__(self, view: View, root: Asset, *, skips_missing: bool = False) -> None:
         self.view = view
         self.root = root
+        self.skips_missing = skips_missing
         self.declared = None if root.content.isascii() else declares_encoding(root.content)
         self.keeps_imports = view.keeps_imports(root.path)
 
@@ -178,6 +180,8 @@ class SheetLoader:
         destination = self.view.follow(self.view.url_of(sheet), url)
         if destination.target.reach is not Reach.LOCAL:
             return "it is not a file of this site"
+        if destination.path is None and self.skips_missing and not url.startswith("/"):
+            return ImportedSheet(destination.target.path, "")
         if destination.path is None:
             return "there is no such file"
         if self.view.media_type(destination.path) != media.CSS:

@@ -112,7 +112,7 @@ def _with_imports(path: str, text: str, view: View) -> str:
     if "@import" not in text.lower():
         return text
     asset = Asset(path, media.CSS, text.encode("utf-8", "replace"))
-    return flatten(path, text, SheetLoader(view, asset), Rebase(view)).text
+    return flatten(path, text, SheetLoader(view, asset, skips_missing=True), Rebase(view)).text
 
 
 def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
