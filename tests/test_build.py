@@ -815,7 +815,7 @@ def test_an_unreadable_file_is_left_out_and_tried_again(site: BuiltSite, monkeyp
     unreadable = Unreadable(monkeypatch)
     unreadable.paths = {"one.css", "notes.txt"}
     result = site.build()
-    assert kinds(result) == ["unreadable-file", "unreadable-file"]
+    assert kinds(result) == ["unreadable-file", "unreadable-file", "missing-target"]
     assert site.build().diagnostics == result.diagnostics
     assert not (site.output / "full/id/notes.txt").exists()
     assert b"one.css" in site.read("index.html")
