@@ -32,6 +32,10 @@ _CALLS = (
 _UNTRACED = "copy_file_range,sendfile,fallocate,pwritev,pwritev2,writev"
 
 
+class UnknownCall(Exception):
+    """A program made a call that ``record`` cannot replay: the text names it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One change: ``kind`` and its values, and when it began and ended, in lines of the record.
@@ -251,7 +255,7 @@ class _Resolver:
         name = call.name
         if name in _UNTRACED.split(","):
             if self._below(_path_of(call.arguments[0])) is not None:
-                raise NotImplementedError(name)
+                raise UnknownCall(name)
         elif name in ("open", "openat", "creat"):
             yield from self._opened(call)
         elif name in ("write", "pwrite64", "ftruncate"):
@@ -329,7 +333,7 @@ class _Resolver:
             return
         file: int | str | None = self.live.names.get(path, self.live.links.get(path))
         if file is None:
-            raise NotImplementedError(f"{kind} of the directory {path}")
+            raise UnknownCall(f"{kind} of the directory {path}")
         yield ("enter", (other, file)) if kind == "link" else ("rename", (path, other, file))
 
 

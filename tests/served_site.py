@@ -59,6 +59,18 @@ class ServedSite:
         inside = f'{before}\ninclude "{conf}/nginx-server.conf";\n{after}'
         return servers.nginx(folder, docroot, f'include "{conf}/nginx-http.conf";\n{http}', inside, user)
 
+    def write_other_index_pages(self, page: str) -> None:
+        """Write directories whose index page has the second name of ``site.index``, or either."""
+        other = page.replace("words", "other")
+        self.site.write({"old/index.htm": other, "both/index.html": page, "both/index.htm": other})
+
+    def assert_index_pages_adapt(self, server: Server) -> None:
+        """Check what the server sends for directories, those of ``write_other_index_pages`` and ``news``."""
+        for directory, name in (("old", "index.htm"), ("both", "index.html"), ("news", "index.html")):
+            reply = server.get(f"/{directory}/", accept_encoding="br")
+            assert reply.headers.get("x-adapt") == "lossless/br", directory
+            assert reply.body == self.site.read(f"{directory}/{name}", coding="br")
+
     def switch(self, on: bool = True) -> None:
         """Set or remove the flag."""
         flag = self.state / "opt.do"

@@ -1,4 +1,4 @@
-"""Symbolic links in an output that lead out of it: nothing is written, changed or removed behind them."""
+"""Symbolic links in an output that lead out of it: nothing is written, changed or removed through them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def contents(directory: Path) -> dict[str, tuple[str, int]]:
 
 
 @pytest.mark.parametrize("name", ["lossless", "lossless/id/deep", "lossless/br", ".adaptc", "times"])
-def test_a_build_writes_nothing_behind_a_link(site: BuiltSite, outside: Path, name: str) -> None:
+def test_a_build_writes_nothing_through_a_link(site: BuiltSite, outside: Path, name: str) -> None:
     replace_by_link(site.output / name, outside)
     before = contents(outside)
     site.write({"deep/a.html": "<p>other", "deep/b.html": "<p>b"})
@@ -64,7 +64,7 @@ def test_the_command_names_the_link(site: BuiltSite, outside: Path, capsys: pyte
     assert f"{site.output}/lossless" in capsys.readouterr().err
 
 
-def test_a_publisher_removes_nothing_behind_a_link(site: BuiltSite, outside: Path) -> None:
+def test_a_publisher_removes_nothing_through_a_link(site: BuiltSite, outside: Path) -> None:
     """A watcher's publisher lives long: links may appear after a build has begun."""
     replace_by_link(site.output / "lossless/id/deep", outside)
     publisher = Publisher(site.output, Store(site.output / ".adaptc/cache"))
@@ -75,7 +75,7 @@ def test_a_publisher_removes_nothing_behind_a_link(site: BuiltSite, outside: Pat
     assert contents(outside) == before
 
 
-def test_times_are_not_changed_behind_a_link(site: BuiltSite, outside: Path) -> None:
+def test_times_are_not_changed_through_a_link(site: BuiltSite, outside: Path) -> None:
     replace_by_link(site.output / "times", outside)
     before = contents(outside)
     for resource in (Resource("a.html", 1, 1, 1, "text/html"), Resource("a.html", 1, -1, 1, "text/html")):
@@ -84,7 +84,7 @@ def test_times_are_not_changed_behind_a_link(site: BuiltSite, outside: Path) -> 
     assert contents(outside) == before
 
 
-def test_configuration_and_state_are_not_written_behind_a_link(site: BuiltSite, outside: Path) -> None:
+def test_configuration_and_state_are_not_written_through_a_link(site: BuiltSite, outside: Path) -> None:
     replace_by_link(site.output / "serve", outside)
     with pytest.raises(OutwardLink):
         emit(site.config(), ["nginx"])

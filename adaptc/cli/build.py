@@ -117,7 +117,7 @@ def _fetch(invocation: Invocation, source: _Source, output: Path) -> CrawlResult
 
 @dataclass(frozen=True, slots=True)
 class _RunOptions:
-    """What a build shows beside its summary, and accepts; ``crawl`` is the crawl that fetched the site.
+    """What a build shows in addition to its summary, and accepts; ``crawl`` is the crawl that fetched the site.
 
     ``allow_empty`` says that a site without pages is built, too.
     """

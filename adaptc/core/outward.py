@@ -1,4 +1,4 @@
-"""Symbolic links that lead out of a directory in which adaptc writes: behind them it writes and removes nothing."""
+"""Symbolic links that lead out of a directory in which adaptc writes: it writes and removes nothing through them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adaptc.compile.engine.damage import check_values, discard, discard_foreign, is_damage
+from adaptc.compile.engine.damage import check_values, discard, discard_foreign, has_schema
 from adaptc.compile.engine.results import Extra, Output, pack_diagnostics, unpack_diagnostics
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action
@@ -239,13 +239,8 @@ def _open(path: Path) -> sqlite3.Connection | None:
     if not path.exists():
         return None
     db = sqlite3.connect(path, isolation_level=None)
-    try:
-        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
-            return _tune(db)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            db.close()
-            raise
+    if has_schema(db, SCHEMA):
+        return _tune(db)
     db.close()
     discard(path)
     return None

@@ -105,19 +105,24 @@ def build(
     engine = engine_of(config, progress or Silent())
     engine.requires_pages, engine.is_isolated = requires_pages, isolated
     with engine.lock(), engine.removing_outdated(), recognizing_shortage():
-        path = engine.spec.state_path
-        is_first = not path.exists()
-        try:
-            return _build(engine, screenshots)
-        except (sqlite3.DatabaseError, *MALFORMED) as error:
-            damage = reason_of_damage(error, path)
-            if is_first:
-                raise
-        discard(path)
-        try:
-            return _build(engine, screenshots, damage)
-        except sqlite3.DatabaseError as error:
-            raise system_error(error, path) from None
+        return _build_or_replace_state(engine, screenshots)
+
+
+def _build_or_replace_state(engine: Builder, screenshots: int) -> BuildResult:
+    """Build; a damaged state is discarded, and the build begins anew, once."""
+    path = engine.spec.state_path
+    is_first = not path.exists()
+    try:
+        return _build(engine, screenshots)
+    except (sqlite3.DatabaseError, *MALFORMED) as error:
+        damage = reason_of_damage(error, path)
+        if is_first:
+            raise
+    discard(path)
+    try:
+        return _build(engine, screenshots, damage)
+    except sqlite3.DatabaseError as error:
+        raise system_error(error, path) from None
 
 
 def _build(engine: Builder, screenshots: int, damage: str | None = None) -> BuildResult:

@@ -46,6 +46,17 @@ def is_damage(error: sqlite3.Error) -> bool:
     return _code(error) not in _ERRNO
 
 
+def has_schema(db: sqlite3.Connection, schema: int) -> bool:
+    """Whether a database is of this version of its tables; a damaged one is not. Raises errors of the system."""
+    try:
+        return bool(db.execute("PRAGMA user_version").fetchone()[0] == schema)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            db.close()
+            raise
+        return False
+
+
 def system_error(error: sqlite3.Error, path: Path) -> OSError:
     """Return an error of the system as ``OSError``."""
     number = _ERRNO.get(_code(error), errno.EIO)

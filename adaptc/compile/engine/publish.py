@@ -160,7 +160,7 @@ class Publisher:
             self.remove_if_empty(os.path.dirname(target))
 
     def _remove(self, target: str) -> bool:
-        """Remove a file or link; return whether it existed. Behind a link that leads elsewhere nothing is removed."""
+        """Remove a file or link; return whether it existed. Nothing is removed through a link that leads elsewhere."""
         directory = os.path.dirname(target)
         if not self._is_own(directory) or not remove(target):
             return False

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.engine.damage import discard, discard_foreign, is_damage, reason_of_damage
+from adaptc.compile.engine.damage import discard, discard_foreign, has_schema, reason_of_damage
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import (
     StoredFile,
@@ -353,13 +353,8 @@ def _open_read_only(path: Path) -> sqlite3.Connection | None:
 
 
 def _check(db: sqlite3.Connection) -> sqlite3.Connection | None:
-    try:
-        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
-            return _tune(db)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            db.close()
-            raise
+    if has_schema(db, SCHEMA):
+        return _tune(db)
     db.close()
     return None
 

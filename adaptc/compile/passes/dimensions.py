@@ -212,13 +212,9 @@ def _arranges(declared: dict[str, str]) -> bool:
 def _split(prelude: list[Any]) -> Iterator[str]:
     import tinycss2
 
-    pieces: list[list[Any]] = [[]]
-    for token in prelude:
-        if token == ",":
-            pieces.append([])
-        else:
-            pieces[-1].append(token)
-    return (tinycss2.serialize(piece).strip() for piece in pieces)
+    from adaptc.formats.css.selector_forms import split_list
+
+    return (tinycss2.serialize(piece).strip() for piece in split_list(prelude))
 
 
 _BRACKETS = re.compile(r"\[[^][]*\]|\([^()]*\)")

@@ -13,7 +13,7 @@ from tinycss2 import parse_component_value_list
 from adaptc.formats.css.scanner import SPACE
 from adaptc.formats.css.values import Entry, canonical_tokens
 
-__all__ = ["Selector", "is_safe_to_join", "selectors", "simple_selectors"]
+__all__ = ["Selector", "is_safe_to_join", "selectors", "simple_selectors", "split_list"]
 
 _LEGACY_PSEUDO = frozenset({"before", "after", "first-line", "first-letter"})
 # Pseudo-classes and pseudo-elements that every browser knows. An unknown one makes a browser drop the whole
@@ -46,15 +46,20 @@ class Selector(tuple):  # type: ignore[type-arg]
     __slots__ = ()
 
 
-def selectors(prelude: list[Any]) -> list[Selector]:
-    """Split a prelude at its commas and return each selector in canonical form."""
+def split_list(prelude: list[Any]) -> list[list[Any]]:
+    """Split the component values of a prelude at their commas."""
     pieces: list[list[Any]] = [[]]
     for token in prelude:
         if token == ",":
             pieces.append([])
         else:
             pieces[-1].append(token)
-    return [Selector(_canonical_selector(piece)) for piece in pieces]
+    return pieces
+
+
+def selectors(prelude: list[Any]) -> list[Selector]:
+    """Split a prelude at its commas and return each selector in canonical form."""
+    return [Selector(_canonical_selector(piece)) for piece in split_list(prelude)]
 
 
 def _canonical_selector(tokens: list[Any]) -> Iterator[Entry]:
