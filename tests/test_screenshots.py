@@ -13,17 +13,17 @@ from built_site import BuiltSite
 from PIL import Image
 
 import adaptc
+from adaptc.browser.answers import Answer, level_server
+from adaptc.browser.chromium import find_chromium
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.urls import SiteAddress
-from adaptc.report.chromium import Answer, BrowserError, find_chromium, running
 from adaptc.report.figures import PageFigures
 from adaptc.report.screenshots import (
     HEIGHT,
     LARGEST,
     WIDTH,
     Trees,
-    level_server,
     sample_pages,
     small_picture,
     take_screenshots,
@@ -155,34 +155,6 @@ def test_levels_that_look_the_same_share_a_picture(chromium: str, trees: Trees) 
     assert [(level, cost is None) for level, cost in only.levels] == [("full", False), ("low", True)]
 
 
-@pytest.mark.chromium
-def test_the_browser_asks_nobody_else(chromium: str) -> None:
-    body = b"<body style='margin:0;background:red'><img src=https://example.com/x.png><img src=http://127.0.0.1:1/>"
-    asked = []
-
-    def server(url: str) -> Answer | None:
-        asked.append(url)
-        return Answer(body, "text/html") if url == "https://site.invalid/" else None
-
-    with running(chromium) as browser:
-        seen = Image.open(io.BytesIO(browser.picture("https://site.invalid/", server, 300, 200)))
-    assert seen.size == (300, 200)
-    assert seen.convert("RGB").getpixel((299, 199)) == RED
-    assert set(asked) >= {"https://site.invalid/", "https://example.com/x.png", "http://127.0.0.1:1/"}
-
-
-@pytest.mark.chromium
-def test_an_animated_image_is_shown_at_its_first_frame(chromium: str) -> None:
-    gif = io.BytesIO()
-    frames = [Image.new("RGB", (300, 200), colour) for colour in (RED, BLUE)]
-    frames[0].save(gif, "GIF", save_all=True, append_images=frames[1:], duration=20)
-    page = Answer(b"<!DOCTYPE html><title>t</title><body style='margin:0'><img src=a.gif>", "text/html")
-    image = Answer(gif.getvalue(), "image/gif")
-    with running(chromium) as browser:
-        png = browser.picture("https://site.invalid/", lambda url: image if url.endswith(".gif") else page, 300, 200)
-    assert Image.open(io.BytesIO(png)).convert("RGB").getpixel((150, 100)) == RED
-
-
 def test_a_browser_that_ends_is_said(tmp_path: Path, trees: Trees, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "bin/chromium"
     program.parent.mkdir()
@@ -195,11 +167,6 @@ def test_a_browser_that_ends_is_said(tmp_path: Path, trees: Trees, monkeypatch: 
     assert [str(one) for one in said] == [
         f"warning: {program} failed (it ended); screenshots are missing in the report [browser-failed]"
     ]
-
-
-def test_a_browser_that_cannot_be_started() -> None:
-    with pytest.raises(BrowserError, match="No such file"), running("/gone/chromium"):
-        pass
 
 
 # ---- builds

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import heapq
 import io
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adaptc.browser.answers import Server, level_server
+from adaptc.browser.chromium import NAMES, Chromium, find_chromium, in_chromium
+from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
-from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, diagnose
-from adaptc.core.model import IDENTITY
-from adaptc.core.urls import Reach
-from adaptc.report.chromium import NAMES, Answer, BrowserError, Chromium, Server, find_chromium, running
 from adaptc.report.figures import PageFigures, PageShots, Shot
 from adaptc.site.site import Site
 
@@ -53,12 +51,15 @@ def take_screenshots(
     if program is None:
         return (), [diagnose("browser-missing", names=", ".join(NAMES))]
     taken: list[PageShots] = []
+
+    async def take(browser: Chromium) -> None:
+        for path, figures in sample:
+            taken.append(await _page_shots(browser, trees, path, figures))
+            browser.advance(1)
+
     progress.begin("drawing", len(sample), 0)
     try:
-        with running(program) as browser:
-            for path, figures in sample:
-                taken.append(_page_shots(browser, trees, path, figures))
-                progress.advance(1, 0, 0)
+        in_chromium(program, take, lambda pages: progress.advance(pages, 0, 0))
     except BrowserError as error:
         return tuple(taken), [diagnose("browser-failed", program=program, reason=error)]
     finally:
@@ -66,14 +67,21 @@ def take_screenshots(
     return tuple(taken), []
 
 
-def _page_shots(browser: Chromium, trees: Trees, path: str, figures: Mapping[str, PageFigures]) -> PageShots:
+async def _page_shots(browser: Chromium, trees: Trees, path: str, figures: Mapping[str, PageFigures]) -> PageShots:
     url = trees.site.address.url_of(path)
-    shots = {level: browser.picture(url, server, WIDTH, HEIGHT) for level, server in trees.servers().items()}
+    shots = {level: await take_picture(browser, url, server) for level, server in trees.servers().items()}
     alike: dict[bytes, list[str]] = {}
     for level, png in shots.items():
         alike.setdefault(png, []).append(level)
     original = shots[trees.levels[0]]
     return PageShots(path, tuple(_shot(png, original, levels, figures) for png, levels in alike.items()))
+
+
+async def take_picture(browser: Chromium, url: str, server: Server) -> bytes:
+    """Return the top of a page as a PNG. Raises ``BrowserError``."""
+    async with browser.tab(server, WIDTH, HEIGHT) as tab:
+        await tab.load(url)
+        return await tab.picture(HEIGHT)
 
 
 def _shot(png: bytes, original: bytes, levels: Sequence[str], figures: Mapping[str, PageFigures]) -> Shot:
@@ -101,43 +109,6 @@ def sample_pages(pages: Iterable[PageFigures], first: str, count: int) -> list[t
         return (-next(iter(levels.values())).views, min(sent) - original, path)
 
     return heapq.nsmallest(count, rows, key=order)
-
-
-# ---- a level as its server sends it: the files of its tree, and where it has none the original
-
-
-def level_server(output: Path, docroot: Path, level: str, site: Site, headers: Mapping[str, str]) -> Server:
-    """Return what answers for a level; ``headers`` go with every page."""
-    tree = output / level / IDENTITY
-
-    def answer(url: str) -> Answer | None:
-        target = site.address.resolve(site.address.base, url)
-        if target.reach is not Reach.LOCAL:
-            return None
-        path = site.find(target.path) or target.path
-        body = _first(_reader(tree, path), _reader(docroot, path) if path in site.sources else None)
-        if body is None:
-            return None
-        media_type = site.sources[path].media_type if path in site.sources else media.by_name(path) or media.BINARY
-        return Answer(body, media_type, tuple(headers.items()) if media_type == media.HTML else ())
-
-    return answer
-
-
-def _reader(root: Path, path: str) -> Callable[[], bytes | None]:
-    def read() -> bytes | None:
-        if ".." in path.split("/"):
-            return None
-        try:
-            return Path(os.path.join(root, path)).read_bytes()
-        except OSError:
-            return None
-
-    return read
-
-
-def _first(*readers: Callable[[], bytes | None] | None) -> bytes | None:
-    return next((body for read in readers if read is not None and (body := read()) is not None), None)
 
 
 # ---- pictures for the report: WebP, half as wide as they were taken

@@ -1,0 +1,76 @@
+"""What the browser gets for a URL: the files of a docroot, or of a level as its server sends it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.core import media
+from adaptc.core.model import IDENTITY
+from adaptc.core.urls import Reach
+from adaptc.site.site import PAGE_SUFFIX, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server sends for a URL; an empty media type is not sent."""
+
+    body: bytes
+    media_type: str
+    headers: tuple[tuple[str, str], ...] = ()
+    status: int = 200
+
+
+# Gives the answer for an absolute URL, None for 404.
+Server = Callable[[str], Answer | None]
+
+
+def docroot_server(docroot: Path, site: Site, headers: Mapping[str, str]) -> Server:
+    """Return what answers for the site as it is; ``headers`` go with every page."""
+    return _server((docroot,), site, headers)
+
+
+def level_server(output: Path, docroot: Path, level: str, site: Site, headers: Mapping[str, str]) -> Server:
+    """Return what answers for a level: the files of its tree, and where it has none the original."""
+    return _server((output / level / IDENTITY, docroot), site, headers)
+
+
+def _server(roots: tuple[Path, ...], site: Site, headers: Mapping[str, str]) -> Server:
+    """Return what answers with the first of ``roots`` that has a file; the last of them is the docroot."""
+
+    def answer(url: str) -> Answer | None:
+        target = site.address.resolve(site.address.base, url)
+        if target.reach is not Reach.LOCAL:
+            return None
+        path = _file_of(site, target.path)
+        if path is not None and path.startswith(target.path + "/"):
+            return Answer(b"", "", (("Location", site.address.url_of(target.path) + "/"),), status=301)
+        path = path or target.path
+        body = _first(roots if path in site.sources else roots[:-1], path)
+        if body is None:
+            return None
+        media_type = site.sources[path].media_type if path in site.sources else media.by_name(path) or media.BINARY
+        return Answer(body, media_type, tuple(headers.items()) if media_type == media.HTML else ())
+
+    return answer
+
+
+def _file_of(site: Site, path: str) -> str | None:
+    """Return the file that static hosts send for a path: ``news.html`` for ``news``, too."""
+    found = site.find(path)
+    return path + PAGE_SUFFIX if found is None and path + PAGE_SUFFIX in site.sources else found
+
+
+def _first(roots: Iterable[Path], path: str) -> bytes | None:
+    return next((body for root in roots if (body := _read(root, path)) is not None), None)
+
+
+def _read(root: Path, path: str) -> bytes | None:
+    if ".." in path.split("/"):
+        return None
+    try:
+        return Path(os.path.join(root, path)).read_bytes()
+    except OSError:
+        return None

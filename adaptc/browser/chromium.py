@@ -1,0 +1,155 @@
+"""An installed Chromium, started without a window and driven by Playwright."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from adaptc.browser.answers import Server
+from adaptc.browser.tab import BrowserError, Tab, saying_why
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
+
+T = TypeVar("T")
+
+# Looked for on the PATH, in this order.
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+EXTRA = "adaptc[browser]"
+_FLAGS = (
+    "--disable-lcd-text", "--mute-audio", "--disable-gpu", "--disable-quic", "--disable-checker-imaging",
+    "--host-resolver-rules=MAP * ~NOTFOUND", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # an animated image stays at its first frame: another one would look like a difference between two levels
+    "--blink-settings=imageAnimationPolicy=2", "--disable-image-animation-resync",
+    # pages are looked at side by side, all of them as if in front
+    "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-threaded-animation",
+    "--disable-threaded-scrolling", "--disable-new-content-rendering-timeout",
+)  # fmt: skip
+_PATIENCE = 30.0  # seconds for the browser to start
+
+
+def find_chromium(named: str = "") -> str | None:
+    """Return the path of the browser: ``named`` (a name or path), else ``CHROME_PATH``, else the first of ``NAMES``."""
+    wanted = named or os.environ.get("CHROME_PATH", "")
+    return shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Chromium:
+    """A browser that is started anew when it ended. ``program`` is its path; ``advance`` takes a number of pages done.
+
+    It runs in its sandbox unless that cannot be had: as root, or where the kernel forbids it (``is_sandboxed``).
+    """
+
+    def __init__(self, playwright: Playwright, program: str, advance: Callable[[int], None]) -> None:
+        self._playwright, self.program, self.advance = playwright, program, advance
+        self.is_sandboxed = os.geteuid() != 0
+        self._browser: Browser | None = None
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> Browser:
+        """Return the browser, which runs. Raises ``BrowserError``."""
+        async with self._starting:
+            if self._browser is None or not self._browser.is_connected():
+                self._browser = await self._launch()
+            return self._browser
+
+    async def _launch(self) -> Browser:
+        if self.is_sandboxed:
+            with contextlib.suppress(BrowserError):
+                return await self._launch_once()
+            self.is_sandboxed = False
+        return await self._launch_once()
+
+    async def _launch_once(self) -> Browser:
+        with saying_why():
+            return await self._playwright.chromium.launch(
+                executable_path=self.program,
+                args=list(_FLAGS),
+                chromium_sandbox=self.is_sandboxed,
+                timeout=1000 * _PATIENCE,
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+
+    @contextlib.asynccontextmanager
+    async def tab(self, server: Server, width: int, height: int) -> AsyncIterator[Tab]:
+        """Open a tab in a context of its own (no cookies, no cache); ``width`` and ``height`` are CSS pixels.
+
+        Raises ``BrowserError``.
+        """
+        browser = await self.start()
+        with saying_why():
+            tab = await Tab.opened(browser, server, width, height)
+        try:
+            yield tab
+        finally:
+            await tab.close()
+
+    async def close(self) -> None:
+        """End the browser."""
+        if self._browser is not None:
+            with contextlib.suppress(BrowserError), saying_why():
+                await self._browser.close()
+
+
+def in_chromium(
+    program: str, work: Callable[[Chromium], Awaitable[T]], advance: Callable[[int], None] = lambda _: None
+) -> T:
+    """Start Playwright, give ``work`` a browser, end both, and return the result of ``work``.
+
+    ``work`` runs in a thread of its own, so that the caller may have an event loop; ``Chromium.advance(n)`` calls
+    ``advance(n)`` in the thread of the caller. The browser starts when the first tab is opened. Raises
+    ``BrowserError``, also where Playwright is not installed.
+    """
+    try:
+        from playwright.async_api import async_playwright
+    except ImportError:
+        raise BrowserError(f"Playwright is not installed: pip install '{EXTRA}'") from None
+
+    async def run(note: Callable[[int], None]) -> T:
+        async with async_playwright() as playwright:
+            browser = Chromium(playwright, program, note)
+            try:
+                return await work(browser)
+            finally:
+                await browser.close()
+
+    return _in_thread(run, advance)
+
+
+def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], advance: Callable[[int], None]) -> T:
+    """Run a coroutine in a thread, and cancel it when the caller is interrupted; what it notes goes to ``advance``."""
+    result: Future[T] = Future()
+    notes: SimpleQueue[int | None] = SimpleQueue()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(run(notes.put))
+
+    def main() -> None:
+        try:
+            result.set_result(loop.run_until_complete(task))
+        except BaseException as error:  # the thread that waits raises it
+            result.set_exception(error)
+        finally:
+            loop.close()
+            notes.put(None)
+
+    thread = threading.Thread(target=main, name="browser")
+    thread.start()
+    try:
+        while (note := notes.get()) is not None:
+            advance(note)
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # it has just ended
+            loop.call_soon_threadsafe(task.cancel)
+        raise
+    finally:
+        thread.join()
+    return result.result()

@@ -1,0 +1,59 @@
+"""What a browser saw of a page: values that passes use where they are there (``adaptc build --browser``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# CSS pixels: a phone and a laptop
+WIDTHS = (412, 1280)
+HEIGHTS = {412: 915, 1280: 800}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSeen:
+    """An image file on a page at one width, all its places together.
+
+    ``path`` is its path in the docroot; ``width`` and ``height`` are CSS pixels of the largest box that shows it, 0 if
+    no visible box does. ``is_first`` says that one of its boxes is in the first window, before any scrolling,
+    ``is_background`` that it is the background of an element, ``is_by_script`` that a script wrote its address.
+    """
+
+    path: str
+    width: int
+    height: int
+    is_first: bool = False
+    is_background: bool = False
+    is_by_script: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WidthEvidence:
+    """A page at one width, before and after its menus were opened and what can be was hovered and focused.
+
+    ``height`` is that of the page, in CSS pixels; ``images`` are in the order of paths. ``selectors`` are those of CSS
+    rules that applied to something, as the sheets have them. ``names`` are the classes, ids and attribute names that
+    its elements had at any time. ``errors`` are those of the console. ``largest`` is the path of the image that was
+    the largest contentful paint, if it was one; ``shift`` is the cumulative layout shift.
+    """
+
+    width: int
+    height: int
+    images: tuple[ImageSeen, ...] = ()
+    selectors: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    errors: tuple[str, ...] = ()
+    largest: str | None = None
+    shift: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvidence:
+    """What a browser saw of one page, at each of ``WIDTHS``.
+
+    ``document`` is the digest of the page's markup after its scripts ran, an object of the cache, ``None`` if it has no
+    scripts. ``is_same_without_scripts`` says that it shows the same text, links and boxes when no script runs.
+    """
+
+    widths: tuple[WidthEvidence, ...]
+    document: str | None = None
+    is_same_without_scripts: bool = False

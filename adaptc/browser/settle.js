@@ -1,0 +1,34 @@
+// Waits for fonts, images and effects, then stops the page: timers, animations, videos, the caret, the focus.
+async () => {
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)])
+  await Promise.race([document.fonts.ready, sleep(1500)])
+  const pending = [...document.images].filter((i) => !i.complete && i.loading !== 'lazy' && i.getAttribute('src'))
+  const ended = (image) => new Promise((resolve) => ['load', 'error'].forEach((name) => image.addEventListener(name, resolve)))
+  await Promise.race([Promise.all(pending.map(ended)), sleep(1500)])
+  const isBusy = () => !document.dispatchEvent(new Event('adaptc:busy', { cancelable: true }))
+  for (let i = 0; i < 40 && isBusy(); i++) await sleep(50)
+  document.dispatchEvent(new Event('adaptc:still'))
+
+  const finish = () => {
+    for (const animation of document.getAnimations()) {
+      try {
+        if (animation.effect?.getComputedTiming().endTime === Infinity) animation.cancel()
+        else animation.finish()
+      } catch { /* an animation whose playback rate is 0 cannot be finished */ }
+    }
+  }
+  finish()
+  for (const media of document.querySelectorAll('video,audio')) {
+    media.pause()
+    media.currentTime = 0
+  }
+  if (document.activeElement && document.activeElement !== document.body) document.activeElement.blur()
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync('*,::before,::after{caret-color:transparent!important;transition:none!important}')
+  try { document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet] } catch { /* not a page of ours to change */ }
+  scrollTo({ top: 0, left: 0, behavior: 'instant' })
+  await drawn()
+  finish()
+  await drawn()
+}

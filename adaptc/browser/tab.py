@@ -1,0 +1,270 @@
+"""A tab of the browser: one page, loaded, made still, and looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urldefrag
+
+from adaptc.browser.answers import Server
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Dialog, Page, Request, Route
+
+# Widths below this are those of phones, whose browsers obey <meta name=viewport>
+PHONE = 600
+# CSS pixels of a page that are drawn at most
+TALLEST = 10_000
+# Seconds: for the load event; for the requests after it to end; without a request until a page counts as idle; for a
+# script in the page, a picture and others
+_LOAD, _IDLE, _QUIET, _ANSWER = 8.0, 4.0, 0.25, 20.0
+_MOST_ERRORS = 50
+_HEIGHT = "() => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)"
+
+
+class BrowserError(Exception):
+    """The browser could not be started, ended, or did not answer; or a page could not be looked at."""
+
+
+@contextlib.contextmanager
+def saying_why() -> Iterator[None]:
+    """Turn what Playwright raises into ``BrowserError``."""
+    from playwright.async_api import Error
+
+    try:
+        yield
+    except TimeoutError:
+        raise BrowserError("it does not answer") from None
+    except Error as error:
+        reason = _first_line(error.message).partition(": ")[2] or _first_line(error.message)  # "Page.goto: ..."
+        raise BrowserError("it ended" if "has been closed" in reason else reason) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A request of a page.
+
+    ``kind`` is Playwright's name of its resource type (``document``, ``script``, ``image`` ...), ``size`` the number of
+    bytes of its answer, 0 with ``status`` 404.
+    """
+
+    url: str
+    kind: str
+    status: int
+    size: int
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a page did while it was open.
+
+    ``errors`` are uncaught exceptions and errors that it wrote to the console. ``departure`` is the address to which it
+    tried to leave, and ``is_late`` says that it was not idle in time.
+    """
+
+    loads: list[Load] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    departure: str | None = None
+    is_late: bool = False
+    is_crashed: bool = False
+
+
+class Tab:
+    """One page in a context of its own. Every method raises ``BrowserError``.
+
+    The page is frozen: its clock and its random numbers are the same in each load, timers of two seconds and more do
+    not fire, service workers are not registered, dialogs are dismissed, and it cannot leave its address.
+    """
+
+    def __init__(self, context: BrowserContext, page: Page, cdp: CDPSession, server: Server, width: int) -> None:
+        self._context, self._page, self._cdp, self._server, self.width = context, page, cdp, server, width
+        self.seen = Seen()
+        self._url = ""
+        self._active, self._last = 0, time.monotonic()
+        self._world: int | None = None
+
+    @classmethod
+    async def opened(cls, browser: Browser, server: Server, width: int, height: int) -> Tab:
+        """Open a tab of ``width`` by ``height`` CSS pixels."""
+        context = await browser.new_context(
+            viewport={"width": width, "height": height},
+            device_scale_factor=1,
+            is_mobile=width < PHONE,
+            locale="en-US",
+            timezone_id="UTC",
+            accept_downloads=False,
+            service_workers="block",
+        )
+        page = await context.new_page()
+        cdp = await context.new_cdp_session(page)
+        tab = cls(context, page, cdp, server, width)
+        await context.add_init_script(script("freeze"))
+        await context.route("**/*", tab._answer)
+        context.on("page", lambda other: asyncio.ensure_future(_closed(other, page)))
+        context.on("dialog", _dismiss)
+        page.on("console", tab._take_message)
+        page.on("pageerror", lambda error: tab._take_error(error.message))
+        page.on("crash", lambda _: tab._take_crash())
+        return tab
+
+    async def close(self) -> None:
+        """Close the tab, and forget all that the page stored."""
+        with contextlib.suppress(BrowserError), saying_why():
+            await asyncio.wait_for(self._context.close(), _ANSWER)
+
+    # ---- loading
+
+    async def load(self, url: str) -> None:
+        """Load a page, scroll through it so that it loads what it loads late, and make it still."""
+        await self.open(url)
+        await self.scroll()
+        await self.settle()
+
+    async def open(self, url: str) -> None:
+        """Load a page and wait until it asks for nothing more."""
+        from playwright.async_api import TimeoutError as Late
+
+        self._url = urldefrag(url).url
+        with saying_why():
+            try:
+                await self._page.goto(url, wait_until="load", timeout=1000 * _LOAD)
+            except Late:
+                self.seen.is_late = True
+        await self.idle(_IDLE)
+
+    async def scroll(self) -> None:
+        """Scroll through the page and back to its top."""
+        await self.run(script("scroll"), {"tallest": TALLEST})
+        await self.idle(_IDLE)
+
+    async def settle(self) -> None:
+        """Wait for fonts, images and what is drawn, then stop time and all movement."""
+        await self.run(script("settle"))
+        await self.idle(_IDLE / 2)
+
+    async def idle(self, most: float) -> None:
+        """Wait until nothing was asked for during a quarter of a second, at most ``most`` seconds."""
+        end = time.monotonic() + most
+        while (self._active or time.monotonic() - self._last < _QUIET) and not self.seen.is_crashed:
+            if time.monotonic() > end:
+                self.seen.is_late = True
+                return
+            await asyncio.sleep(0.02)
+        if self.seen.is_crashed:
+            raise BrowserError("the page crashed")
+
+    # ---- looking
+
+    async def run(self, source: str, argument: object = None) -> Any:
+        """Call a JavaScript function, given as its source, with ``argument``, and return its result as a JSON value.
+
+        It runs in a world of its own: it sees the document, and nothing that the page's scripts redefined.
+        """
+        call = f"({source})({json.dumps(argument)})"
+        world = await self._own_world()
+        options = {"contextId": world, "awaitPromise": True, "returnByValue": True}
+        reply = await self.send("Runtime.evaluate", {"expression": call, **options})
+        if "exceptionDetails" in reply:
+            details = reply["exceptionDetails"]
+            raise BrowserError(_first_line(details.get("exception", {}).get("description") or details["text"]))
+        return reply["result"].get("value")
+
+    async def _own_world(self) -> int:
+        if self._world is None:
+            tree = await self.send("Page.getFrameTree")
+            frame = tree["frameTree"]["frame"]["id"]
+            world = await self.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "adaptc"})
+            self._world = int(world["executionContextId"])
+        return self._world
+
+    async def send(self, method: str, parameters: dict[str, Any] | None = None) -> Any:
+        """Call a method of the Chrome DevTools Protocol and return its result."""
+        with saying_why():
+            return await asyncio.wait_for(self._cdp.send(method, parameters), _ANSWER)
+
+    async def picture(self, height: int | None = None) -> bytes:
+        """Return the top of the page as a PNG, ``height`` CSS pixels high or the whole page."""
+        if height is None:
+            height = max(1, min(int(await self.run(_HEIGHT)), TALLEST))
+        clip = {"x": 0, "y": 0, "width": self.width, "height": height, "scale": 1}
+        shot = {"format": "png", "captureBeyondViewport": True, "optimizeForSpeed": True, "clip": clip}
+        reply = await self.send("Page.captureScreenshot", shot)
+        return base64.b64decode(reply["data"])
+
+    # ---- what the page does
+
+    async def _answer(self, route: Route) -> None:
+        from playwright.async_api import Error
+
+        self._active, self._last = self._active + 1, time.monotonic()
+        try:
+            await self._fulfil(route, route.request)
+        except Error:  # the page was closed meanwhile, or gave the request up
+            pass
+        finally:
+            self._active, self._last = self._active - 1, time.monotonic()
+
+    async def _fulfil(self, route: Route, request: Request) -> None:
+        url = request.url
+        if self._leaves(request):
+            self.seen.departure = self.seen.departure or url
+            await route.fulfill(status=204)  # no content: the page stays
+            return
+        answer = self._server(url)
+        if answer is None:
+            self.seen.loads.append(Load(url, request.resource_type, 404, 0))
+            await route.fulfill(status=404, body="")
+            return
+        self.seen.loads.append(Load(url, request.resource_type, answer.status, len(answer.body)))
+        headers = dict(answer.headers)
+        if answer.media_type:
+            headers["Content-Type"] = answer.media_type
+        await route.fulfill(status=answer.status, body=answer.body, headers=headers)
+
+    def _leaves(self, request: Request) -> bool:
+        """Whether the page goes elsewhere; the redirect of a directory to its slash is no departure."""
+        if not request.is_navigation_request() or request.frame != self._page.main_frame:
+            return False
+        return urldefrag(request.url).url.rstrip("/") != self._url.rstrip("/")
+
+    def _take_message(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "assert"):
+            self._take_error(message.text)
+
+    def _take_error(self, text: str) -> None:
+        # a request that fails is in the list of requests
+        if not text.startswith("Failed to load resource") and len(self.seen.errors) < _MOST_ERRORS:
+            self.seen.errors.append(_first_line(text))
+
+    def _take_crash(self) -> None:
+        self.seen.is_crashed = True
+
+
+@cache
+def script(name: str) -> str:
+    """Return the source of a script of this package, the function ``NAME.js``."""
+    return files("adaptc.browser").joinpath(name + ".js").read_text("utf-8")
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")[:400]
+
+
+async def _closed(other: Page, page: Page) -> None:
+    """Close what a page opens."""
+    if other != page:
+        with contextlib.suppress(BrowserError), saying_why():
+            await other.close()
+
+
+async def _dismiss(dialog: Dialog) -> None:
+    with contextlib.suppress(BrowserError), saying_why():
+        await dialog.dismiss()

@@ -1,0 +1,211 @@
+"""A tab of the browser: what a page may do, what is seen of it, and what happens when it misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PIL import Image
+
+from adaptc.browser.answers import Answer, Server
+from adaptc.browser.chromium import Chromium, find_chromium, in_chromium
+from adaptc.browser.tab import BrowserError, Load, Tab
+
+pytestmark = pytest.mark.chromium
+
+T = TypeVar("T")
+URL = "https://site.invalid/"
+RED, BLUE = (255, 0, 0), (0, 0, 255)
+
+
+def site(files: dict[str, str | bytes]) -> Server:
+    """A server of ``files`` by name, pages and scripts by their ending."""
+    types = {"html": "text/html", "js": "text/javascript", "gif": "image/gif", "css": "text/css"}
+
+    def answer(url: str) -> Answer | None:
+        name = url.removeprefix(URL)
+        content = files.get(name or "index.html")
+        if content is None:
+            return None
+        body = content if isinstance(content, bytes) else content.encode()
+        return Answer(body, types[(name or "index.html").rpartition(".")[2]])
+
+    return answer
+
+
+def visit(program: str, server: Server | str, look: Callable[[Tab], Awaitable[T]], width: int = 300) -> T:
+    """Load a page in a tab and return what ``look`` sees."""
+    served = site({"index.html": server}) if isinstance(server, str) else server
+
+    async def work(browser: Chromium) -> T:
+        async with browser.tab(served, width, 200) as tab:
+            await tab.load(URL)
+            return await look(tab)
+
+    return in_chromium(program, work)
+
+
+async def text(tab: Tab) -> str:
+    return str(await tab.run("() => document.body.innerText"))
+
+
+# ---- loading
+
+
+def test_every_request_is_answered_here(chromium: str) -> None:
+    asked = []
+
+    def server(url: str) -> Answer | None:
+        asked.append(url)
+        body = b"<body style='margin:0;background:red'><img src=https://example.com/x.png><img src=http://127.0.0.1:1/>"
+        return Answer(body, "text/html") if url == URL else None
+
+    async def look(tab: Tab) -> tuple[bytes, list[Load]]:
+        return await tab.picture(200), tab.seen.loads
+
+    png, loads = visit(chromium, server, look)
+    seen = Image.open(io.BytesIO(png)).convert("RGB")
+    assert (seen.size, seen.getpixel((299, 199))) == ((300, 200), RED)
+    assert set(asked) >= {URL, "https://example.com/x.png", "http://127.0.0.1:1/"}
+    assert Load("https://example.com/x.png", "image", 404, 0) in loads
+    assert (loads[0].url, loads[0].kind, loads[0].status) == (URL, "document", 200)
+
+
+def test_each_load_of_a_page_is_the_same(chromium: str) -> None:
+    page = "<body><script>document.body.append(Math.random(), ' ', new Date().getFullYear())</script>"
+    first, second = (visit(chromium, page, text) for _ in range(2))
+    assert first == second
+    assert first.endswith("2023")
+
+
+def test_what_a_page_loads_late_is_waited_for(chromium: str) -> None:
+    page = """<body><div style="height:3000px"></div><p id=p>early</p><script>
+      const load = () => fetch('a.js').then(r => r.text()).then(t => p.innerText = t)
+      new IntersectionObserver(seen => { if (seen[0].isIntersecting) load() }).observe(p)</script>"""
+    assert visit(chromium, site({"index.html": page, "a.js": "late"}), text) == "late"
+
+
+def test_an_animated_image_is_shown_at_its_first_frame(chromium: str) -> None:
+    gif = io.BytesIO()
+    frames = [Image.new("RGB", (300, 200), colour) for colour in (RED, BLUE)]
+    frames[0].save(gif, "GIF", save_all=True, append_images=frames[1:], duration=20)
+    files = {
+        "index.html": "<!DOCTYPE html><title>t</title><body style='margin:0'><img src=a.gif>",
+        "a.gif": gif.getvalue(),
+    }
+    png = visit(chromium, site(files), lambda tab: tab.picture(200))
+    assert Image.open(io.BytesIO(png)).convert("RGB").getpixel((150, 100)) == RED
+
+
+# ---- pages that misbehave
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "alert(1); confirm(2); prompt(3)",
+        "location = 'https://example.com/'",
+        "setTimeout(() => location.href = 'other.html', 10)",
+        "window.open('other.html')",
+        "onbeforeunload = () => 'stay'",
+        "setInterval(() => fetch('gone.js'), 20)",
+        "const f = () => requestAnimationFrame(f); f()",
+        "Promise = JSON = setTimeout = undefined; Document.prototype.dispatchEvent = null",
+        "navigator.serviceWorker.register('a.js')",
+        "new WebSocket('ws://127.0.0.1:1/')",
+        "document.body.animate([{ opacity: 1 }], { duration: 9, iterations: Infinity }).playbackRate = 0",
+    ],
+)
+def test_a_page_stays_and_can_be_looked_at(chromium: str, script: str) -> None:
+    files = {"index.html": f"<body><p>words</p><script>{script}</script>", "other.html": "<body>other"}
+    assert visit(chromium, site(files), text) == "words"
+
+
+def test_where_a_page_wanted_to_go_and_what_it_said_is_known(chromium: str) -> None:
+    page = (
+        "<body><script>console.error('no'); setTimeout(() => location = '/away.html'); x.y</script><img src=gone.gif>"
+    )
+
+    async def seen(tab: Tab) -> tuple[list[str], str | None]:
+        return tab.seen.errors, tab.seen.departure
+
+    assert visit(chromium, page, seen) == (["no", "x is not defined"], URL + "away.html")
+
+
+def test_a_page_that_never_ends_is_an_error(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.browser.tab._ANSWER", 1.0)
+    monkeypatch.setattr("adaptc.browser.tab._LOAD", 1.0)
+    with pytest.raises(BrowserError, match="it does not answer"):
+        visit(chromium, "<body><script>for (;;);</script>", text)
+
+
+def test_a_page_that_crashes_costs_no_other_page(chromium: str) -> None:
+    async def work(browser: Chromium) -> tuple[str, str]:
+        served = site({"index.html": "<body>fine"})
+        async with browser.tab(served, 300, 200) as tab:
+            await tab.open(URL)
+            with pytest.raises(BrowserError) as crash:
+                await _crash(tab)
+        async with browser.tab(served, 300, 200) as tab:
+            await tab.load(URL)
+            return str(crash.value), await text(tab)
+
+    said, seen = in_chromium(chromium, work)
+    assert "crash" in said
+    assert seen == "fine"
+
+
+async def _crash(tab: Tab) -> None:
+    crash = asyncio.ensure_future(tab.send("Page.crash"))
+    while not tab.seen.is_crashed:
+        await asyncio.sleep(0.01)
+    crash.cancel()
+    await tab.idle(5)
+
+
+# ---- the browser
+
+
+def test_the_browser_is_found_by_name_path_and_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named, on_path = tmp_path / "mine", tmp_path / "bin/chromium"
+    on_path.parent.mkdir()
+    for program in (named, on_path):
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(on_path.parent))
+    monkeypatch.delenv("CHROME_PATH", raising=False)
+    assert find_chromium() == str(on_path)
+    assert find_chromium("chromium") == str(on_path)
+    assert find_chromium(str(named)) == str(named)
+    assert find_chromium("gone") is None
+    monkeypatch.setenv("CHROME_PATH", str(named))
+    assert find_chromium() == str(named)
+
+
+def test_a_browser_that_cannot_be_started_says_so() -> None:
+    with pytest.raises(BrowserError, match="gone/chromium"):
+        visit("/gone/chromium", "", text)
+
+
+def test_pages_done_are_said_in_the_thread_of_the_caller(chromium: str) -> None:
+    import threading
+
+    said = []
+
+    async def work(browser: Chromium) -> None:
+        browser.advance(2)
+
+    in_chromium(chromium, work, lambda count: said.append((count, threading.current_thread())))
+    assert said == [(2, threading.current_thread())]
+
+
+def test_what_fails_in_the_browser_fails_for_the_caller(chromium: str) -> None:
+    async def work(browser: Chromium) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        in_chromium(chromium, work)
