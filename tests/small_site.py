@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import Decisions, Placement
 from adaptc.compile.analyse.facts import gather
 from adaptc.compile.engine.derived import describe_copy
@@ -39,13 +40,14 @@ def steps_named(*names: str) -> tuple[Step, ...]:
 
 @dataclass
 class SmallSite:
-    """Files by path. Every asset goes inline but those in ``shared``."""
+    """Files by path. Every asset goes inline but those in ``shared``; ``evidence`` is what a browser saw of pages."""
 
     files: Mapping[str, str | bytes]
     base_url: str | None = None
     shared: Iterable[str] = ()
     settings: Settings = field(default_factory=Settings)
     made: dict[str, bytes] = field(default_factory=dict)
+    evidence: Mapping[str, PageEvidence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.contents = {path: _bytes(content) for path, content in self.files.items()}
@@ -54,7 +56,7 @@ class SmallSite:
         placements = defaultdict(lambda: _INLINE, dict.fromkeys(self.shared, _SHARED))
         facts = (gather(path, self.contents[path], sources[path].media_type, self.site) for path in sources)
         pinned = frozenset(path for one in facts for path in one.pinned)
-        self.decisions = Decisions(_Placements(placements), pinned)
+        self.decisions = Decisions(_Placements(placements), pinned, evidence={path: path for path in self.evidence})
 
     def view(self) -> RecordingView:
         """Return a view that passes may look through."""
@@ -67,6 +69,7 @@ class SmallSite:
             self.copy,
             lambda file: self.made[file.path],
             lambda kind, content: kind.of(content),
+            find_evidence=lambda path: self.evidence[path],
         )
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 # CSS pixels: a phone and a laptop
 WIDTHS = (412, 1280)
@@ -57,3 +59,22 @@ class PageEvidence:
     widths: tuple[WidthEvidence, ...]
     document: str | None = None
     is_same_without_scripts: bool = False
+
+    def as_record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        widths = [
+            {**asdict(width), "selectors": sorted(width.selectors), "names": sorted(width.names)}
+            for width in self.widths
+        ]
+        return {**asdict(replace(self, widths=())), "widths": widths}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> PageEvidence:
+        """Return the evidence of a record that ``as_record`` made."""
+        return cls(**{**record, "widths": tuple(map(_width_of_record, record["widths"]))})
+
+
+def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:
+    sets = {name: frozenset(record[name]) for name in ("selectors", "names")}
+    images = tuple(ImageSeen(**image) for image in record["images"])
+    return WidthEvidence(**{**record, **sets, "images": images, "errors": tuple(record["errors"])})

@@ -14,6 +14,7 @@ from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action, Effort
 
 if TYPE_CHECKING:
+    from adaptc.browser.evidence import PageEvidence
     from adaptc.compile.analyse.decisions import Placement
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage
     from adaptc.compile.analyse.decorations.rules import DecorationRules
@@ -144,6 +145,9 @@ class View(Protocol):
 
     def placement(self, path: str) -> Placement:
         """Return whether a shared style sheet or script should move into its pages."""
+
+    def page_evidence(self, path: str) -> PageEvidence | None:
+        """Return what a browser saw of the page at ``path``; ``None`` if it did not look."""
 
     def is_pinned(self, path: str) -> bool:
         """Whether a page fixes the bytes of ``path`` with an ``integrity`` attribute."""

@@ -29,6 +29,8 @@ from adaptc.site.site import Source
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
 # SOLE is on whether a single sheet loads a sheet, by an import; EXCESS on whether a sheet keeps its imports.
 PLACEMENT, PIN, USAGE, SOLE, EXCESS = "/placement/", "/pin/", "/usage/", "/sole/", "/excess/"
+# On what a browser saw of a page
+EVIDENCE = "/evidence/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Decisions:
 
     Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
     are loaded by a single other sheet only, and which keep their imports, since those of all would be too much.
+    ``evidence`` has the record of the cache that holds what a browser saw of a page, for the pages of which it saw any.
     """
 
     placements: Mapping[str, Placement]
@@ -55,6 +58,7 @@ class Decisions:
     usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
     excess: frozenset[str] = frozenset()
+    evidence: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_DECISIONS = Decisions({}, frozenset())
@@ -179,6 +183,7 @@ def _closure(path: str, sums: SiteSums) -> set[str]:
 
 # A decision as a whole number, and the figures that explain it
 Row = tuple[int, str]
+_KEY_DIGITS = 15  # of a digest in hexadecimal: what SQLite holds as a whole number
 
 
 def decision_rows(decisions: Decisions) -> dict[str, Row]:
@@ -190,7 +195,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
     excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
-    return placements | usages | pins | soles | excess
+    seen = {EVIDENCE + path: (int(key[:_KEY_DIGITS], 16), key) for path, key in decisions.evidence.items()}
+    return placements | usages | pins | soles | excess | seen
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:

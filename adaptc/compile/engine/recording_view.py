@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from adaptc.compile.analyse.decisions import EXCESS, NOT_SHARED, PIN, PLACEMENT, SOLE, USAGE, Decisions, Placement
+from adaptc.compile.analyse.decisions import (
+    EVIDENCE,
+    EXCESS,
+    NOT_SHARED,
+    PIN,
+    PLACEMENT,
+    SOLE,
+    USAGE,
+    Decisions,
+    Placement,
+)
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
@@ -18,6 +28,7 @@ from adaptc.core.urls import Reach
 from adaptc.site.site import Site, SiteTarget, Source
 
 if TYPE_CHECKING:
+    from adaptc.browser.evidence import PageEvidence
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage
     from adaptc.compile.analyse.decorations.rules import DecorationRules
     from adaptc.core.facts import FactKind
@@ -65,10 +76,11 @@ class RecordingView:
         copy_bytes: Callable[[DerivedFile], bytes],
         find_facts: FindFacts,
         labelling: Labelling | None = None,
+        find_evidence: Callable[[str], PageEvidence] | None = None,
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
         self.build, self.copy, self.copy_bytes = build, copy, copy_bytes
-        self._find_facts, self._labelling = find_facts, labelling
+        self._find_facts, self._labelling, self._find_evidence = find_facts, labelling, find_evidence
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -86,6 +98,7 @@ class RecordingView:
             self.copy_bytes,
             self._find_facts,
             self._labelling,
+            self._find_evidence,
         )
 
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
@@ -143,6 +156,11 @@ class RecordingView:
 
     def copy_content(self, copy: DerivedFile) -> bytes:
         return self.copy_bytes(copy)
+
+    def page_evidence(self, path: str) -> PageEvidence | None:
+        self.dependencies[EVIDENCE + path] = None
+        key = self.decisions.evidence.get(path)
+        return None if key is None or self._find_evidence is None else self._find_evidence(key)
 
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None

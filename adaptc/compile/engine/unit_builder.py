@@ -22,6 +22,7 @@ from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
+from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import ObjectGone, cache_loses
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
@@ -65,6 +66,7 @@ class UnitBuilder:
         self.image_copier = ImageCopier(self.store, snapshot.settings)
         self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
         self.facts = FactStore(self.store)
+        self.page_evidence = PageEvidenceStore(self.store)
         self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
@@ -84,6 +86,7 @@ class UnitBuilder:
             self.image_copier.content,
             self.facts.of,
             self._labelling(level),
+            self.page_evidence.read,
         )
 
     def _weigh_asset(self, level: str, path: str, content: bytes, view: RecordingView) -> PageWeight:

@@ -22,6 +22,8 @@ from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
+    from adaptc.browser.evidence import PageEvidence
+
 
 @dataclass(slots=True)
 class Report:
@@ -50,7 +52,8 @@ class PageContext:
     ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
     elsewhere). ``scripts`` are its scripts with their facts, inline ones as text and those from files of the site as
     the level has them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown.
-    ``has_policy`` says that a Content-Security-Policy restricts it.
+    ``has_policy`` says that a Content-Security-Policy restricts it. ``evidence`` is what a browser saw of it, if one
+    looked.
     """
 
     path: str
@@ -61,6 +64,7 @@ class PageContext:
     has_policy: bool
     unseen_scripts: tuple[str, ...]
     scripts: Mapping[str | bytes, ScriptFacts]
+    evidence: PageEvidence | None = None
 
     def without_scripts(self) -> PageContext:
         """Return the context of the same page once its scripts are gone."""
@@ -147,6 +151,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
         view.settings.csp is not None or _has_meta_policy(tree),
         tuple(element.attr("src") or "" for element, source in zip(elements, sources, strict=True) if source is None),
         {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source},
+        view.page_evidence(path),
     )
 
 
