@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.state import state_path
+from adaptc.compile.engine.state import State, state_path
 from adaptc.compile.engine.store import Store
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.manifest import read_manifest
@@ -113,6 +113,18 @@ def test_a_damaged_state_is_discarded_and_reported(site: BuiltSite, built: Built
     assert [diagnostic.id for diagnostic in site.build().diagnostics][:1] == ["state-discarded"]
     assert site.trees() == built.trees()
     assert site.build().diagnostics == ()
+
+
+def test_a_state_that_is_damaged_as_soon_as_it_is_written(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(site.output, ignore_errors=True)
+
+    def damage(state: State) -> None:
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(State, "begin", damage)
+    with pytest.raises(OSError, match=r"Input/output error \(database disk image is malformed\)") as raised:
+        site.build()
+    assert raised.value.filename == str(state_path(site.output))
 
 
 @pytest.mark.parametrize("damage", FILES)

@@ -26,6 +26,7 @@ from adaptc.compile.engine.gate import Gate
 from adaptc.compile.engine.outdated import aliases_of
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.state import State as EngineState
+from adaptc.compile.engine.state import state_path
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.daemons.status import DaemonStatus, daemon_statuses
 from adaptc.workflow.api import engine_of
@@ -173,6 +174,15 @@ def test_directories_move(site: BuiltSite) -> None:
         os.rename(outside, site.docroot / "inside")
         one.settle()
         shutil.rmtree(site.docroot / "inside")
+        one.settle()
+
+
+def test_a_state_that_was_damaged_is_replaced_and_said(site: BuiltSite) -> None:
+    site.build(build__effort="default")
+    state_path(site.output).write_bytes(bytes(range(256)) * 40)
+    with watched(site) as one:
+        (failed,) = one.events("failed")
+        assert failed["sentence"].startswith("the state could not be used, and everything is built anew: ")
         one.settle()
 
 

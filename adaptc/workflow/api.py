@@ -116,6 +116,8 @@ def _build_or_replace_state(engine: Builder, screenshots: int) -> BuildResult:
         return _build(engine, screenshots)
     except (sqlite3.DatabaseError, *MALFORMED) as error:
         damage = reason_of_damage(error, path)
+        if is_first and isinstance(error, sqlite3.DatabaseError):  # a disk that loses what was just written
+            raise system_error(error, path) from None
         if is_first:
             raise
     discard(path)

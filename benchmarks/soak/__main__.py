@@ -2,7 +2,7 @@
 
 Each trial is judged against clean builds: nothing torn or stale in the trees, nothing wrong called fresh by
 `adaptc check`, and the next run gives the bytes of a clean build. WORK keeps a line for each trial, and the directories
-of those with faults; started again with the same WORK, the test resumes. Needs the environment of `make test`.
+of those with faults; started again with the same WORK, the test resumes. Needs `.venv/bin/pip install -e '.[test]'`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ class BuildOutcome:
 class BuilderSession:
     """Builds the output of ``config``; ``on_changes`` is called by its ``invalidator`` for files that change.
 
-    Holds the output's lock until it is closed. Raises ``UsageError`` and ``Busy`` when it is made.
+    Holds the output's lock until it is closed. Raises ``UsageError`` and ``Busy`` when it is made. ``discarded`` says
+    why the state of the last build could not be used, if so.
     """
 
     def __init__(self, config: Config, on_changes: Callable[[Sequence[str], bool], None], progress: Progress) -> None:
@@ -55,6 +56,7 @@ class BuilderSession:
         self._docroot = _identity(self.best.spec.docroot)
         self._lock = self.best.lock()
         self._open()
+        self.discarded = self.state.discarded
         self.invalidator = Invalidator(
             os.fspath(self.best.spec.docroot), self.best.spec.selection, self.gate, on_changes
         )
@@ -62,6 +64,7 @@ class BuilderSession:
             self._update_known_files()
         except (sqlite3.DatabaseError, *MALFORMED) as error:
             self.recover(error)
+            self.discarded = str(error)
 
     def _open(self) -> None:
         self.state = State(self.best.spec.state_path)

@@ -115,6 +115,8 @@ class Watcher:
             self._observer = FileObserver(
                 self._session.invalidator, lambda: self._queue.put(EventsLost(time.monotonic()))
             )
+        if self._session.discarded is not None:
+            self._report_damage(self._session.discarded)
         self._session.reconcile()
         self._perform(BuildSite())
         notify("READY=1")
@@ -197,7 +199,7 @@ class Watcher:
             self.context.journal.report("given-up", "given up, since files changed")
         except (sqlite3.DatabaseError, *MALFORMED) as error:
             self._session.recover(error)
-            self.context.journal.report("failed", f"the state is damaged; everything is built anew ({error})")
+            self._report_damage(str(error))
         except (OSError, Shortage) as error:
             self.context.journal.report("failed", f"{error}; trying again in {self.context.timing.retry:g} s")
         self._state, _ = step(self._state, CommandDone(time.monotonic(), command, failed), self.context.timing)
@@ -216,6 +218,9 @@ class Watcher:
             return
         outcome = _BUILDS[type(command)](self._session)
         self._report(command, outcome, time.monotonic() - started)
+
+    def _report_damage(self, reason: str) -> None:
+        self.context.journal.report("failed", f"the state could not be used, and everything is built anew: {reason}")
 
     def _report(self, command: Command, outcome: BuildOutcome, seconds: float) -> None:
         name = "polished" if isinstance(command, BuildBest) else "built"
