@@ -65,11 +65,15 @@ class BuildConfig:
 
 @dataclass(frozen=True, slots=True)
 class CodingsConfig:
-    """``[codings]``: the content codings that are written, by directory name."""
+    """``[codings]``: the content codings that are written, by directory name.
+
+    With ``dictionaries`` pages are also encoded with a dictionary of their level (RFC 9842).
+    """
 
     gz: bool = True
     br: bool = True
     zst: bool = True
+    dictionaries: bool = False
 
 
 @dataclass(frozen=True, slots=True)

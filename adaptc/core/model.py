@@ -127,8 +127,45 @@ TOKENS = {row.name: row.token for row in REPRESENTATIONS if row.kind == "coding"
 MEDIA_TYPES = {row.name: row.token for row in REPRESENTATIONS if row.kind == "format"}
 CODINGS, FORMATS = tuple(TOKENS), tuple(MEDIA_TYPES)
 
+# Dictionary-compressed Zstandard (RFC 9842, section 5). A level has a directory for each dictionary: the token, and the
+# SHA-256 of the dictionary as the field Available-Dictionary has it, without the padding: 43 letters and digits.
+DICTIONARY_TOKEN = "dcz"
+_DICTIONARY_PREFIX = f"{DICTIONARY_TOKEN}-"
+# Dictionaries themselves are files of ``OWN_DIRECTORY`` with this extension.
+DICTIONARY_EXTENSION = ".dict"
+
 # Extensions of the files that may have alternates in other formats: answers for these URLs alone vary by Accept
 NEGOTIABLE = ("png", "jpg", "jpeg", "gif")
+
+
+def dictionary_coding(name: str) -> str:
+    """Return the directory of a level's tree for files that are encoded with the dictionary ``name``."""
+    return _DICTIONARY_PREFIX + name
+
+
+def is_dictionary_coding(coding: str) -> bool:
+    """Whether a directory of a level's tree is for files that are encoded with a dictionary."""
+    return coding.startswith(_DICTIONARY_PREFIX)
+
+
+def dictionary_path(name: str) -> str:
+    """Return the path of the dictionary ``name`` in a tree."""
+    return f"{OWN_DIRECTORY}{name}{DICTIONARY_EXTENSION}"
+
+
+def name_of_dictionary(path: str) -> str:
+    """Return the name of the dictionary at a path in a tree."""
+    return path.removeprefix(OWN_DIRECTORY).removesuffix(DICTIONARY_EXTENSION)
+
+
+def is_dictionary(path: str) -> bool:
+    """Whether a file of a tree is a dictionary."""
+    return path.startswith(OWN_DIRECTORY) and path.endswith(DICTIONARY_EXTENSION)
+
+
+def token_of(coding: str) -> str:
+    """Return the content coding of the files in a directory of a tree; "" for the identity and for image formats."""
+    return DICTIONARY_TOKEN if is_dictionary_coding(coding) else TOKENS.get(coding, "")
 
 
 def name_in_tree(coding: str, path: str) -> str:

@@ -7,6 +7,7 @@ references are resolved against it as a browser does, and mapped back to paths o
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -127,6 +128,11 @@ def document_base(url: str, base_href: str | None) -> str:
 @lru_cache(maxsize=64)
 def _parsed(base: str) -> URL:
     return URL(base)
+
+
+def is_at_or_below(path: str, parents: Iterable[str]) -> bool:
+    """Whether a path is one of ``parents``, or below one."""
+    return any(path == parent or path.startswith(f"{parent}/") for parent in parents)
 
 
 def quote_path(path: str) -> str:

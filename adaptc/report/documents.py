@@ -25,6 +25,7 @@ from adaptc.report.figures import (
     SAMPLES,
     CodingFigures,
     DiagnosticFigures,
+    DictionaryFigures,
     LevelFigures,
     PageShots,
     SiteFigures,
@@ -192,6 +193,7 @@ class DocumentWriter:
             cost.kilobyte_ms,
             _traffic_figures(report.traffic),
             view_ms=cost.view_ms,
+            dictionaries=tuple(_dictionary_figures(self.state)),
         )
 
     def _screenshots(self, ledger: Ledger) -> tuple[PageShots, ...]:
@@ -222,6 +224,14 @@ def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:
     return TrafficFigures(traffic.views, len(traffic.hits), len(traffic.popular), traffic.share)
 
 
+def _dictionary_figures(state: State) -> Iterator[DictionaryFigures]:
+    from adaptc.compile.engine.dictionaries import dictionary_records
+
+    for level, record in dictionary_records(state).items():
+        sizes = (record.size, record.sent, record.first, record.next)
+        yield DictionaryFigures(level, record.path, record.digest, *sizes, record.reason)
+
+
 # ---- the figures of a build as JSON, for a later run that finds nothing to do
 
 
@@ -234,6 +244,7 @@ def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) 
     """Return the figures that ``pack_figures`` packed, with these diagnostics."""
     plain = {**values, "levels": tuple(map(_level, values["levels"]))}
     plain["diagnostics"] = diagnostic_figures(diagnostics)
+    plain["dictionaries"] = tuple(DictionaryFigures(**row) for row in plain["dictionaries"])
     plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
     return SiteFigures(**plain)
 

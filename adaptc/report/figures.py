@@ -107,6 +107,24 @@ class LevelFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class DictionaryFigures:
+    """The dictionary of a level: bytes of it and of a mean page (view) in the best coding, and of it as it is.
+
+    ``first`` is a page for visitors without the dictionary, ``next`` with it. Where none pays, ``path`` is None, and
+    ``reason`` says why.
+    """
+
+    level: str
+    path: str | None
+    sha256: str | None
+    size: int
+    sent: int
+    first: float
+    next: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TrafficFigures:
     """Access logs in figures: page views, pages that were viewed, and the popular ones, which make up ``share``."""
 
@@ -153,6 +171,7 @@ class SiteFigures:
     traffic: TrafficFigures | None = None
     screenshots: tuple[PageShots, ...] = ()
     view_ms: float = 0.0
+    dictionaries: tuple[DictionaryFigures, ...] = ()
 
 
 def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from adaptc.core.media import HTML
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
 from adaptc.report.collector import Collector
-from adaptc.report.figures import LevelFigures, SiteFigures, capacity_factor
+from adaptc.report.figures import DictionaryFigures, LevelFigures, SiteFigures, capacity_factor
 from adaptc.report.ledger import Ledger
 from adaptc.report.manifest import SCHEMA
 
@@ -107,6 +107,7 @@ def manifest_head(
 ) -> bytes:
     """Return the manifest up to its rows."""
     means = {level.level: _means(level) for level in figures.levels}
+    dictionaries = {row.level: {"dictionary": _dictionary(row)} for row in figures.dictionaries if row.path is not None}
     described = [
         {
             "name": level.name,
@@ -114,6 +115,7 @@ def manifest_head(
             "title": level.title,
             "recipe": recipes[level.name],
             **means[level.name],
+            **dictionaries.get(level.name, {}),
         }
         for level in levels
     ]
@@ -131,6 +133,11 @@ def manifest_head(
         "levels": described,
     }
     return _json(head)[:-1] + b',"resources":['
+
+
+def _dictionary(row: DictionaryFigures) -> dict[str, Any]:
+    described = {"path": row.path, "size": row.size, "sha256": row.sha256, "transfer": row.sent}
+    return described | {"first": round(row.first, _DIGITS), "next": round(row.next, _DIGITS)}
 
 
 def _means(level: LevelFigures) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from adaptc.core.quantities import (
     written_plural,
     written_saving,
 )
-from adaptc.report.figures import DiagnosticFigures, LevelFigures, SiteFigures, restricted_levels
+from adaptc.report.figures import DiagnosticFigures, DictionaryFigures, LevelFigures, SiteFigures, restricted_levels
 
 GAP = "  "
 LISTED = 12  # kinds of errors and warnings with a line of their own
@@ -68,6 +68,7 @@ def render_summary(figures: SiteFigures, width: int = 80, colour: bool = False, 
     blocks = [
         [paint(_headline(figures), BOLD)],
         _table(figures.levels, width, paint),
+        _dictionary_lines(figures),
         _traffic_lines(figures),
         _diagnostic_lines(figures.diagnostics, paint),
         _pointers(figures, printable(output)),
@@ -138,6 +139,21 @@ def _columns(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _dictionary_lines(figures: SiteFigures) -> list[str]:
+    if not figures.dictionaries:
+        return []
+    width = max(len(printable(row.level)) for row in figures.dictionaries)
+    lines = [f"  {printable(row.level):{width}}  {_dictionary(row)}" for row in figures.dictionaries]
+    return ["Dictionaries (a page alone, without what it loads):", *lines]
+
+
+def _dictionary(row: DictionaryFigures) -> str:
+    if row.path is None:
+        return f"none: {row.reason}"
+    first, following = written_bytes(row.first), written_bytes(row.next)
+    return f"first page {first}, next page {following}; the dictionary {written_bytes(row.sent)}"
 
 
 def _traffic_lines(figures: SiteFigures) -> list[str]:

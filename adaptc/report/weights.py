@@ -8,7 +8,7 @@ from typing import NamedTuple
 from adaptc.compile.engine.results import Extra, Output, UnitResult
 from adaptc.compile.engine.state import State
 from adaptc.core import media
-from adaptc.core.model import IDENTITY
+from adaptc.core.model import IDENTITY, is_dictionary_coding
 
 
 class Weight(NamedTuple):
@@ -19,8 +19,11 @@ class Weight(NamedTuple):
 
 
 def weight_of(outputs: Iterable[Output], source: int) -> Weight:
-    """Return the weight of a file with these outputs; ``source`` is the size of the original, sent without any."""
-    sizes = {output.coding: output.size for output in outputs}
+    """Return the weight of a file with these outputs; ``source`` is the size of the original, sent without any.
+
+    Only visitors who have a dictionary receive what is encoded with it: that does not count.
+    """
+    sizes = {output.coding: output.size for output in outputs if not is_dictionary_coding(output.coding)}
     identity = sizes.get(IDENTITY, source)
     return Weight(identity, min((*sizes.values(), identity)))
 

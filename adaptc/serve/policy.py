@@ -24,6 +24,7 @@ from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS
+from adaptc.core.urls import is_at_or_below
 
 CLASSES = ("poor", "normal", "rich")
 REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
@@ -77,7 +78,7 @@ class Policy:
 
     def excludes(self, path: str) -> bool:
         """Whether only the original is served at a URL path below the prefix."""
-        return any(path == excluded or path.startswith(f"{excluded}/") for excluded in self.excluded)
+        return is_at_or_below(path, self.excluded)
 
     @property
     def flag(self) -> str:

@@ -5,7 +5,8 @@
 3. decide what concerns the whole site (``adaptc.compile.analyse.decisions``);
 4. find the outdated units (``outdated``); remove their files from the trees (``trees``) and their rows from the state;
 5. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
-6. note in the state that the trees are complete.
+6. encode pages with dictionaries made of pages (``dictionaries``);
+7. note in the state that the trees are complete.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.engine.executor import Workers
     from adaptc.compile.engine.gate import Gate, GatedPublisher
-    from adaptc.compile.engine.stages import ReadStage
+    from adaptc.compile.engine.stages import BuildStage, ReadStage
 
 
 class Builder:
@@ -198,8 +199,16 @@ class Builder:
         snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
         building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
         done = building.run(snapshot, workers, self.progress)
+        if not self.accepted_recipes:  # a quick build, which a better one follows
+            self._update_dictionaries(building, workers)
         self.trees.remove_unused_extras(state, extras)
         return done
+
+    def _update_dictionaries(self, built: BuildStage, workers: Workers) -> None:
+        from adaptc.compile.engine.dictionaries import DictionaryStage
+
+        stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
+        stage.run(workers, self.progress)
 
     def _remove_outdated(
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.results import UnitResult, without_dictionary
 from adaptc.compile.engine.state import State, state_path
 from adaptc.compile.engine.store import Store
 
@@ -22,7 +22,7 @@ class BuiltUnits:
         result = self._state.result(level, path, self.recipes[level])
         if result is None or not all(self.store.has(output.key) for _, output in result.files()):
             return None
-        return result
+        return without_dictionary(result)
 
     @cached_property
     def _state(self) -> State:

@@ -171,6 +171,12 @@ class GatedPublisher:
             return self.publisher.publish(result, alias_of)
         return self.gate.publish(result, lambda: self.publisher.publish(result, alias_of))
 
+    def replace_dictionary(self, result: UnitResult) -> UnitResult:
+        """Publish what a unit in the tree has of a dictionary, as ``publish`` does."""
+        if self.gate is None:
+            return self.publisher.replace_dictionary(result)
+        return self.gate.publish(result, lambda: self.publisher.replace_dictionary(result))
+
     def commit(self, state: State, following: Sequence[UnitResult] = ()) -> None:
         """Commit what was published in the state, when it and the artifacts of the ``following`` are on the disk."""
         self.publisher.sync(following)

@@ -1,7 +1,7 @@
 """Publish: put a unit's files into the trees, each by one rename, and remove outdated files.
 
 A level's tree has one directory for each content coding, and in it the paths of the docroot: ``lossless/br/a/b.html``;
-and one for each image format: ``lossless/webp/a/b.png.webp``.
+one for each image format: ``lossless/webp/a/b.png.webp``; and one for each dictionary: ``lossless/dcz-NAME/a/b.html``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adaptc.compile.engine.store import Store
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.digest import digest_file
 from adaptc.core.fs import place, place_link, remove, remove_empty_directories
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, name_in_tree
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, is_dictionary_coding, name_in_tree
 from adaptc.core.outward import outward_part, refuse_outward
 from adaptc.core.sync import sync
 
@@ -54,6 +54,14 @@ class Publisher:
         """Return the name of a representation on disk."""
         return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
 
+    def codings(self, level: str) -> tuple[str, ...]:
+        """Return the directories that a level's tree may have; those of dictionaries are read from the disk."""
+        try:
+            names = os.listdir(f"{self.output}/{level}")
+        except OSError:
+            names = []
+        return (*ALL_CODINGS, *filter(is_dictionary_coding, names))
+
     # ---- syncing
 
     def sync(self, results: Iterable[UnitResult] = ()) -> None:
@@ -74,23 +82,43 @@ class Publisher:
             directory = os.path.dirname(directory)
 
     def _note_change(self, result: UnitResult) -> None:
+        codings = {*self.codings(result.level), *(output.coding for output in result.outputs)}
         for path in {result.path, *(extra.path for extra in result.extras)}:
-            self._changed.update(os.path.dirname(self.file(result.level, coding, path)) for coding in ALL_CODINGS)
+            self._changed.update(os.path.dirname(self.file(result.level, coding, path)) for coding in codings)
 
     # ---- writing
 
     def _write(self, result: UnitResult, alias_of: str | None) -> None:
         """Make the tree hold exactly the outputs of ``result`` for its path, and before that its extra files."""
-        for extra in result.extras:
-            for output in extra.outputs:
-                self._place(self.store.object_path(output.key), self.file(result.level, output.coding, extra.path))
+        self._place_extras(result)
         keys = {output.coding: output.key for output in result.outputs} if result.published else {}
-        for coding in ALL_CODINGS:
+        for coding in self.codings(result.level):
             target = self.file(result.level, coding, result.path)
             if coding not in keys:
                 self.remove_file(target)
             elif not self._publish_link(result, coding, keys[coding], alias_of, target):
                 self._place(self.store.object_path(keys[coding]), target)
+
+    def _place_extras(self, result: UnitResult) -> None:
+        for extra in result.extras:
+            for output in extra.outputs:
+                self._place(self.store.object_path(output.key), self.file(result.level, output.coding, extra.path))
+
+    def replace_dictionary(self, result: UnitResult) -> UnitResult:
+        """Publish what a unit in the tree has of a dictionary, remove what it had of others, and return the result.
+
+        Raises ``ObjectGone``.
+        """
+        self._note_change(result)
+        self._place_extras(result)
+        keys = {output.coding: output.key for output in result.outputs if is_dictionary_coding(output.coding)}
+        for coding in {*filter(is_dictionary_coding, self.codings(result.level)), *keys}:
+            target = self.file(result.level, coding, result.path)
+            if coding in keys:
+                self._place(self.store.object_path(keys[coding]), target)
+            else:
+                self.remove_file(target)
+        return result
 
     def publish(self, result: UnitResult, alias_of: str | None) -> UnitResult:
         """Publish a result and return it, after ``sync``.
@@ -182,7 +210,7 @@ class Publisher:
 
     def remove_unit(self, level: str, path: str) -> None:
         """Remove every representation of a path at a level, and the directories that are empty then."""
-        for coding in ALL_CODINGS:
+        for coding in self.codings(level):
             target = self.file(level, coding, path)
             self._remove(target)
             self.remove_if_empty(os.path.dirname(target))

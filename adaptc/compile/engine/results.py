@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from adaptc.core.diagnostics import Diagnostic, Location, Severity
-from adaptc.core.model import Action
+from adaptc.core.model import Action, is_dictionary, is_dictionary_coding
 
 PRESENCE = "/presence/"
 """The prefix of a dependency on whether a file exists, and of which media type it is."""
@@ -68,6 +68,13 @@ class UnitResult:
 def unpublished(level: str, path: str, media_type: str, diagnostic: Diagnostic) -> UnitResult:
     """Return the result of a unit that cannot be built now: it has no files, and the next build tries again."""
     return UnitResult(level, path, media_type, diagnostics=(diagnostic,), dependencies=(path,), published=False)
+
+
+def without_dictionary(result: UnitResult) -> UnitResult:
+    """Return a result without what was encoded with a dictionary, and without the dictionary."""
+    outputs = tuple(output for output in result.outputs if not is_dictionary_coding(output.coding))
+    extras = tuple(extra for extra in result.extras if not is_dictionary(extra.path))
+    return replace(result, outputs=outputs, extras=extras)
 
 
 def pack_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> list[list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
@@ -192,11 +192,12 @@ class BuildStage:
             self.report.failures.extend(result.diagnostics)
 
 
-def in_groups(
-    results: Iterable[UnitResult], most: int, seconds: float, is_urgent: Callable[[], bool]
-) -> Iterator[list[UnitResult]]:
+T = TypeVar("T")
+
+
+def in_groups(results: Iterable[T], most: int, seconds: float, is_urgent: Callable[[], bool]) -> Iterator[list[T]]:
     """Yield results in groups of ``most``, or fewer when so many seconds went by or ``is_urgent``."""
-    group: list[UnitResult] = []
+    group: list[T] = []
     begun = time.monotonic()
     for result in results:
         group.append(result)

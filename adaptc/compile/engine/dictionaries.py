@@ -1,0 +1,304 @@
+"""The stage of a build that gives each level a dictionary, and encodes the level's pages with it (RFC 9842).
+
+It comes after the pages are built, since dictionaries are made of pages as they are sent. What it adds are outputs of
+the units like others, so that every build, check and removal sees them; the dictionary is an extra file of each page
+that is encoded with it. A level keeps its dictionary, which visitors hold, until a tenth of its pages has changed, and
+then for as long as another one would save little more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, cast
+
+from adaptc.compile.analyse.dictionary_search import MOST_PAGES, MOST_SAMPLED, Found
+from adaptc.compile.engine.dictionary_work import (
+    BuiltPage,
+    DictionaryWork,
+    LevelDictionary,
+    LevelSample,
+    PageToEncode,
+    encode_batch,
+    search_batch,
+    search_key,
+)
+from adaptc.compile.engine.gate import BuildCancelled
+from adaptc.compile.engine.publish import ObjectGone
+from adaptc.compile.engine.results import UnitResult, pack_outputs, without_dictionary
+from adaptc.compile.engine.stages import in_groups
+from adaptc.core.media import HTML
+from adaptc.core.model import IDENTITY, Effort, is_dictionary_coding
+from adaptc.core.urls import is_at_or_below
+
+if TYPE_CHECKING:
+    from adaptc.compile.engine.executor import Workers
+    from adaptc.compile.engine.gate import GatedPublisher
+    from adaptc.compile.engine.reporting import BuildReport, Progress
+    from adaptc.compile.engine.results import Output
+    from adaptc.compile.engine.spec import BuildSpec
+    from adaptc.compile.engine.state import State
+    from adaptc.compile.engine.trees import Trees
+    from adaptc.site.site import Source
+
+_META = "dictionaries"
+# The share of a level's pages that must have changed since the last search for another one
+_CHANGED = 0.1
+# Pages that are published together, and the seconds after which fewer are
+_GROUP, _GROUP_SECONDS = 256, 1.0
+
+Pages = Mapping[str, Sequence[BuiltPage]]
+"""The pages of each level, in the order of their paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRecord:
+    """What the state has of a level: its dictionary, or the reason for none, and what visitors receive with it.
+
+    ``path``, ``digest`` and ``size`` are those of the dictionary, ``sent`` its bytes in the best coding; there is none
+    where ``path`` is ``None``. ``first`` and ``next`` are mean bytes of a page (of a view, where there are logs) in the
+    best coding, for visitors without and with the dictionary. ``changed`` is the number of pages that were built since
+    the last search, which ``key`` identifies.
+    """
+
+    path: str | None
+    digest: str | None
+    size: int
+    sent: int
+    reason: str
+    first: float
+    next: float
+    changed: int
+    key: str
+
+
+def dictionary_records(state: State) -> dict[str, LevelRecord]:
+    """Return the records by level; none where dictionaries are off."""
+    return {level: LevelRecord(**record) for level, record in (state.meta(_META) or {}).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryStage:
+    """Brings dictionaries up to date with the units of ``state``."""
+
+    spec: BuildSpec
+    state: State
+    report: BuildReport
+    sources: Mapping[str, Source]
+    trees: Trees
+    gated_publisher: GatedPublisher
+
+    def run(self, workers: Workers, progress: Progress) -> None:
+        """Search, encode and publish. Raises ``BuildCancelled``."""
+        last = dictionary_records(self.state)
+        is_on = self.spec.config.codings.dictionaries
+        if not (is_on or last):
+            return
+        pages = self._pages()
+        changed = {level: self._changed(level, last.get(level)) for level in pages}
+        chosen = self._choose(pages, last, changed, workers) if is_on else {}
+        coded = self._encode(pages, chosen, workers, progress)
+        records = {
+            level: self._record(built, chosen[level], coded, changed[level])
+            for level, built in pages.items()
+            if level in chosen
+        }
+        self._store(records, last, is_changed=bool(coded))
+
+    def _store(self, records: Mapping[str, LevelRecord], last: Mapping[str, LevelRecord], *, is_changed: bool) -> None:
+        """Store the records, and remove the dictionaries that no page is encoded with any more."""
+        self.state.begin()
+        if is_changed or records != last:
+            self.state.set_meta("build", None)  # the documents are outdated
+            packed = {level: dataclasses.asdict(record) for level, record in records.items()}
+            self.state.set_meta(_META, packed or None)
+        used = {level: record.path for level, record in last.items() if record.path is not None}
+        self.trees.remove_unused_extras(self.state, dict.fromkeys(used.items()))
+        self.state.commit()
+
+    # ---- choosing
+
+    def _pages(self) -> Pages:
+        pages: dict[str, list[BuiltPage]] = {level: [] for level in self.spec.recipes}
+        hits = self.report.traffic.hits if self.report.traffic else {}
+        for result in self.state.results(notes=False):
+            if result.media_type == HTML and result.level in pages and result.path in self.sources:
+                pages[result.level].append(self._page(result, hits.get(result.path, 0) if hits else 1))
+        return pages
+
+    def _page(self, result: UnitResult, weight: int) -> BuiltPage:
+        source, plain = self.sources[result.path], without_dictionary(result).outputs
+        digest = next((output.digest for output in plain if output.coding == IDENTITY), source.digest)
+        sent = min((output.size for output in plain), default=source.size)
+        coded = next((output for output in result.outputs if is_dictionary_coding(output.coding)), None)
+        return BuiltPage(result.level, result.path, digest, sent, weight, coded)
+
+    def _changed(self, level: str, record: LevelRecord | None) -> int:
+        """Return how many pages of a level were built since its dictionary was searched."""
+        built = sum(unit[0] == level and self.sources[unit[1]].media_type == HTML for unit in self.report.reasons)
+        return built + (record.changed if record else 0)
+
+    def _choose(
+        self, pages: Pages, last: Mapping[str, LevelRecord], changed: dict[str, int], workers: Workers
+    ) -> dict[str, LevelDictionary]:
+        """Return the dictionary of each level; what was searched counts as ``changed`` no more."""
+        work, chosen, samples = self._work(), dict[str, LevelDictionary](), list[tuple[LevelSample, int]]()
+        for level, built in pages.items():
+            record = last.get(level)
+            kept = self._kept(level, record, work) if changed[level] <= _CHANGED * len(built) else None
+            if kept is not None:
+                chosen[level] = kept
+                continue
+            changed[level] = 0
+            sample = LevelSample(level, tuple(self._sample(built)), record.digest if record else None)
+            samples.append((sample, sum(self.sources[page.path].size for page in sample.pages)))
+        for dictionary in workers.run(search_batch, work, samples, _lose_search):
+            chosen[dictionary.level] = dictionary
+        return chosen
+
+    def _kept(self, level: str, record: LevelRecord | None, work: DictionaryWork) -> LevelDictionary | None:
+        """Return what a level has, if it is in the cache and no other setting asks for a search."""
+        if record is None or record.key != search_key(work):
+            return None
+        if record.digest is None:
+            return LevelDictionary(level, None, record.reason)
+        content = work.store.content(record.digest)
+        return None if content is None else work.describe(level, Found(content, None))
+
+    def _sample(self, pages: Sequence[BuiltPage]) -> Iterator[BuiltPage]:
+        """Yield pages to search a dictionary for: the most viewed, or else pages at even distances.
+
+        A dictionary must hold only what every visitor may read: pages that are never adapted are left out.
+        """
+        excluded = self.spec.config.serve.exclude
+        usual = [page for page in pages if page.weight and not is_at_or_below(f"/{page.path}", excluded)]
+        if self.report.traffic is not None and self.report.traffic.hits:
+            usual = sorted(usual, key=lambda page: (-page.weight, os.fsencode(page.path)))[:MOST_PAGES]
+        size, count = 0, min(len(usual), MOST_PAGES)
+        for number in range(count):
+            page = usual[number * len(usual) // count]
+            size += self.sources[page.path].size
+            if size > MOST_SAMPLED:
+                return
+            yield page
+
+    def _work(self) -> DictionaryWork:
+        spec = self.spec
+        effort = cast(Effort, spec.config.build.effort)
+        return DictionaryWork(spec.docroot, spec.cache, spec.codings, spec.codec, effort, spec.cost)
+
+    # ---- encoding
+
+    def _encode(
+        self, pages: Pages, chosen: Mapping[str, LevelDictionary], workers: Workers, progress: Progress
+    ) -> dict[BuiltPage, Output | None]:
+        """Encode pages with the dictionaries of their levels; return those that changed, as they are now."""
+        to_encode, to_strip = list[tuple[PageToEncode, int]](), list[BuiltPage]()
+        for level, built in pages.items():
+            identity = chosen[level].identity if level in chosen else None
+            if identity is None:
+                to_strip += [page for page in built if page.coded]
+            else:
+                coding = chosen[level].coding
+                waiting = [page for page in built if page.coded is None or page.coded.coding != coding]
+                to_encode += [(PageToEncode(page, identity.digest), page.sent) for page in waiting]
+        progress.begin("encoding with dictionaries", len(to_encode), 0)
+        encoded = itertools.chain(
+            ((page, None) for page in to_strip),
+            workers.run(encode_batch, self._work(), to_encode, _lose_page),
+        )
+        coded = self._publish_all(
+            ((page, output) for page, output in encoded if page.coded or output), chosen, progress
+        )
+        progress.end()
+        return coded
+
+    def _publish_all(
+        self,
+        encoded: Iterator[tuple[BuiltPage, Output | None]],
+        chosen: Mapping[str, LevelDictionary],
+        progress: Progress,
+    ) -> dict[BuiltPage, Output | None]:
+        coded: dict[BuiltPage, Output | None] = {}
+        results = ((page, output, self._result(page, output, chosen.get(page.level))) for page, output in encoded)
+        self.state.begin()
+        for group in in_groups(results, _GROUP, _GROUP_SECONDS, lambda: self.gated_publisher.is_cancelled):
+            self.gated_publisher.commit(self.state, [result for _, _, result in group if result is not None])
+            if self.gated_publisher.is_cancelled:
+                raise BuildCancelled
+            self.state.begin()
+            for page, output, result in group:
+                progress.advance(1, 0, 0)
+                if result is not None and self._publish(result):
+                    coded[page] = output
+        self.gated_publisher.commit(self.state)
+        return coded
+
+    def _result(self, page: BuiltPage, output: Output | None, chosen: LevelDictionary | None) -> UnitResult | None:
+        """Return a page's unit with ``output``; ``None`` if it left the state."""
+        stored = self.state.result(page.level, page.path, self.spec.recipes[page.level])
+        if stored is None:
+            return None
+        plain = without_dictionary(stored)
+        if output is None or chosen is None or chosen.file is None:
+            return plain
+        return dataclasses.replace(plain, outputs=(*plain.outputs, output), extras=(*plain.extras, chosen.file))
+
+    def _publish(self, result: UnitResult) -> bool:
+        """Publish what a unit has of a dictionary, and store that; return whether it could be published."""
+        try:
+            is_published = self.gated_publisher.replace_dictionary(result).published
+        except ObjectGone:  # the next build encodes the page again
+            return False
+        if is_published:
+            replace_outputs(self.state, result)
+        return is_published
+
+    # ---- recording
+
+    def _record(
+        self,
+        pages: Sequence[BuiltPage],
+        chosen: LevelDictionary,
+        coded: Mapping[BuiltPage, Output | None],
+        changed: int,
+    ) -> LevelRecord:
+        """Return the record of a level; a page that is not encoded is sent as without a dictionary."""
+        weights = [page.weight for page in pages] if any(page.weight for page in pages) else None
+        first = fmean([page.sent for page in pages], weights) if pages else 0
+        outputs = [(page.sent, coded.get(page, page.coded)) for page in pages]
+        following = fmean([output.size if output else sent for sent, output in outputs], weights) if pages else 0
+        file, identity = chosen.file, chosen.identity
+        return LevelRecord(
+            file.path if file else None,
+            identity.digest if identity else None,
+            identity.size if identity else 0,
+            chosen.sent,
+            chosen.reason,
+            first,
+            following,
+            changed,
+            search_key(self._work()),
+        )
+
+
+def _lose_search(sample: LevelSample, reason: str) -> LevelDictionary:
+    return LevelDictionary(sample.level, None, reason)
+
+
+def _lose_page(unit: PageToEncode, _reason: str) -> tuple[BuiltPage, None]:
+    return unit.page, None
+
+
+def replace_outputs(state: State, result: UnitResult) -> None:
+    """Store other files of a unit that is in the state; its notes and dependencies stay."""
+    key = (result.level, os.fsencode(result.path))
+    state.db.execute("UPDATE units SET outputs = ? WHERE level = ? AND path = ?", (pack_outputs(result), *key))
+    state.db.execute("DELETE FROM extras WHERE level = ? AND owner = ?", key)
+    rows = [(result.level, os.fsencode(extra.path), key[1]) for extra in result.extras]
+    state.db.executemany("INSERT OR IGNORE INTO extras VALUES (?, ?, ?)", rows)
+    state.db.execute("INSERT OR IGNORE INTO touched VALUES (?)", key[1:])

@@ -1,0 +1,178 @@
+"""What workers do for dictionaries: search one for a level, and encode pages with it. Results are in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
+from adaptc.compile.analyse.dictionary_search import Found, SampledPage, search
+from adaptc.compile.engine.derived import Encoder
+from adaptc.compile.engine.results import Extra, Output
+from adaptc.compile.engine.store import Store
+from adaptc.core import media
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.fs import ChangedWhileRead, DiskTree
+from adaptc.core.model import DICTIONARY_TOKEN, Effort, dictionary_coding, dictionary_path, name_of_dictionary
+from adaptc.core.version import VERSION
+from adaptc.formats.codings import CodingError
+from adaptc.formats.dictionary import MOST_BYTES, DictionaryCodec, name_of
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.decisions import DeliveryCost
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPage:
+    """A page of a level: the digest of its content, its bytes as sent without a dictionary, and its views (or 1).
+
+    ``coded`` is what the tree has of a dictionary.
+    """
+
+    level: str
+    path: str
+    digest: str
+    sent: int
+    weight: int = 1
+    coded: Output | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSample:
+    """Some pages of a level, and the digest of the dictionary that it has now."""
+
+    level: str
+    pages: tuple[BuiltPage, ...]
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelDictionary:
+    """The dictionary of a level: its file in the tree, ``None`` where none pays, and why that is so, in words."""
+
+    level: str
+    file: Extra | None
+    reason: str
+
+    @property
+    def identity(self) -> Output | None:
+        """The dictionary itself, without a content coding."""
+        return None if self.file is None else self.file.outputs[0]
+
+    @property
+    def coding(self) -> str | None:
+        """The directory of the level's tree for pages that are encoded with the dictionary."""
+        return None if self.file is None else dictionary_coding(name_of_dictionary(self.file.path))
+
+    @property
+    def sent(self) -> int:
+        """The bytes of the dictionary in the best coding."""
+        return min([output.size for output in self.file.outputs], default=0) if self.file else 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageToEncode:
+    """A page, and the digest of the dictionary to encode it with."""
+
+    page: BuiltPage
+    dictionary: str
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryWork:
+    """What workers need to know."""
+
+    docroot: Path
+    cache: Path
+    codings: tuple[str, ...]
+    codec: str
+    effort: Effort
+    cost: DeliveryCost
+
+    @property
+    def store(self) -> Store:
+        """The cache."""
+        return Store(self.cache)
+
+    def content(self, page: BuiltPage) -> bytes | None:
+        """Return the content of a page, from the cache or the docroot; ``None`` if it is in neither, or too large."""
+        content = self.store.content(page.digest)
+        if content is None:
+            try:
+                content = DiskTree(self.docroot).read(page.path)
+            except (OSError, ChangedWhileRead):
+                return None
+        is_same = len(content) <= MOST_BYTES and digest_bytes(content) == page.digest
+        return content if is_same else None
+
+    def describe(self, level: str, found: Found) -> LevelDictionary:
+        """Return the dictionary that was found, stored with its encodings."""
+        if found.dictionary is None:
+            return LevelDictionary(level, None, _refusal(found))
+        encoder = Encoder(self.store, self.codings, self.codec, self.effort)
+        # a text as far as codings are concerned
+        outputs = encoder.outputs(found.dictionary, media.HTML, identity=True)
+        path = dictionary_path(name_of(found.dictionary))
+        return LevelDictionary(level, Extra(path, media.BINARY, tuple(outputs)), "")
+
+
+def _refusal(found: Found) -> str:
+    if found.visit is None:
+        return "its pages are too few, or have too little in common"
+    excess = found.visit.first / found.visit.without - 1
+    pages = found.visit.cost.pages_per_visit
+    return f"a first visit of {pages:g} pages would take {max(excess, 0):.1%} more bytes with the best one"
+
+
+def search_batch(work: DictionaryWork, samples: tuple[LevelSample, ...]) -> Iterator[LevelDictionary]:
+    """Yield the dictionary of each level."""
+    for sample in samples:
+        last = work.store.content(sample.last) if sample.last else None
+        read = ((page, work.content(page)) for page in sample.pages)
+        pages = [SampledPage(content, page.sent, page.weight) for page, content in read if content]
+        found = search(pages, last, work.cost, work.effort) if len(pages) > 1 else Found(None, None)
+        yield work.describe(sample.level, found)
+
+
+def encode_batch(work: DictionaryWork, units: tuple[PageToEncode, ...]) -> Iterator[tuple[BuiltPage, Output | None]]:
+    """Yield each page with its encoding, ``None`` where that is not smaller than what is sent without it."""
+    return ((unit.page, _encode(work, unit)) for unit in units)
+
+
+def _encode(work: DictionaryWork, unit: PageToEncode) -> Output | None:
+    content = work.content(unit.page)
+    if content is None:
+        return None
+    codec = _codec(work.cache, unit.dictionary, work.effort)
+    if codec is None:  # another build that shares the cache removed it
+        return None
+    parts = ("encode", work.codec, VERSION, DICTIONARY_TOKEN, work.effort, unit.dictionary, unit.page.digest)
+    key = digest_parts(*parts)
+    encoded = work.store.read(key)
+    if encoded is None or not _encodes(codec, encoded, content):
+        encoded = codec.encode(content)
+        work.store.put(encoded, key)
+    if len(encoded) >= unit.page.sent:
+        return None
+    return Output(dictionary_coding(name_of(codec.dictionary)), key, digest_bytes(encoded), len(encoded))
+
+
+def _encodes(codec: DictionaryCodec, encoded: bytes, content: bytes) -> bool:
+    try:
+        return codec.decode(encoded, len(content)) == content
+    except CodingError:
+        return False
+
+
+@lru_cache(maxsize=4)
+def _codec(cache: Path, digest: str, effort: Effort) -> DictionaryCodec | None:
+    dictionary = Store(cache).content(digest)
+    return None if dictionary is None else DictionaryCodec(dictionary, effort)
+
+
+def search_key(work: DictionaryWork) -> str:
+    """Return a digest of what the result of a search depends on, apart from the pages."""
+    return digest_parts(SEARCH, VERSION, work.codec, work.effort, repr(work.codings), repr(work.cost))
