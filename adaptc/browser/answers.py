@@ -57,6 +57,12 @@ def _server(roots: tuple[Path, ...], site: Site, headers: Mapping[str, str]) -> 
     return answer
 
 
+def file_at(site: Site, url: str) -> str | None:
+    """Return the file of the docroot that static hosts send for an absolute URL."""
+    target = site.address.resolve(site.address.base, url)
+    return _file_of(site, target.path) if target.reach is Reach.LOCAL else None
+
+
 def _file_of(site: Site, path: str) -> str | None:
     """Return the file that static hosts send for a path: ``news.html`` for ``news``, too."""
     found = site.find(path)

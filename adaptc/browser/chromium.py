@@ -53,10 +53,15 @@ class Chromium:
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the browser was started and has not ended."""
+        return self._browser is not None and self._browser.is_connected()
+
     async def start(self) -> Browser:
         """Return the browser, which runs. Raises ``BrowserError``."""
         async with self._starting:
-            if self._browser is None or not self._browser.is_connected():
+            if self._browser is None or not self.is_running:
                 self._browser = await self._launch()
             return self._browser
 

@@ -16,6 +16,7 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.purge_bound import BOUND
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.cli.site_options import overrides, site_options, with_mirror
+from adaptc.config.config import ALL_PAGES
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -26,20 +27,41 @@ if TYPE_CHECKING:
     from adaptc.workflow.api import BuildResult, Plan
 
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
+DEFAULT_PAGES = 3  # of a template
+
+
+_DEFAULTS = {"--screenshots": DEFAULT_SCREENSHOTS, "--browser": DEFAULT_PAGES}
 
 
 class _BuildCommand(click.Command):
-    """Accepts ``--screenshots`` without a number, and never takes the next argument for one."""
+    """Accepts ``--screenshots`` and ``--browser`` without a number, and never takes the next argument for one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        arguments = [
-            f"{argument}={DEFAULT_SCREENSHOTS}" if argument == "--screenshots" else argument for argument in args
-        ]
+        arguments = [f"{argument}={_DEFAULTS[argument]}" if argument in _DEFAULTS else argument for argument in args]
         return super().parse_args(ctx, arguments)
+
+
+class _Pages(click.ParamType):  # type: ignore[type-arg]
+    """A number of pages, or "all"."""
+
+    name = "pages"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if value == ALL_PAGES:
+            return ALL_PAGES
+        if not str(value).isdigit():
+            self.fail(f"{value!r} is neither a number nor {ALL_PAGES!r}", param, ctx)
+        return int(value)
 
 
 @command("build", cls=_BuildCommand)
 @site_options
+@click.option(
+    "--browser",
+    type=_Pages(),
+    metavar="[=N|all]",
+    help=f"Look at N pages of each template in a browser, and use what it sees.  [{DEFAULT_PAGES} when N is not given]",
+)
 @click.option(
     "--screenshots",
     type=click.IntRange(1, MOST_SCREENSHOTS),
@@ -57,6 +79,7 @@ class _BuildCommand(click.Command):
 @click.option("--dry-run", is_flag=True, help="Say what would be built and why; write nothing.")
 def build(
     invocation: Invocation,
+    browser: int | str | None,
     screenshots: int | None,
     explain: bool,
     purge_most: PurgeBound | None,
@@ -70,7 +93,8 @@ def build(
     Only new and outdated files are built; DOCROOT is never written to. It may be the URL of a site, which is crawled
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    settings, display = overrides(site), _RunOptions(screenshots or 0, explain, allow_empty)
+    settings = {**overrides(site), "browser.pages": browser}
+    display = _RunOptions(screenshots or 0, explain, allow_empty)
     if _is_fetched(site["docroot"]):
         del settings["docroot"]
         if dry_run:

@@ -174,13 +174,28 @@ class DecorationsConfig:
     filters: tuple[Path, ...] = ()
 
 
+ALL_PAGES = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserConfig:
+    """``[browser]``: which pages a browser looks at before they are built.
+
+    ``pages`` is how many pages of each template (of those that share a skeleton), 0 for none, or ``ALL_PAGES``.
+    ``program`` is the name or path of a Chromium; empty means ``CHROME_PATH``, or the first that is on the PATH.
+    """
+
+    pages: int | str = 0
+    program: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings of a build, frozen; ``adaptc.load_config`` reads them from ``adaptc.toml``.
 
     Paths are absolute or relative to the working directory. ``docroot`` is the site as it is, ``output`` the directory
-    that a build writes. ``site``, ``build``, ``codings``, ``select``, ``cost``, ``decorations`` and ``serve`` are the
-    tables of these names (docs/configuration.md).
+    that a build writes. ``site``, ``build``, ``codings``, ``select``, ``cost``, ``decorations``, ``browser`` and
+    ``serve`` are the tables of these names (docs/configuration.md).
 
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``. ``diagnostics``
     are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which no build depends
@@ -201,6 +216,7 @@ class Config:
     select: SelectConfig = SelectConfig()
     cost: CostConfig = CostConfig()
     decorations: DecorationsConfig = DecorationsConfig()
+    browser: BrowserConfig = BrowserConfig()
     serve: ServeConfig = ServeConfig()
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
@@ -224,6 +240,7 @@ SECTIONS: dict[str, type] = {
     "select": SelectConfig,
     "cost": CostConfig,
     "decorations": DecorationsConfig,
+    "browser": BrowserConfig,
     "serve": ServeConfig,
 }
 
@@ -248,6 +265,7 @@ _NO_RECIPE = {
     "build": ("jobs", "cache", "cache_size"),
     "decorations": ("rules", "filters"),
     "select": ("logs", "share", "format"),
+    "browser": ("program",),
 }
 _NO_RECIPE_TABLES = ("serve",)  # how the trees are served, not what is in them
 

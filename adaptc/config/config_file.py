@@ -16,6 +16,7 @@ from typing import Any
 from adaptc.config import schema
 from adaptc.config.config import (
     ALL_DIRECTIVES,
+    ALL_PAGES,
     CLASS_MAPS,
     EMIT_TARGETS,
     FRESHNESS,
@@ -97,6 +98,17 @@ def _log_format(value: Any, base: Path) -> str:
     return parser.format
 
 
+_WANTED_PAGES = f'a whole number of at least 0, or "{ALL_PAGES}"'
+
+
+def _pages(value: Any, _base: Path) -> int | str:
+    if value == ALL_PAGES:
+        return ALL_PAGES
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise InvalidValue(_WANTED_PAGES)
+
+
 FIELDS: dict[str, Check] = {
     "docroot": schema.path,
     "output": schema.path,
@@ -130,6 +142,8 @@ FIELDS: dict[str, Check] = {
     "decorations.drop": schema.texts,
     "decorations.rules": schema.path,
     "decorations.filters": schema.paths,
+    "browser.pages": _pages,
+    "browser.program": schema.string,
     "serve.emit": schema.subset_of(EMIT_TARGETS),
     "serve.name": schema.string,
     "serve.prefix": schema.url_path,

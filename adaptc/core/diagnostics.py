@@ -145,8 +145,9 @@ KINDS: dict[str, Kind] = {
     ),
     "file-purged": Kind(N, "{file} was removed: it is of a former crawl, and this one did not find {url}"),
     # screenshots
-    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); the report has no screenshots"),
-    "browser-failed": Kind(W, "{program} failed ({reason}); screenshots are missing in the report"),
+    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); {loss}"),
+    "browser-failed": Kind(W, "{program} failed ({reason}); {loss}"),
+    "page-not-seen": Kind(W, "a browser could not look at this page ({reason}); it is built without evidence"),
     # access logs
     "log-line-skipped": Kind(W, "is not in the log format: {line}"),
     "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),

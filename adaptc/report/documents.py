@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
+from adaptc.compile.engine.reporting import looking_diagnostics
 from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.diagnostics import Diagnostic, Severity
@@ -80,7 +81,7 @@ class DocumentWriter:
             return None
         last, output = self.state.meta("build"), self.spec.output
         has_documents = (output / MANIFEST).exists() and (output / REPORT).exists()
-        if not has_documents or not last or last["key"] != self._key(repr(self.report.load_diagnostics)):
+        if not has_documents or not last or last["key"] != self._key(self._reported()):
             return None
         with self._ledger() as ledger:
             stored = ledger.diagnostics() if ledger.record == self.state.meta("documents") else None
@@ -110,8 +111,13 @@ class DocumentWriter:
             *parts,
         )
 
+    def _reported(self) -> str:
+        report = self.report
+        return repr([*report.load_diagnostics, *report.failures, *looking_diagnostics(self.state)])
+
     def _diagnostics(self, stored: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-        return tuple(with_severities([*self.report.load_diagnostics, *self.report.failures, *stored], self.spec.config))
+        own = [*self.report.load_diagnostics, *self.report.failures, *looking_diagnostics(self.state)]
+        return tuple(with_severities([*own, *stored], self.spec.config))
 
     # ---- writing
 
@@ -140,7 +146,7 @@ class DocumentWriter:
             self._write_report(dataclasses.replace(figures, pages=ledger.pages()))
         sync_each((os.fspath(spec.output),))
         note_documents(self.state, record)
-        key = self._key(repr([*report.load_diagnostics, *report.failures]))
+        key = self._key(self._reported())
         self.state.set_meta("build", {"key": key, "figures": pack_figures(figures)})
         return figures, stored
 

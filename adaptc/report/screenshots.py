@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # CSS pixels: what a laptop shows of a page
 WIDTH, HEIGHT = 1280, 960
 
+_LOSS = "screenshots are missing in the report"
+
 Sample = Sequence[tuple[str, Mapping[str, PageFigures]]]
 
 
@@ -49,7 +51,7 @@ def take_screenshots(
     """Return screenshots of the pages of ``sample`` at each level; without a browser, the diagnostic that says so."""
     program = find_chromium()
     if program is None:
-        return (), [diagnose("browser-missing", names=", ".join(NAMES))]
+        return (), [diagnose("browser-missing", names=", ".join(NAMES), loss=_LOSS)]
     taken: list[PageShots] = []
 
     async def take(browser: Chromium) -> None:
@@ -61,7 +63,7 @@ def take_screenshots(
     try:
         in_chromium(program, take, lambda pages: progress.advance(pages, 0, 0))
     except BrowserError as error:
-        return tuple(taken), [diagnose("browser-failed", program=program, reason=error)]
+        return tuple(taken), [diagnose("browser-failed", program=program, reason=error, loss=_LOSS)]
     finally:
         progress.end()
     return tuple(taken), []

@@ -31,7 +31,7 @@ from adaptc.compile.engine.outdated import (
     racily_clean,
 )
 from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_for_workers
-from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.executor import Workers
     from adaptc.compile.engine.gate import Gate, GatedPublisher
     from adaptc.compile.engine.stages import BuildStage, ReadStage
+    from adaptc.site.site import Source
 
 
 class Builder:
@@ -189,7 +190,7 @@ class Builder:
         )
         for path in before.keys() - sources.keys():
             reading.sums.forget_source(path)
-        decisions = self.spec.decide(reading.sums.finish(report.resources), sources)
+        decisions = self.spec.decide(reading.sums.finish(report.resources), sources, self._look(reading, sources))
         extras = self._remove_outdated(reading, read, decisions, unknown)
         self.trees.publisher.sync()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
@@ -209,6 +210,17 @@ class Builder:
 
         stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
         stage.run(workers, self.progress)
+
+    def _look(self, reading: ReadStage, sources: Mapping[str, Source]) -> dict[str, str]:
+        """Look at pages with a browser, if one is wanted; return the keys of their evidence."""
+        if not self.spec.config.browser.pages:
+            reading.state.set_meta(LOOKING, None)
+            return {}
+        from adaptc.compile.engine.looking import look_at_pages
+
+        looked = look_at_pages(self.spec, reading.state, sources, self.progress)
+        reading.report.is_blind = looked.is_blind
+        return looked.evidence
 
     def _remove_outdated(
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool
@@ -253,7 +265,8 @@ class Builder:
         scanned.record(state, report)
         if done:
             self.trees.note_levels(state, is_complete=True)
-            state.set_meta("complete", self.spec.completion_mark(report, self.accepted_recipes))
+            mark = None if report.is_blind else self.spec.completion_mark(report, self.accepted_recipes)
+            state.set_meta("complete", mark)
         state.commit()
 
 

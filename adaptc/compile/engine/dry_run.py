@@ -30,6 +30,7 @@ from adaptc.compile.engine.trees import Trees
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree, Tree
 from adaptc.core.model import Resource
+from adaptc.site.site import Source
 
 _Before = Mapping[str, tuple[Resource, str]]
 
@@ -127,4 +128,13 @@ def _decisions(
             copy.set_facts(path, facts)
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
-    return record_decisions(copy, spec.decide(sum_up(copy.facts(), lambda path: sources[path].media_type), sources))
+    sums = sum_up(copy.facts(), lambda path: sources[path].media_type)
+    return record_decisions(copy, spec.decide(sums, sources, _known_evidence(copy, sources)))
+
+
+def _known_evidence(state: State, sources: Mapping[str, Source]) -> dict[str, str]:
+    """Return the evidence of the last build: a dry run does not look at pages."""
+    from adaptc.compile.analyse.decisions import EVIDENCE
+
+    keys = {row.removeprefix(EVIDENCE): key for row, (_, key) in state.decisions().items() if row.startswith(EVIDENCE)}
+    return {path: key for path, key in keys.items() if path in sources}

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import (
+    EVIDENCE,
     EXCESS,
     PIN,
     PLACEMENT,
@@ -66,6 +67,16 @@ class DecisionChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceChanged:
+    """What a browser saw of a page changed, or was seen for the first time."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"a browser sees something else on {printable(self.path)}"
+
+
+@dataclass(frozen=True, slots=True)
 class RecipeChanged:
     """The level's passes, their options, the configuration or the tool changed."""
 
@@ -83,7 +94,9 @@ class OutputMissing:
         return f"{printable(self.path)} is missing or was changed"
 
 
-Reason = NeverBuilt | InputChanged | DependencyChanged | DecisionChanged | RecipeChanged | OutputMissing
+Reason = (
+    NeverBuilt | InputChanged | DependencyChanged | DecisionChanged | EvidenceChanged | RecipeChanged | OutputMissing
+)
 REMOVED_FIRST = (InputChanged, DependencyChanged)
 """With these reasons the files in the tree are wrong: they are removed before work starts."""
 
@@ -185,7 +198,7 @@ def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dic
     """Return the units of ``levels`` that changes make outdated, built or not, without aliases."""
     reasons: dict[Unit, Reason] = {}
     for key in sorted(changes.decisions):
-        reasons.update(dict.fromkeys(state.units_of(key), DecisionChanged(_subject(key))))
+        reasons.update(dict.fromkeys(state.units_of(key), _turned(key)))
     for path in sorted(changes.contents | changes.presence, reverse=True):
         reasons.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
     for path in changes.contents | changes.presence:
@@ -233,6 +246,12 @@ def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
         if resource.alias_of is not None:
             aliases[resource.alias_of].append(resource.path)
     return dict(aliases)
+
+
+def _turned(key: str) -> Reason:
+    if key.startswith(EVIDENCE):
+        return EvidenceChanged(key.removeprefix(EVIDENCE))
+    return DecisionChanged(_subject(key))
 
 
 def _subject(key: str) -> str:

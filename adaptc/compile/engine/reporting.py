@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
 from adaptc.compile.engine.outdated import Reason
-from adaptc.compile.engine.state import Unit
+from adaptc.compile.engine.results import unpack_diagnostics
+from adaptc.compile.engine.state import State, Unit
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Resource
 
@@ -47,7 +48,7 @@ class BuildReport:
     ``load_resources`` returns the files of the docroot, ``count`` is their number. ``load_diagnostics`` are those of
     the docroot, the rules and the logs, ``failures`` those of files that could not be read or published. ``traffic`` is
     ``None`` without access logs; ``restriction`` is what it leaves out. ``unbuilt`` are files and directories that
-    rules of the server apply to.
+    rules of the server apply to. ``is_blind`` says that a browser was wanted and could not look at pages.
     """
 
     load_resources: Callable[[], dict[str, Resource]]
@@ -59,6 +60,7 @@ class BuildReport:
     traffic: Traffic | None = None
     restriction: Restriction = UNRESTRICTED
     unbuilt: tuple[str, ...] = ()
+    is_blind: bool = False
 
     @cached_property
     def resources(self) -> dict[str, Resource]:
@@ -73,3 +75,12 @@ class BuildReport:
     def wants(self, unit: Unit) -> bool:
         """Whether a unit of a built level is wanted: its source exists, and its page is not left out."""
         return unit[1] in self.resources and not self.restriction.excludes(unit)
+
+
+LOOKING = "looking"
+"""The key of the state under which the diagnostics of the browser that looked at pages are."""
+
+
+def looking_diagnostics(state: State) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of the browser that looked at the pages for the last build."""
+    return unpack_diagnostics(state.meta(LOOKING) or [])

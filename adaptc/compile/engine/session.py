@@ -85,6 +85,8 @@ class Session:
 
         Raises ``NeedsFullBuild`` before anything is done.
         """
+        if self.builder.spec.config.browser.pages:
+            raise NeedsFullBuild("a browser looks at the pages")
         started = time.time_ns()
         site = self._read_changes(pending.paths)
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)

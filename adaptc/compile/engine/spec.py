@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from adaptc.browser.evidence import code_digest
 from adaptc.compile.analyse.decisions import DeliveryCost
 from adaptc.compile.analyse.popularity import restrict_to_popular
 from adaptc.compile.engine.output import PRIVATE
@@ -157,17 +158,26 @@ class BuildSpec:
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
         mark = {"levels": self.recipes, "files": report.count, "settings": settings}
+        if self.config.browser.pages:
+            mark["looking"] = code_digest()
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
 
     # ---- for the stages of a build
 
-    def decide(self, sums: SiteSums, sources: Mapping[str, Source]) -> Decisions:
-        """Decide what concerns the whole site, from the sums of the facts of all its files."""
+    def decide(
+        self, sums: SiteSums, sources: Mapping[str, Source], evidence: Mapping[str, str] | None = None
+    ) -> Decisions:
+        """Decide what concerns the whole site, from the sums of the facts of all its files.
+
+        ``evidence`` are the keys of what a browser saw of pages.
+        """
         from adaptc.compile.analyse.decisions import decide
 
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
-        return decide(sums, sources, self.cost, largest, self.decorations.rules.limits if self.decorations else None)
+        limits = self.decorations.rules.limits if self.decorations else None
+        decisions = decide(sums, sources, self.cost, largest, limits)
+        return replace(decisions, evidence=evidence) if evidence else decisions
 
     def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
         """Return what workers need to know to read or build the files ``sources``."""

@@ -1,0 +1,179 @@
+"""A build that looks at pages with a browser: which pages, when again, and what happens when it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from built_site import BuiltSite
+
+import adaptc
+from adaptc.browser.evidence import PageEvidence
+from adaptc.cli.build import DEFAULT_PAGES, build
+from adaptc.compile.analyse.decisions import EVIDENCE
+from adaptc.compile.engine.page_evidence import PageEvidenceStore
+from adaptc.compile.engine.state import State
+from adaptc.compile.engine.store import Store
+from adaptc.workflow.check.check import check
+
+PAGE = "<!DOCTYPE html><title>t</title><link rel=stylesheet href=s.css><body class=plain><h1>A</h1>{}"
+DOT = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00"
+    b"\x01\x00\x00\x02\x02D\x01\x00;"
+)
+SCRIPT = "<script>document.body.insertAdjacentHTML('beforeend', '<p id=late>' + '<img src=late.gif width=30>')</script>"
+
+
+def site_of(root: Path, pages: dict[str, str]) -> BuiltSite:
+    files: dict[str, str | bytes] = {name: PAGE.format(body) for name, body in pages.items()}
+    return BuiltSite(root).write({**files, "s.css": ".plain{color:red} .never{color:blue}", "a.gif": DOT})
+
+
+def look(site: BuiltSite, **overrides: object) -> list[str]:
+    """Build with a browser; return the ids of diagnostics."""
+    result = site.build(**{"browser__pages": "all", **overrides})
+    return [said.id for said in result.diagnostics if said.id != "missing-target"]
+
+
+def evidence(site: BuiltSite) -> dict[str, PageEvidence]:
+    """Return what the last build knows of pages."""
+    store = PageEvidenceStore(Store(site.output / ".adaptc/cache"))
+    state = State(site.output / ".adaptc/state.sqlite", read_only=True)
+    rows = state.decisions()
+    state.close()
+    return {
+        key.removeprefix(EVIDENCE): store.read(value) for key, (_, value) in rows.items() if key.startswith(EVIDENCE)
+    }
+
+
+# ---- what is seen
+
+
+@pytest.mark.chromium
+def test_pages_are_seen_at_both_widths(chromium: str, tmp_path: Path) -> None:
+    body = "<img src=a.gif width=40 height=20><div style='height:3000px'></div><img src=a.gif?2 width=50 height=60>"
+    site = site_of(tmp_path, {"index.html": body, "b.html": SCRIPT})
+    assert look(site) == []
+    seen = evidence(site)
+    assert list(seen) == ["b.html", "index.html"]
+    phone, laptop = seen["index.html"].widths
+    assert (phone.width, laptop.width) == (412, 1280)
+    assert laptop.height > 3000
+    (image,) = laptop.images
+    assert (image.path, image.width, image.height, image.is_first, image.is_by_script) == ("a.gif", 50, 60, True, False)
+    assert laptop.selectors == {".plain"}
+    assert laptop.names >= {"class", "plain", "style", "src"}
+    assert seen["index.html"].document is None
+    document = Store(site.output / ".adaptc/cache").content(seen["b.html"].document or "")
+    assert document is not None
+    assert b'<p id="late"><img src="late.gif" width="30">' in document
+
+
+# ---- when a page is looked at again
+
+
+@pytest.mark.chromium
+def test_a_page_is_looked_at_again_when_something_that_it_loads_changes(chromium: str, tmp_path: Path) -> None:
+    site = site_of(tmp_path, {"index.html": "<img src=a.gif>", "b.html": SCRIPT})
+    look(site)
+    first = evidence(site)
+    assert look(site) == []
+    assert evidence(site) == first
+    before = sorted((tmp_path / "opt/.adaptc/cache/records").rglob("*"))
+    site.write({"unrelated.txt": "x"})
+    look(site)
+    after = sorted((tmp_path / "opt/.adaptc/cache/records").rglob("*"))
+    assert evidence(site) == first
+    assert [path for path in after if path not in before and path.is_file()] == []
+    site.write({"late.gif": DOT})  # missing until now, and in no markup
+    reasons = site.built(browser__pages="all")
+    assert reasons["lossless/b.html"] == "EvidenceChanged"
+    assert "lossless/index.html" not in reasons
+    (late,) = evidence(site)["b.html"].widths[1].images
+    assert (late.path, late.width, late.is_by_script) == ("late.gif", 30, True)
+
+
+@pytest.mark.chromium
+def test_a_build_without_it_uses_no_evidence(chromium: str, tmp_path: Path) -> None:
+    site = site_of(tmp_path, {"index.html": ""})
+    look(site)
+    assert not check(site.config(browser__pages="all"), every_file=True).findings
+    site.build()
+    assert evidence(site) == {}
+
+
+@pytest.mark.chromium
+def test_some_pages_of_each_template(chromium: str, tmp_path: Path) -> None:
+    pages = {f"p{number}.html": f"<p>{number}" for number in range(5)}
+    site = site_of(tmp_path, pages).write({"other.html": "<!DOCTYPE html><title>t</title><p>words"})
+    look(site, browser__pages=2)
+    seen = evidence(site)
+    assert len(seen) == 3
+    assert "other.html" in seen
+    site.write({"p9.html": PAGE.format("<p>9")})
+    look(site, browser__pages=2)
+    assert len(evidence(site).keys() & seen.keys()) >= 2
+
+
+# ---- what goes wrong
+
+
+def test_without_a_browser_the_build_goes_on_and_the_next_one_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = site_of(tmp_path, {"index.html": ""})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert look(site) == ["browser-missing"]
+    assert (site.output / "lossless/id/index.html").exists()
+    assert look(site) == ["browser-missing"]
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\n[ $1 = --version ] && echo Chromium 99.0.1 || exit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    result = site.build(browser__pages="all", browser__program=str(program))
+    assert [str(said) for said in result.diagnostics] == [
+        f"warning: {program} failed (it ended); pages are built without what it would see [browser-failed]"
+    ]
+    assert look(site, browser__pages=0) == []
+
+
+@pytest.mark.chromium
+def test_a_page_that_leaves_or_hangs_costs_itself_its_evidence(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptc.browser.tab._ANSWER", 3.0)
+    monkeypatch.setattr("adaptc.browser.tab._LOAD", 2.0)
+    site = site_of(
+        tmp_path,
+        {
+            "index.html": "<p>words",
+            "away.html": "<script>location = 'index.html'</script>",
+            "loop.html": "<script>for (;;);</script>",
+            "ask.html": "<script>alert(1); window.open('index.html')</script>",
+        },
+    )
+    result = site.build(browser__pages="all")
+    said = {diagnostic.location.path: diagnostic.message for diagnostic in result.diagnostics if diagnostic.location}
+    assert list(evidence(site)) == ["ask.html", "index.html"]
+    assert "it goes to http://site.invalid/index.html" in said["away.html"]
+    assert list(said) == ["away.html", "loop.html"]
+    assert (site.output / "lossless/id/loop.html").exists()
+    again = site.build(browser__pages="all")
+    assert not again.built
+    assert again.diagnostics == result.diagnostics
+
+
+# ---- the command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [(["--browser", "x"], DEFAULT_PAGES), (["--browser=all", "x"], "all"), (["x", "--browser=7"], 7), (["x"], None)],
+)
+def test_the_number_of_pages_may_be_left_out(arguments: list[str], wanted: int | str | None) -> None:
+    assert build.make_context("build", arguments).params["browser"] == wanted
+
+
+def test_a_number_of_pages_is_a_number(tmp_path: Path) -> None:
+    with pytest.raises(adaptc.UsageError, match=r'browser\.pages must be a whole number of at least 0, or "all"'):
+        adaptc.load_config(overrides={"browser.pages": "some"})
