@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.page_weight import AssetWeight, PageWeigher, PageWeight, client_sizes, total
 from adaptc.core import media
-from adaptc.core.model import Role
 from adaptc.formats.css.loads import loaded_urls
-from adaptc.formats.css.references import css_references
+from adaptc.formats.css.references import imported_urls
 from adaptc.formats.css.sheet_text import decode_sheet
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ class AssetWeigher:
 
 def imported_sheets(path: str, content: bytes, view: RecordingView) -> tuple[str, ...]:
     """Return the sheets that a style sheet imports."""
-    references = css_references(_text(content))
-    return _files(path, (each.url for each in references if each.role is Role.IMPORT), view)
+    return _files(path, imported_urls(_text(content)), view)
 
 
 def loaded_files(path: str, content: bytes, view: RecordingView) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ _ICON_NAME = re.compile(
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
 _PRIVATE_CHARACTER = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_MAY_HAVE_FACES = re.compile(r"@(?:font-face|[-\w]*\\)", re.IGNORECASE)
 _RANGE = re.compile(r"u\+([0-9a-f?]{1,6})(?:-([0-9a-f]{1,6}))?", re.IGNORECASE)
 _CLASS_WORD = re.compile(r"\.([A-Za-z][\w]*)|\[class[\^*|~]?=[\"']?\s*([A-Za-z][\w]*)")
 _GENERIC = frozenset({"serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "inherit", "initial"})
@@ -151,7 +152,7 @@ def icon_families(texts: tuple[str, ...]) -> frozenset[str]:
 
 def font_face_items(text: str) -> Iterator[Item]:
     """Yield the ``@font-face`` rules of a style sheet."""
-    return _font_faces(sheet_items(text))
+    return _font_faces(sheet_items(text) if _MAY_HAVE_FACES.search(text) else ())
 
 
 def _faces(text: str) -> Iterator[tuple[str, str]]:

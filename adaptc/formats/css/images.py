@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from adaptc.formats.css.fonts import has_private_use
 from adaptc.formats.css.references import CssReference, css_references
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import DENSE, Kind, Token, next_token, skip_gap, tokens, unescape
+from adaptc.formats.css.sheet_text import rule_ends
 
 # Where image-set() may replace url(). Not border-image: its slices count pixels of the image. Not cursor, mask
 # and filter: mostly SVG, and support came late.
@@ -41,23 +42,35 @@ def image_declarations(text: str, *, declarations: bool = False) -> list[ImageDe
         for reference in css_references(text, declarations=declarations)
         if reference.form == "url" and reference.role is Role.CSS_URL
     }
-    return list(_Walk(text, urls).declarations()) if urls else []
+    spans = [(0, len(text))] if declarations else _rules_around(text, urls)
+    return [each for start, stop in spans for each in _Walk(text, urls, stop, start).declarations()] if urls else []
+
+
+def _rules_around(text: str, positions: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the spans of the rules around ``positions``, which rise; what is after the last rule is one span."""
+    ends = [*rule_ends(text), len(text)] if positions else []
+    indexes = dict.fromkeys(bisect_right(ends, position) for position in positions)
+    return [(ends[index - 1] if index else 0, ends[index]) for index in indexes]
 
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk over all tokens; a statement begins after ``{``, ``}`` or ``;`` outside of parentheses."""
+    """A walk over all tokens of ``text[start:stop]``.
+
+    A statement begins after ``{``, ``}`` or ``;`` outside of parentheses.
+    """
 
     text: str
     urls: dict[int, CssReference]
-    start: int = 0
+    stop: int
+    start: int
     depth: int = 0
     is_malformed: bool = False
     statement_urls: list[CssReference] = field(default_factory=list)
 
     def declarations(self) -> Iterator[ImageDeclaration]:
-        position = 0
-        while token := next_token(self.text, position, DENSE):
+        position = self.start
+        while (token := next_token(self.text, position, DENSE)) and token.start < self.stop:
             position = token.end
             self.is_malformed |= token.kind in _BAD_TOKENS or not token.is_closed
             if self.depth == 0 and token.start in self.urls:
@@ -69,7 +82,7 @@ class _Walk:
         yield from self._end_statement(None)
 
     def _end_statement(self, token: Token | None) -> Iterator[ImageDeclaration]:
-        end = len(self.text) if token is None else token.start
+        end = self.stop if token is None else token.start
         if self.statement_urls and not self.is_malformed and (token is None or token.value != "{"):
             yield from self._declaration(end)
         self.start, self.is_malformed, self.statement_urls = end + 1, False, []

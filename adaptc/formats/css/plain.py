@@ -11,10 +11,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from adaptc.formats.css.scanner import NAME_CHARACTER, SPACE, skip_gap
+from adaptc.formats.css.scanner import GAP, NAME_CHARACTER, SPACE, skip_gap
 
 __all__ = [
+    "IS_WHOLE",
+    "MOST_NESTED",
+    "OPENS",
     "PARENTHESES",
+    "PLAIN_DECLARATION",
+    "PLAIN_STEP",
+    "PLAIN_VALUE",
     "STRING",
     "PlainRule",
     "is_plain",
@@ -26,7 +32,7 @@ __all__ = [
 
 _PARENTHESES = 4
 # Rules within rules; deeper ones are not plain
-_MAX_DEPTH = 20
+MOST_NESTED = 20
 
 STRING = "|".join(rf"{mark}[^{mark}\\\n\r\f]*+(?:\\[\s\S][^{mark}\\\n\r\f]*+)*+{mark}" for mark in "\"'")
 _COMMENT = r"/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/"
@@ -47,10 +53,14 @@ PARENTHESES = _parentheses(_PARENTHESES)
 _MARKED = f"{STRING}|{_SLASH}|{PARENTHESES}|{_BRACKETS}|{_ESCAPE}"
 _FLAT = rf"(?:[^{{}}()\[\]\"'\\/]++|{_MARKED})*+"
 # The prelude of a rule, with what is before it, and its block if that has no braces; or the end of the rule around
-_STEP = re.compile(rf"({_FLAT})(?:\{{(?:({_FLAT})\}})?+|(\}}))")
-_OPENS, _IS_WHOLE, _CLOSES = 1, 2, 3
-_DEPTH = {_OPENS: 1, _IS_WHOLE: 0, _CLOSES: -1}
-_DECLARATION = re.compile(rf"(?:[^{{}}()\[\]\"'\\/;]++|{_MARKED})++")
+PLAIN_STEP = re.compile(rf"({_FLAT})(?:\{{(?:({_FLAT})\}})?+|(\}}))")
+OPENS, IS_WHOLE, _CLOSES = 1, 2, 3
+_DEPTH = {OPENS: 1, IS_WHOLE: 0, _CLOSES: -1}
+_VALUE = rf"(?:[^{{}}()\[\]\"'\\/;]++|{_MARKED})"
+PLAIN_VALUE = re.compile(f"{_VALUE}*+")
+# A declaration in a flat block, with what is before it: its property and its value, and the semicolon if there is one
+PLAIN_DECLARATION = re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:({_VALUE}*+)(?:;)?+")
+_DECLARATION = re.compile(f"{_VALUE}++")
 _COMMENT_OR_TEXT = re.compile(rf"({_COMMENT})|{STRING}|\\.")
 _MARKS = re.compile(r"[(\[\"'/\\]")
 
@@ -66,7 +76,7 @@ class PlainRule(NamedTuple):
 def plain_rule_end(text: str, position: int) -> int:
     """Return where the rule ends that starts at ``position``, with what is before it; -1 if it is not plain."""
     depth = 0
-    while depth <= _MAX_DEPTH and (match := _STEP.match(text, position)):
+    while depth <= MOST_NESTED and (match := PLAIN_STEP.match(text, position)):
         position = match.end()
         depth += _DEPTH[match.lastindex or 0]
         if depth <= 0:
@@ -83,11 +93,11 @@ def parse_plain(rule: str) -> PlainRule | None:
     """Return one of ``sheet_text.split_rules`` with the rules in it, ``None`` if it is not plain."""
     around: list[tuple[str, list[PlainRule]]] = [("", [])]
     position = 0
-    while len(around) <= _MAX_DEPTH and (match := _STEP.match(rule, position)):
+    while len(around) <= MOST_NESTED and (match := PLAIN_STEP.match(rule, position)):
         position = match.end()
-        if match.lastindex == _IS_WHOLE:
+        if match.lastindex == IS_WHOLE:
             around[-1][1].append(PlainRule(match[1], match[2]))
-        elif match.lastindex == _OPENS:
+        elif match.lastindex == OPENS:
             around.append((match[1], []))
         elif len(around) == 1 or skip_gap(match[1], 0) < len(match[1]):
             return None

@@ -67,6 +67,11 @@ def css_references(text: str, *, declarations: bool = False) -> list[CssReferenc
     return list(_with_positions(text, _references(text, declarations)))
 
 
+def imported_urls(text: str) -> list[str]:
+    """Return the URLs that a style sheet imports."""
+    return [_reference(text, statement.target, Role.IMPORT).url for statement in head_imports(text)]
+
+
 def rewrite_urls(text: str, replace: Callable[[CssReference], str | None], *, declarations: bool = False) -> str:
     """Replace each URL for which ``replace`` returns another; nothing else changes."""
     pieces, position = [], 0

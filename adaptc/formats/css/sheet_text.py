@@ -56,10 +56,10 @@ def is_balanced(text: str) -> bool:
 
 
 def _last_rule_end(text: str) -> int:
-    return max(_rule_ends(text), default=0)
+    return max(rule_ends(text), default=0)
 
 
-def _rule_ends(text: str) -> Iterator[int]:
+def rule_ends(text: str) -> Iterator[int]:
     """Yield where each rule ends, up to an unmatched closing mark."""
     position = 0
     while (position := _rule_end(text, position)) >= 0:
@@ -118,7 +118,7 @@ def split_rules(text: str) -> Iterator[str]:
     the sheet is one part.
     """
     start = 0
-    for end in _rule_ends(text):
+    for end in rule_ends(text):
         yield text[start:end]
         start = end
     yield text[start:]
