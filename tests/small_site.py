@@ -40,7 +40,10 @@ def steps_named(*names: str) -> tuple[Step, ...]:
 
 @dataclass
 class SmallSite:
-    """Files by path. Every asset goes inline but those in ``shared``; ``evidence`` is what a browser saw of pages."""
+    """Files by path. Every asset goes inline but those in ``shared``.
+
+    ``evidence`` is what a browser saw of pages, ``documents`` their markup after scripts, by digest.
+    """
 
     files: Mapping[str, str | bytes]
     base_url: str | None = None
@@ -48,6 +51,7 @@ class SmallSite:
     settings: Settings = field(default_factory=Settings)
     made: dict[str, bytes] = field(default_factory=dict)
     evidence: Mapping[str, PageEvidence] = field(default_factory=dict)
+    documents: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.contents = {path: _bytes(content) for path, content in self.files.items()}
@@ -70,6 +74,7 @@ class SmallSite:
             lambda file: self.made[file.path],
             lambda kind, content: kind.of(content),
             find_evidence=lambda path: self.evidence[path],
+            find_document=lambda digest: self.documents[digest].encode(),
         )
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:

@@ -76,7 +76,7 @@ async def _look(tab: Tab, server: Server, url: str, path_of: PathOf) -> tuple[Wi
     await tab.send("Page.addScriptToEvaluateOnNewDocument", observer)
     coverage = await RuleCoverage.started(tab)
     await tab.load(url)
-    document = await tab.run(script("markup"))
+    document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
     markup = None if sent is None else base64.b64encode(sent.body).decode()
     seen = await tab.run(script("look"), {"markup": markup})

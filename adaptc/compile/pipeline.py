@@ -53,7 +53,8 @@ class BasePass(Generic[F]):
     ``function`` is ``"MODULE:NAME"``, a function of ``adaptc.compile.passes.MODULE``, which is imported when the pass
     first runs. A command that builds nothing, as ``adaptc check`` of a fresh site, needs the recipes of levels only;
     the modules of all passes, with their parsers, take 0.4 s to import. With ``needs_content`` it is for pages that
-    show their content without scripts: others stay as they are at the level above.
+    show their content without scripts. Others are made of what a browser saw after their scripts, or stay as they are
+    at the level above.
     """
 
     name: str
@@ -235,7 +236,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 6, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        11,
+        12,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,
@@ -272,7 +273,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 5, _HTML, "reading:write_reading_page", needs_content=True),
+    WholePagePass("reading", 6, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

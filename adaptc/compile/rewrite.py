@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
+from adaptc.compile.page.after_scripts import WrittenPage, page_after_scripts
 from adaptc.compile.page.context import PageContext, Report, page_context
 from adaptc.compile.page.script_written import script_written
 from adaptc.compile.pipeline import EditPass, Pass, SidecarPass, Step, TextPass, WholePagePass
@@ -18,7 +19,7 @@ from adaptc.compile.verify import Draft, Problem, Verifier
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
-from adaptc.formats.html.document import Irreversible, Page, read_page
+from adaptc.formats.html.document import Irreversible, Page, encode_page, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
 from adaptc.formats.html.template_marks import template_mark
 
@@ -65,24 +66,50 @@ class _Rewriter:
     """Rewrites one page."""
 
     def __init__(
-        self, path: str, page: Page, content: bytes, view: DerivingView, steps: list[Step[Pass]], promise: str
+        self,
+        path: str,
+        page: Page,
+        content: bytes,
+        view: DerivingView,
+        steps: list[Step[Pass]],
+        promise: str,
+        written: WrittenPage | None = None,
     ) -> None:
-        self.path, self.page, self.view, self.steps = path, page, view, steps
-        self.editor = Editor(page.text)
-        self.context = page_context(path, page, self.editor.tree, view)
-        may_grow = any(isinstance(step.pass_, WholePagePass) and step.pass_.may_grow for step in steps)
+        self.path, self.page, self.view, self.steps, self.promise = path, page, view, steps, promise
+        self.editor, self.written = Editor(page.text), written
+        self.context = page_context(path, page, self.editor.tree, view) if written is None else written.context
+        # the scripts that wrote the page are gone, which the level above is compared with
+        may_grow = written is not None or any(
+            isinstance(step.pass_, WholePagePass) and step.pass_.may_grow for step in steps
+        )
         self.verifier = Verifier(content, self.editor.tree, self.context, view, promise, may_grow=may_grow)
 
     def run(self) -> PageResult:
         """Run the steps; a page that would show nothing then keeps only those that work without content."""
         is_refusing = any(step.pass_.needs_content for step in self.steps)
         refusal = script_written(self.verifier.source_tree, self.context) if is_refusing else None
+        if is_refusing and (result := self._run_after_scripts(is_shell=refusal is not None)) is not None:
+            return result
         draft, result = self._run_verified(list(self.steps), self.editor) if refusal is None else (None, PageResult())
         if is_refusing and draft is not None and self.verifier.is_blank(draft):
             refusal = "nothing would be left to see"
         if refusal is not None:
             _, result = self._run_verified(_steps_without_content(self.steps), Editor(self.page.text))
             result.refusal = refusal
+        return result
+
+    def _run_after_scripts(self, *, is_shell: bool) -> PageResult | None:
+        """Return the page made of what its scripts wrote; ``None`` if it should be made of its markup."""
+        written = page_after_scripts(self.context, self.verifier.source_tree, self.view, is_shell=is_shell)
+        content = None if written is None else encode_page(written.page, written.page.text)
+        if written is None or content is None:
+            return None
+        other = _Rewriter(self.path, written.page, content, self.view, self.steps, self.promise, written)
+        draft, result = other._run_verified(list(self.steps), other.editor)
+        names = [step.name for step in self.steps if step.pass_.needs_content]
+        if not all(map(draft.is_adapted_by, names)) or other.verifier.is_blank(draft):
+            return None
+        result.actions.insert(0, Action(names[0], "read", "the page after its scripts", written.reason))
         return result
 
     def _run_verified(self, steps: list[Step[Pass]], editor: Editor) -> tuple[Draft, PageResult]:
@@ -123,7 +150,7 @@ class _Rewriter:
         for report in draft.reports.values():
             result.actions.extend(_count_equal(report.actions))
             result.diagnostics.extend(report.diagnostics)
-        if draft.text != self.page.text:
+        if draft.text != self.page.text or self.written is not None:
             result.content = draft.encoded()
             result.embeds = self.verifier.embeds(draft)
         return result

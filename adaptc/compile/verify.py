@@ -59,6 +59,11 @@ class Draft:
             self._encoded = (self.text, encode_page(self.page, self.text))
         return self._encoded[1]
 
+    def is_adapted_by(self, name: str) -> bool:
+        """Whether the pass ``name`` ran and was not dropped, and has changed the page or found no script in it."""
+        report = self.reports.get(name)
+        return report is not None and (report.has_changes or report.is_scriptless)
+
     def replace(self, text: str, tree: Document | None = None) -> None:
         """Replace the text, and its tree if that is known."""
         self.text, self._tree, self.embeds = text, tree, None

@@ -149,6 +149,9 @@ class View(Protocol):
     def page_evidence(self, path: str) -> PageEvidence | None:
         """Return what a browser saw of the page at ``path``; ``None`` if it did not look."""
 
+    def page_document(self, path: str) -> bytes | None:
+        """Return the markup (UTF-8) of the page at ``path`` after its scripts, ``None`` if no browser saw any."""
+
     def is_pinned(self, path: str) -> bool:
         """Whether a page fixes the bytes of ``path`` with an ``integrity`` attribute."""
 

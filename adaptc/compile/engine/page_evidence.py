@@ -35,6 +35,13 @@ class PageEvidenceStore:
         """Whether there is evidence under ``key``."""
         return self.store.record(key) is not None
 
+    def document(self, digest: str) -> bytes:
+        """Return the markup of a page after its scripts. Raises ``ObjectGone``."""
+        markup = self.store.content(digest)
+        if markup is None:
+            raise ObjectGone
+        return markup
+
     def _read(self, key: str) -> PageEvidence:
         """Return the evidence under ``key``. Raises ``ObjectGone``."""
         record: Any = self.store.record(key)

@@ -77,10 +77,12 @@ class RecordingView:
         find_facts: FindFacts,
         labelling: Labelling | None = None,
         find_evidence: Callable[[str], PageEvidence] | None = None,
+        find_document: Callable[[str], bytes] | None = None,
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
         self.build, self.copy, self.copy_bytes = build, copy, copy_bytes
-        self._find_facts, self._labelling, self._find_evidence = find_facts, labelling, find_evidence
+        self._find_facts, self._labelling = find_facts, labelling
+        self._find_evidence, self._find_document = find_evidence, find_document
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -99,6 +101,7 @@ class RecordingView:
             self._find_facts,
             self._labelling,
             self._find_evidence,
+            self._find_document,
         )
 
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
@@ -161,6 +164,12 @@ class RecordingView:
         self.dependencies[EVIDENCE + path] = None
         key = self.decisions.evidence.get(path)
         return None if key is None or self._find_evidence is None else self._find_evidence(key)
+
+    def page_document(self, path: str) -> bytes | None:
+        evidence = self.page_evidence(path)
+        if evidence is None or evidence.document is None or self._find_document is None:
+            return None
+        return self._find_document(evidence.document)
 
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None

@@ -87,6 +87,7 @@ class UnitBuilder:
             self.facts.of,
             self._labelling(level),
             self.page_evidence.read,
+            self.page_evidence.document,
         )
 
     def _weigh_asset(self, level: str, path: str, content: bytes, view: RecordingView) -> PageWeight:

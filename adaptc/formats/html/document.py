@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import turbohtml
 from turbohtml import Doctype, Element, Token, TokenType, parse_fragment, tokenize
@@ -66,6 +66,17 @@ def read_page(content: bytes, encoding: str | None = None) -> Page:
     if text is None or (not name.startswith("utf-") and encode(text, name) != body):
         raise Irreversible(name)
     return Page(normalise_newlines(text), name, declared, bom)
+
+
+def page_of_markup(source: Page, markup: str) -> Page | None:
+    """Return another version of a page as a page in its encoding; ``None`` if that cannot be.
+
+    Where the page declares no encoding, characters beyond ASCII become numeric references.
+    """
+    text: str | None = normalise_newlines(markup)
+    if text is not None and not source.declared:
+        text = _with_references(text, _beyond_ascii(text))
+    return None if text is None else replace(source, text=text)
 
 
 def encode_page(page: Page, text: str) -> bytes | None:
