@@ -8,8 +8,18 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.diagnostics import UsageError, printable
-from adaptc.core.model import CODINGS, MEDIA_TYPES, TOKENS
-from adaptc.serve.patterns import ACCEPT_CH, HINT_FIELDS, HINTS, IMAGES, accepts, accepts_format, literal
+from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, MEDIA_TYPES, TOKENS
+from adaptc.serve.patterns import (
+    ACCEPT_CH,
+    DICTIONARIES,
+    HELD,
+    HINT_FIELDS,
+    HINTS,
+    IMAGES,
+    accepts,
+    accepts_format,
+    literal,
+)
 from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, Policy
 from adaptc.serve.server import EmittedFile, Server
 
@@ -78,7 +88,9 @@ def _variables(server: Server, policy: Policy) -> dict[str, Any]:
         "classes": CLASSES,
         "tokens": TOKENS,
         "codings_re": "|".join(CODINGS),
-        "accepts": {coding: accepts(coding) for coding in policy.codings},
+        "accepts": {coding: accepts(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},
+        "held": HELD,
+        "dictionary_urls": DICTIONARIES,
         "accepts_format": {name: accepts_format(name) for name in policy.formats},
         "media_types": MEDIA_TYPES,
         "images": IMAGES,

@@ -10,6 +10,11 @@ from adaptc.core.model import MEDIA_TYPES, NEGOTIABLE, TOKENS
 # URLs of images that may have alternates, in any case
 IMAGES = rf"\.(?:{'|'.join(NEGOTIABLE)})"
 
+# An Available-Dictionary (RFC 9842, section 2.2) with the name of a dictionary of ours, which it captures: SHA-256 in
+# Base64, of letters and digits alone
+HELD = r"^:([A-Za-z0-9]{43})=:$"
+DICTIONARIES = r"/_adaptc/[A-Za-z0-9]{43}\.dict$"
+
 # Client hints of the network (WICG: Network Information, Save Data), and the fields that may carry each
 HINT_FIELDS = {
     "Save-Data": ("Save-Data", "Sec-CH-Save-Data"),
@@ -49,8 +54,8 @@ def accepts(coding: str) -> str:
 
 
 def token_pattern(coding: str) -> str:
-    """Return the pattern of a coding's token; ``x-gzip`` is ``gzip`` (RFC 9110, section 8.4.1.3)."""
-    return "(?:x-)?gzip" if coding == "gz" else TOKENS[coding]
+    """Return the pattern of a coding's token, by name or token; ``x-gzip`` is ``gzip`` (RFC 9110, section 8.4.1.3)."""
+    return "(?:x-)?gzip" if coding == "gz" else TOKENS.get(coding, coding)
 
 
 def accepts_format(name: str) -> str:

@@ -12,10 +12,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from adaptc.compile.engine.dictionaries import dictionary_records
 from adaptc.compile.engine.output import TIMES
 from adaptc.compile.engine.state import State
 from adaptc.compile.pipeline import KNOWN_PASSES
@@ -23,8 +24,8 @@ from adaptc.config.config import Config, ServeConfig
 from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.model import CODINGS, FORMATS
-from adaptc.core.urls import is_at_or_below
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_path, name_of_dictionary
+from adaptc.core.urls import is_at_or_below, quote_path
 
 CLASSES = ("poor", "normal", "rich")
 REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
@@ -37,6 +38,11 @@ MOST_UNBUILT = 100
 _ORDINARY = re.compile(r"[\w.~@+=,/-]+", re.ASCII)
 
 
+def _quoted(prefix: str) -> str:
+    """Return a URL path as header fields have it, without characters that configurations give a meaning."""
+    return quote_path(prefix).replace("$", "%24")
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """All that a template needs. Paths are absolute paths of the server's machine.
@@ -46,7 +52,8 @@ class Policy:
     ``levels`` are the trees, highest quality first; ``degraded`` those that shared caches must not store. ``level`` is
     the default. ``class_levels`` maps a class, and each word that a client may ask for, to the highest-quality level it
     gets. ``formats`` are the image formats that the trees have in addition to the images' own. ``unbuilt`` are URL
-    paths below the prefix that were left out, since rules of the server apply to them.
+    paths below the prefix that were left out, since rules of the server apply to them. ``dictionaries`` are the names
+    of dictionaries by level.
     """
 
     name: str
@@ -65,6 +72,26 @@ class Policy:
     serve: ServeConfig
     formats: tuple[str, ...] = ()
     unbuilt: tuple[str, ...] = ()
+    dictionaries: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def vary(self) -> str:
+        """The request fields that decide which version of a page is sent."""
+        return "Accept-Encoding, Available-Dictionary" if self.dictionaries else "Accept-Encoding"
+
+    def dictionary_file(self, level: str) -> str:
+        """Return the path of a level's dictionary."""
+        return f"{self.output}/{level}/{IDENTITY}/{dictionary_path(self.dictionaries[level])}"
+
+    def dictionary_link(self, name: str) -> str:
+        """Return the field ``Link`` of pages that names a dictionary (RFC 9842, section 3)."""
+        return f'<{_quoted(self.prefix)}/{dictionary_path(name)}>; rel="compression-dictionary"'
+
+    @property
+    def dictionary_use(self) -> str:
+        """The field ``Use-As-Dictionary`` of dictionaries: they are for the site's pages (RFC 9842, section 2.1)."""
+        pattern = re.sub(r"([{}()*+?:\\])", r"\\\\\1", _quoted(self.prefix))
+        return f'match="{pattern}/*", match-dest=("document")'
 
     @property
     def index(self) -> str:
@@ -156,7 +183,8 @@ class Built:
 
     ``follow`` names for each coding those that a file without it may have, apart from ``IDENTITY``: a server must try
     them next. ``docroot`` is the absolute path of the source, ``unbuilt`` the URL paths in it that rules of the server
-    apply to. ``names`` are those of all files, without their directories.
+    apply to. ``names`` are those of all files, without their directories, ``dictionaries`` those of dictionaries by
+    level.
     """
 
     levels: frozenset[str]
@@ -166,6 +194,7 @@ class Built:
     formats: tuple[str, ...] = ()
     unbuilt: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
+    dictionaries: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_built(state: State) -> Built:
@@ -180,7 +209,10 @@ def read_built(state: State) -> Built:
     follow = {coding: _follow(coding, codings, combinations) for coding in codings}
     formats = tuple(name for name in FORMATS if name in present)
     unbuilt = tuple(f"/{path}" for path in state.meta("unbuilt") or () if _ORDINARY.fullmatch(path))[:MOST_UNBUILT]
-    return Built(frozenset(levels), codings, follow, state.meta("docroot") or "", formats, unbuilt, frozenset(names))
+    records = dictionary_records(state).items()
+    dictionaries = {level: name_of_dictionary(record.path) for level, record in records if record.path is not None}
+    docroot = state.meta("docroot") or ""
+    return Built(frozenset(levels), codings, follow, docroot, formats, unbuilt, frozenset(names), dictionaries)
 
 
 def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:
@@ -227,6 +259,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         serve,
         built.formats,
         built.unbuilt,
+        built.dictionaries,
     )
 
 

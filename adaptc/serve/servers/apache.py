@@ -98,6 +98,17 @@ def argument(text: str, dollar: str = "") -> str:
     return f'"{escaped.replace("${", f"${{{dollar}}}{{") if dollar else escaped}"'
 
 
+def expression_string(text: str) -> str:
+    """Return ``text`` as a string of an expression (ap_expr), which knows variables, and a backslash as escape."""
+    escaped = re.sub(r"([\\'%$])", r"\\\1", text)
+    return f"'{escaped}'"
+
+
+def header_format(text: str) -> str:
+    """Return the value of a header field as the format of mod_headers, which reads percent signs and backslashes."""
+    return argument(text.replace("\\", "\\\\").replace("%", "%%"))
+
+
 def regex(pattern: str) -> str:
     """Return a regular expression as a quoted argument of RewriteCond or RewriteRule."""
     if '"' in pattern:
@@ -122,7 +133,14 @@ def _refuse_line_breaks(text: str) -> None:
 def filters(policy: Policy) -> Mapping[str, Filter]:
     """Return the filters of the templates."""
     path = partial(argument, dollar=policy.dollar)
-    return {"arg": argument, "path": path, "rewrite": rewrite_argument, "regex": regex}
+    return {
+        "arg": argument,
+        "path": path,
+        "rewrite": rewrite_argument,
+        "regex": regex,
+        "expression": expression_string,
+        "field": header_format,
+    }
 
 
 def is_plain(path: str) -> bool:

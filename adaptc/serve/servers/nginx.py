@@ -19,7 +19,7 @@ from adaptc.core.model import IDENTITY
 from adaptc.formats.directives import Directive, Section
 from adaptc.serve.doctor.accounts import account_of
 from adaptc.serve.launch import program_of, run_quietly, unprivileged_user
-from adaptc.serve.patterns import asks, literal
+from adaptc.serve.patterns import HELD, asks, literal
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 from adaptc.serve.server import (
     EmittedFile,
@@ -46,7 +46,8 @@ _LOG = (
 
 def _variables(policy: Policy) -> dict[str, Any]:
     steps = tuple(fallbacks(policy))
-    chain = [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY]
+    plain = [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY]
+    chain = [f"${policy.name}_best", *plain] if policy.dictionaries else plain
     prefix = literal(policy.prefix)
     return {
         "buckets": list(BUCKETS),
@@ -55,8 +56,12 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "steps": steps,
         "next_codings": sorted({name for _, rows in steps for _, name in rows}),
         "chain": chain,
+        "own_chain": plain,
+        "held_name": HELD.replace("(", f"(?<{policy.name}_hash>"),
+        "offered_is_held": r"^:|^([A-Za-z0-9]{43})::\1=:$",  # nothing is offered, or what is held
         "places": list(places(policy, chain)),
         "state_text": _without_dollars(policy.state, policy.dollar),
+        "root_text": _without_dollars(policy.output, policy.dollar),
         "docroot_text": _without_dollars(policy.docroot, policy.dollar),
         "times_text": _without_dollars(policy.times, policy.dollar),
         "script": _script(policy) if policy.is_strict else "",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.model import MEDIA_TYPES, TOKENS, is_negotiable
+from adaptc.core.media import HTML
+from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable, token_of
+from adaptc.core.urls import quote_path
 from adaptc.formats.codings import CodingError, decode
 from adaptc.serve.policy import Policy
 from adaptc.serve.verify.http_client import Response
@@ -145,23 +148,33 @@ class AnswerChecker:
             yield fault("server-body", case, got=shown_body(response), wanted=case.wanted[0])
         elif "immutable" not in response.header("cache-control"):
             yield wrong_header(case, "Cache-Control", response.header("cache-control"), "immutable")
+        else:
+            yield from self._use(case, response)
 
     # ---- parts of rules
+
+    def _use(self, case: Case, response: Response) -> Iterator[Diagnostic]:
+        """Yield a fault where browsers would not take a dictionary for the site's pages, or another file for one."""
+        name, wanted = "use-as-dictionary", ""
+        if self.policy.dictionaries and is_dictionary(case.path):
+            # in a pattern some characters need a backslash, which in turn needs one in a string (RFC 9651)
+            prefix = "".join(rf"\\{char}" if char in "*+:?" else char for char in quote_path(self.policy.prefix))
+            wanted = f'match="{prefix}/*", match-dest=("document")'
+        if response.header(name) != wanted:
+            yield wrong_header(case, name.title(), response.header(name), wanted or NONE)
 
     def _version(self, case: Case, response: Response) -> Version | None:
         """Return the version that was sent: by its bytes, of equal ones by X-Adapt; after HEAD by its coding."""
         if case.request.method == "HEAD":
             coding = response.header("content-encoding")
-            return next(
-                (version for version in case.wanted if TOKENS.get(version.coding, "") == coding), case.wanted[0]
-            )
+            return next((version for version in case.wanted if token_of(version.coding) == coding), case.wanted[0])
         equal = [version for version in case.wanted if is_body(response, version)]
         x_adapt = response.header("x-adapt")
         named = ORIGINAL if x_adapt in UNADAPTED else x_adapt
         return next((version for version in equal if str(version) == named), equal[0] if equal else None)
 
     def _headers(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
-        coding, wanted = response.header("content-encoding"), TOKENS.get(version.coding, "")
+        coding, wanted = response.header("content-encoding"), token_of(version.coding)
         if version.level != ORIGINAL and coding != wanted:
             yield wrong_header(case, "Content-Encoding", coding, wanted or NONE)
         yield from self._vary(case, response)
@@ -172,7 +185,8 @@ class AnswerChecker:
     def _vary(self, case: Case, response: Response) -> Iterator[Diagnostic]:
         fields = {name.strip().lower() for name in response.header("vary").split(",")}
         negotiated = {"accept"} if self.policy.formats and is_negotiable(case.path) else set[str]()
-        wanted = {"accept-encoding"} | negotiated
+        chosen = set[str]() if negotiated else {name.lower() for name in self.policy.vary.split(", ")}
+        wanted = {"accept-encoding"} | negotiated | chosen
         is_wider = "accept" in fields - wanted and case.path in self.baselines and not self._varied_before(case.path)
         if "*" not in fields and (is_wider or not wanted <= fields):
             yield wrong_header(case, "Vary", response.header("vary"), ", ".join(sorted(wanted, reverse=True)).title())
@@ -188,8 +202,20 @@ class AnswerChecker:
             old, new = baseline.headers.get(name, ""), response.header(name)  # type: ignore[union-attr]
             if name == "content-type":
                 old = MEDIA_TYPES.get(version.coding, old)
+            elif name == "link":
+                old = ", ".join(filter(None, (old, self._offer(case, response, version))))
             if old != new:
                 yield wrong_header(case, name.title(), new, old or NONE)
+
+    def _offer(self, case: Case, response: Response, version: Version) -> str:
+        """Return the field Link of a page for a client that does not hold the dictionary of its level."""
+        name = self.policy.dictionaries.get(version.level)
+        if name is None or not response.header("content-type").startswith(HTML):
+            return ""
+        is_held = case.request.headers.get("Available-Dictionary") == f":{name}=:"
+        return (
+            "" if is_held or not os.path.isfile(self.policy.dictionary_file(version.level)) else link(self.policy, name)
+        )
 
     def _caching(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         actual, baseline = response.header("cache-control"), self.baselines.get(case.path)
@@ -260,6 +286,11 @@ def is_body(response: Response, version: Version) -> bool:
     if version.level != ORIGINAL or own is None:
         return False
     return digest(_decoded(response.body, own)) == version.sha256
+
+
+def link(policy: Policy, name: str) -> str:
+    """Return a link to the dictionary ``name``."""
+    return f'<{quote_path(policy.prefix)}/_adaptc/{name}.dict>; rel="compression-dictionary"'
 
 
 def digest(body: bytes) -> str:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from adaptc.core.model import FORMATS, IDENTITY, MEDIA_TYPES, TOKENS
+from adaptc.core.model import (
+    DICTIONARY_TOKEN,
+    FORMATS,
+    IDENTITY,
+    MEDIA_TYPES,
+    TOKENS,
+    dictionary_coding,
+    is_dictionary_coding,
+)
 from adaptc.report.manifest import BuiltResource
 
 ORIGINAL = "original"  # the docroot's file
@@ -29,7 +37,9 @@ class Version:
     sha256: str | None
 
     def __str__(self) -> str:
-        return ORIGINAL if self.level == ORIGINAL else f"{self.level}/{self.coding}"
+        """The version as X-Adapt has it; a dictionary is not named."""
+        coding = DICTIONARY_TOKEN if is_dictionary_coding(self.coding) else self.coding
+        return ORIGINAL if self.level == ORIGINAL else f"{self.level}/{coding}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +87,30 @@ def _of_level(resource: BuiltResource, level: str) -> Mapping[str, Version]:
     return {coding: Version(level, coding, file.size, file.sha256) for coding, file in files.items()}
 
 
+def held_coding(dictionary: str | None) -> str | None:
+    """Return the directory for clients that hold a dictionary, by their Available-Dictionary: one byte sequence."""
+    if dictionary is None or len(dictionary) != 46 or not (dictionary[0] == dictionary[-1] == ":"):
+        return None
+    return dictionary_coding(dictionary[1:-1].removesuffix("="))
+
+
 def expected(
-    resource: BuiltResource, tree: str, codings: tuple[str, ...], header: str | None, accept: str | None = None
+    resource: BuiltResource,
+    tree: str,
+    codings: tuple[str, ...],
+    header: str | None,
+    accept: str | None = None,
+    dictionary: str | None = None,
 ) -> tuple[Version, ...]:
     """Return the versions that may be sent from ``tree``, the best first.
 
     It is one version, unless the header leaves codings open with ``*``. ``codings`` are those of the policy in its
-    order; ``accept`` is the Accept header, of which only named types count.
+    order; ``accept`` is the Accept header, of which only named types count; ``dictionary`` is Available-Dictionary.
     """
     available = _of_level(resource, tree) if tree != OFF else {}
+    held = held_coding(dictionary)
+    if held is not None and held in available and dict(_weights(header or "")).get(DICTIONARY_TOKEN, 0) > 0:
+        return (available[held],)
     types = dict(_weights(accept or ""))
     image_format = next((name for name in FORMATS if name in available and types.get(MEDIA_TYPES[name], 0) > 0), None)
     if image_format is not None:

@@ -115,11 +115,16 @@ class Scenario:
     baselines: Mapping[str, Baseline]
 
     def wanted(
-        self, target: Target, accept: str | None, requested: str = "normal", types: str | None = None
+        self,
+        target: Target,
+        accept: str | None,
+        requested: str = "normal",
+        types: str | None = None,
+        dictionary: str | None = None,
     ) -> tuple[Version, ...]:
-        """Return the versions that may answer a client that accepts these codings and media types."""
-        trees = self.mode.trees(self.policy, requested)
-        choices = (expected(target.resource, tree, self.policy.codings, accept, types) for tree in trees)
+        """Return the versions that may answer a client that accepts these codings and types, and has a dictionary."""
+        trees, codings = self.mode.trees(self.policy, requested), self.policy.codings
+        choices = (expected(target.resource, tree, codings, accept, types, dictionary) for tree in trees)
         return tuple(version for versions in choices for version in versions)
 
     def of_target(self, target: Target) -> Scenario:

@@ -22,6 +22,7 @@ from adaptc.serve.verify.cases import (
     race_cases,
     second_wave,
 )
+from adaptc.serve.verify.dictionary_cases import condition_cases, held_cases
 from adaptc.serve.verify.hostile_cases import hostile_cases
 from adaptc.serve.verify.http_client import Client, Request, Response
 from adaptc.serve.verify.modes import SWITCHING
@@ -106,6 +107,9 @@ class Verifier:
         while batch := list(islice(remaining, BATCH)):
             self._waves(scenario, batch)
             self.run(scenario, [case for target in batch for case in format_cases(scenario, target)])
+            for target in batch:
+                answers = self.run(scenario, list(held_cases(scenario, target)))
+                self.run(scenario, list(condition_cases(scenario, target, answers)))
             self.progress.advance(len(batch), 0, 0)
         for target in index_pages(self.manifest, self.checker.policy, DIRECTORIES):
             self.run(scenario, list(directory_cases(scenario, target)))
