@@ -249,6 +249,8 @@ def live(css, body="<p class=a>text", script="", files=(), **options):
         ("e.className = base + '-' + part; set('big-tip', 'end')", ".big-tip-end"),
         ("e.innerHTML = '<section>'", "section"),
         ("e.setAttribute('aria-busy', 'true')", "[aria-busy]"),
+        ("e.dataset.theme = 'dark'", "[data-theme=dark]"),
+        ("e.dataset['darkMode'] = 1", "[data-dark-mode]"),
         ("e.id = 'late'", "#late"),
     ],
 )

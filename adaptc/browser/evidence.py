@@ -37,9 +37,9 @@ class WidthEvidence:
     """A page at one width, before and after its menus were opened and what can be was hovered and focused.
 
     ``height`` is that of the page, in CSS pixels; ``images`` are in the order of paths. ``selectors`` are those of CSS
-    rules that applied to something, as the sheets have them. ``names`` are the tags, classes, ids and attribute names that
-    its elements had at any time. ``errors`` are those of the console. ``largest`` is the path of the image that was
-    the largest contentful paint, if it was one; ``shift`` is the cumulative layout shift.
+    rules that applied to something, as the sheets have them. ``names`` are the tags, classes, ids and attribute names
+    that its elements had at any time. ``errors`` are those of the console. ``largest`` is the path of the image that
+    was the largest contentful paint, if it was one; ``shift`` is the cumulative layout shift.
     """
 
     width: int

@@ -245,7 +245,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles",
-        10,
+        11,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,

@@ -7,9 +7,10 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from adaptc.formats.css.rule_tree import (
     KEYFRAMES,
@@ -37,6 +38,7 @@ def prune_sheets(
     matches: Matches,
     *,
     keep_names: Container[str] | None = None,
+    narrower: Mapping[int, Container[str]] = MappingProxyType({}),
     media: frozenset[str] = ALL_MEDIA,
     inline: str = "",
     is_partial: bool = False,
@@ -45,12 +47,14 @@ def prune_sheets(
 
     ``matches`` returns whether an element of the page may match a static selector. ``keep_names`` holds the names
     (of classes, ids, attributes, elements, custom properties, keyframes, without mark) that the page's scripts may
-    bring in: selectors are then judged by their names alone. Rules of ``@media`` for types not in ``media`` are
-    dropped. ``inline`` are the declarations of style attributes, joined with ``;``, which may use definitions.
-    With ``is_partial`` the page has other sheets, which may use any definition.
+    bring in: selectors are then judged by their names alone. ``narrower`` has other names instead for the rules of some
+    texts, by their places; definitions are kept for ``keep_names`` there, too. Rules of ``@media`` for types not in
+    ``media`` are dropped. ``inline`` are the declarations of style attributes, joined with ``;``, which may use
+    definitions. With ``is_partial`` the page has other sheets, which may use any definition.
     """
-    choice = _choice(matches, keep_names, media)
-    candidates = [choice.candidates(rule_tree(text).nodes) for text in texts]
+    names = [narrower.get(place, keep_names) for place in range(len(texts))]
+    choices = {id(each): _choice(matches, each, media) for each in names}
+    candidates = [choices[id(each)].candidates(rule_tree(text).nodes) for text, each in zip(texts, names, strict=True)]
     inline_nodes = [_Candidate(node) for node in declaration_nodes(inline)]
     uses = _Uses.of([*candidates, inline_nodes], () if keep_names is None else keep_names, is_partial=is_partial)
     return tuple(_Cutter(text, rule_tree(text), uses).cut(nodes) for text, nodes in zip(texts, candidates, strict=True))

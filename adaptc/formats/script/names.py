@@ -140,7 +140,7 @@ def names_of_script(script: Script) -> Names:
     is_open = any(map(_ELSEWHERE.fullmatch, script.texts_of(Kind.WORD)))
     return Names(
         frozenset(_properties(script)).union(
-            *map(_WORD.findall, chain(strings, script.texts_of(Kind.REGEX))), *written.values()
+            _dataset_names(script), *map(_WORD.findall, chain(strings, script.texts_of(Kind.REGEX))), *written.values()
         ),
         beginnings if is_open else frozenset(),
         frozenset() if is_open else beginnings,
@@ -165,6 +165,14 @@ def _properties(script: Script) -> Iterator[str]:
             yield text
         if is_member and _CAPITAL.search(text):
             yield f"data-{_CAPITAL.sub(_hyphenate, text)}"
+
+
+def _dataset_names(script: Script) -> Iterator[str]:
+    """Yield the attributes that ``dataset.theme`` and ``dataset["theme"]`` stand for."""
+    for place in script.places(("dataset",)):
+        for text in script.tokens[place + 2 : place + 3]:
+            name = string_content(text) if script.kinds_of[text] is Kind.STRING else text
+            yield f"data-{_CAPITAL.sub(_hyphenate, name)}"
 
 
 def _keys(script: Script) -> Iterator[str]:

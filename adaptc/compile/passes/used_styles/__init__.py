@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
@@ -10,6 +10,7 @@ from adaptc.compile.page.inlining import rebase_sheet
 from adaptc.compile.page.script_reach import Outsiders, ScriptReach, script_reach
 from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
+from adaptc.compile.passes.used_styles.rest import EVERYTHING, MARK, Rest, find_rest, names_seen
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.fonts import is_font_service
@@ -18,6 +19,7 @@ from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
+from adaptc.formats.html.document import is_quirks
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.script.facts import ScriptFacts
@@ -35,10 +37,13 @@ def inline_used_styles(editor: Editor, page: PageContext, view: View, options: O
     report = Report()
     reach = _reach(editor, page, view, options)
     reason = _reason_to_leave(page, reach, options)
+    if reason is None:
+        styles = _UsedStyles(editor, page, view, reach, options)
+        reason = styles.reason_to_leave()
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
-    _UsedStyles(editor, page, view, reach, options).run(report)
+    styles.run(report)
     return report
 
 
@@ -51,9 +56,10 @@ def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Opti
         return None
     if options["scripts"] == "none":
         return "the page has scripts, which may set any class"
-    if reach.unknown is None and any(script.looks_for_sheets for script in reach.scripts):
+    is_known = reach.unknown is None or page.evidence is not None
+    if is_known and any(script.looks_for_sheets for script in reach.scripts):
         return "a script of the page looks for style sheets"
-    return reach.unknown
+    return None if is_known else reach.unknown
 
 
 def _reach(editor: Editor, page: PageContext, view: View, options: Options) -> ScriptReach | None:
@@ -74,27 +80,40 @@ class _UsedStyles:
         self.editor, self.page, self.view, self.reach = editor, page, view, reach
         self.keep_images, self.keep_fonts = options["loads"] != "nothing", options["loads"] == "everything"
 
+        self.styles = page_styles(editor, page, view, keep_fonts=self.keep_fonts)
+        self.matches = PageMatches(editor.tree)
+        self.names = self._names()
+        self.rest = self._rest() if self.keep_fonts else None
+
+    def reason_to_leave(self) -> str | None:
+        """Return why the sheets stay after all, or ``None``."""
+        return None if self.reach is None or self.rest is not None else self.reach.unknown
+
     def run(self, report: Report) -> None:
         """Edit the page."""
-        styles = page_styles(self.editor, self.page, self.view, keep_fonts=self.keep_fonts)
-        texts = {id(style): self._text(style, text) for style, text in zip(styles, self._used(styles), strict=True)}
+        styles, used = self.styles, self._used({} if self.rest is None else self.rest.narrower)
+        texts = {id(style): self._text(style, text) for style, text in zip(styles, used, strict=True)}
         styles = [style if texts[id(style)] is not None else _keep(style) for style in styles]
-        for run in group_styles(styles, self.page):
-            self._write(run, [texts[id(style)] or "" for style in run], report)
+        runs = list(group_styles(styles, self.page, keeps_files_last=self.rest is not None))
+        late = [run for run in runs if run[-1].path is not None] if self.rest is not None else []
+        for run in runs:
+            script = self.rest.script(late) if self.rest is not None and late and run is late[-1] else ""
+            self._write(run, [texts[id(style)] or "" for style in run], report, is_late=run in late, script=script)
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
             self._attributes()
         if not self.keep_fonts and (labelled := hide_icons(self.editor, [style.text or "" for style in styles])):
             report.actions.append(Action(NAME, "labelled", "links that were an icon", count=labelled))
 
-    def _used(self, styles: list[PageStyle]) -> Iterable[str]:
+    def _used(self, narrower: Mapping[int, Container[str]]) -> Sequence[str]:
         used = prune_sheets(
-            [style.text or "" for style in styles],
-            PageMatches(self.editor.tree),
-            keep_names=self._names(),
+            [style.text or "" for style in self.styles],
+            self.matches,
+            keep_names=self.names,
+            narrower=narrower,
             inline=inline_declarations(self.editor.tree),
             is_partial=any(
-                each.text is None and not is_font_service(each.element.attr("href") or "") for each in styles
+                each.text is None and not is_font_service(each.element.attr("href") or "") for each in self.styles
             ),
         )
         return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
@@ -103,8 +122,20 @@ class _UsedStyles:
         """Return the names that scripts may bring into the page."""
         if self.reach is None:
             return None
+        if self.reach.unknown is not None:
+            return EVERYTHING
         names = merge_names([_merged(self.reach.scripts), *self.reach.data])
         return ScriptNames(names).of_page(self.page.page.text)
+
+    def _rest(self) -> Rest | None:
+        """Return what may wait in the files of the sheets; ``None`` if that saves little."""
+        if self.page.evidence is None or self.names is None or is_quirks(self.editor.tree):
+            return None  # in quirks mode names match in any case
+        rest = find_rest(self.styles, self.matches, names_seen(self.page.evidence), self.names)
+        if rest is None:
+            return None
+        before, after = (len("".join(self._used(narrower))) for narrower in ({}, rest.narrower))
+        return rest if before - after > rest.cost() else None
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
@@ -116,8 +147,10 @@ class _UsedStyles:
             return safe
         return escape_non_ascii(safe)
 
-    def _write(self, run: list[PageStyle], texts: list[str], report: Report) -> None:
-        """Replace the first element of a group by its sheets, and remove the others."""
+    def _write(
+        self, run: list[PageStyle], texts: list[str], report: Report, *, is_late: bool = False, script: str = ""
+    ) -> None:
+        """Replace the first element of a group by its sheets, and a ``script``; remove the others."""
         is_wrapped = not run[0].starts
         pieces = [
             f"@media {style.media}{{{text}}}" if text and style.media and is_wrapped else text
@@ -127,11 +160,15 @@ class _UsedStyles:
         handles = attributes = handles_markup(run[0].element, self.page)
         if not is_wrapped and run[0].media:
             attributes += " " + attribute_markup("media", run[0].media)
+        if is_late:
+            handles = attributes = f"{attributes} {MARK}"
         for style in run[1:]:
             self.editor.remove_element(style.element)
-        self.editor.replace_element(run[0].element, f"<style{attributes}>{text}</style>" if text or handles else "")
+        element = f"<style{attributes}>{text}</style>" if text or handles else ""
+        self.editor.replace_element(run[0].element, f"{element}<script>{script}</script>" if script else element)
         for style, piece in zip(run, texts, strict=True):
-            report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are used"))
+            used = "in use; the rest comes when it is needed" if is_late and style.path is not None else "used"
+            report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
 
     def _attributes(self) -> None:
         """Remove the images of style attributes and ``background`` attributes."""
