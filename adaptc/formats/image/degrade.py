@@ -14,7 +14,7 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
-from adaptc.formats.image.lossy import encode_jpeg, encode_png
+from adaptc.formats.image.lossy import encode_jpeg, encode_png, finish_png
 from adaptc.formats.image.quality import search_quality
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import load, to_pillow
@@ -111,6 +111,10 @@ def encode_webp_copy(image: Any, effort: Effort, quality: int) -> bytes:
     )
 
 
+def _encode_png_copy(image: Any, effort: Effort, quality: int) -> bytes:
+    return finish_png(encode_png(image, effort, quality), effort)
+
+
 def encode_lossless(image: Any, effort: Effort) -> Encoding:
     """Encode the pixels as lossless WebP."""
     method = 1 if effort == "fast" else _METHODS[effort]
@@ -130,5 +134,5 @@ class CopyFormat:
 COPY_FORMATS = {
     "webp": CopyFormat(media.WEBP, "webp", encode_webp_copy),
     "jpeg": CopyFormat(media.JPEG, "jpg", encode_jpeg),
-    "png": CopyFormat(media.PNG, "png", encode_png),
+    "png": CopyFormat(media.PNG, "png", _encode_png_copy),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,13 @@ from adaptc.formats.image.exact import exact_png, jpeg_refusal
 from adaptc.formats.image.probe import ImageFacts, read_exif
 from adaptc.formats.image.quality import Encoder, Search, av1_step, search_quality
 from adaptc.formats.image.refusal import Refusal, broken, unchanged
-from adaptc.formats.image.score import Reference
-from adaptc.formats.image.vips import decode_srgb, load, to_pillow, vips
+from adaptc.formats.image.score import Reference, sample_rows
+from adaptc.formats.image.vips import decode_srgb, from_pillow, load, to_pillow, vips
+
+# Pixels that are encoded and scored at effort "fast", in strips of 32 rows. JPEGs of 34 photographs so take 1.6 s of
+# CPU in place of 6.6, for 4 % more bytes; scores of the whole images are 0.94 to 0.99 where 0.95 is asked for (mean
+# 0.958, and 0.957 where all pixels count). With 120,000 pixels the least is 0.89.
+_SCORED = 250_000
 
 
 def lossy(
@@ -21,21 +27,35 @@ def lossy(
 ) -> Search | Refusal:
     """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
 
-    The score compares with the original as a browser shows it: upright, in sRGB, 8 bits a sample.
+    The score compares with the original as a browser shows it: upright, in sRGB, 8 bits a sample. At effort "fast" it
+    is that of a sample of a large image.
     """
     refusal = _refusal(content, facts)
     if refusal is not None:
         return refusal
     try:
-        image = decode_srgb(content)
-        reference = Reference(to_pillow(image))
-        encoder = encoder or ENCODERS[facts.media_type]
-        encode = partial(encoder.encode, image, effort)
-        return search_quality(
-            encode, lambda encoded: reference.score(to_pillow(load(encoded))), target, step=encoder.step
-        )
+        return _search(decode_srgb(content), effort, target, encoder or ENCODERS[facts.media_type])
     except vips().Error as problem:
         return broken(facts.media_type, problem)
+
+
+def _search(image: Any, effort: Effort, target: float, encoder: Encoder) -> Search:
+    pixels = image.width * image.height if effort != "fast" else _SCORED
+    whole = to_pillow(image)
+    sample = sample_rows(whole, pixels)
+    reference = Reference(sample)
+    is_part = sample is not whole and encoder.is_local
+    searched = from_pillow(sample).copy(interpretation="srgb") if is_part else image
+
+    def score(encoded: bytes) -> float:
+        decoded = to_pillow(load(encoded))
+        return reference.score(decoded if is_part else sample_rows(decoded, pixels))
+
+    search = search_quality(partial(encoder.encode, searched, effort), score, target, step=encoder.step)
+    if search.content is None or search.best is None:
+        return search
+    content = encoder.encode(image, effort, search.best.quality) if is_part else search.content
+    return replace(search, content=content if encoder.finish is None else encoder.finish(content, effort))
 
 
 def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
@@ -62,9 +82,13 @@ def encode_jpeg(image: Any, effort: Effort, quality: int) -> bytes:
     return bytes(image.jpegsave_buffer(Q=quality, **options, **trellis))
 
 
-def encode_png(image: Any, effort: Effort, quality: int) -> bytes:
-    """Encode with at most 256 colours by imagequant, dithered, as small as the effort allows."""
-    palette = bytes(image.pngsave_buffer(palette=True, Q=quality, dither=1.0, effort=7, keep="none"))
+def encode_png(image: Any, _effort: Effort, quality: int) -> bytes:
+    """Encode with at most 256 colours by imagequant, dithered."""
+    return bytes(image.pngsave_buffer(palette=True, Q=quality, dither=1.0, effort=7, keep="none"))
+
+
+def finish_png(palette: bytes, effort: Effort) -> bytes:
+    """Return a PNG as small as the effort allows."""
     smaller = exact_png(palette, "fast" if effort == "fast" else "default")
     return palette if isinstance(smaller, Refusal) else min(palette, smaller, key=len)
 
@@ -84,6 +108,7 @@ def encode_avif(image: Any, effort: Effort, quality: int) -> bytes:
 # 2: 294, 100 kB; 3: 619, 96 kB; 4: 2,160, 93 kB; 6: 6,390, 89 kB
 _AVIF_EFFORTS: dict[Effort, int] = {"fast": 1, "default": 3, "max": 6}
 _WEBP_EFFORTS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
-JPEG, PNG, WEBP, AVIF = Encoder(encode_jpeg), Encoder(encode_png), Encoder(encode_webp), Encoder(encode_avif, av1_step)
+JPEG, WEBP = Encoder(encode_jpeg, is_local=True), Encoder(encode_webp, is_local=True)
+PNG, AVIF = Encoder(encode_png, finish=finish_png), Encoder(encode_avif, av1_step, is_local=True)
 # Media types whose images are replaced by smaller ones: not AVIF, whose source is usually an image that the site lacks
 ENCODERS: dict[str, Encoder] = {media.JPEG: JPEG, media.PNG: PNG, media.WEBP: WEBP}

@@ -61,10 +61,16 @@ def av1_step(quality: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Encodes a libvips image of sRGB pixels with an effort and a quality of 0 to 100; ``step`` falls with it."""
+    """Encodes a libvips image of sRGB pixels with an effort and a quality of 0 to 100; ``step`` falls with it.
+
+    ``finish`` makes an encoding smaller that has the quality wanted; its pixels stay. An encoder that ``is_local``
+    encodes a part of an image as it encodes the whole, but for a few pixels.
+    """
 
     encode: Callable[[Any, Effort, int], bytes]
     step: Callable[[int], float] = jpeg_step
+    finish: Callable[[bytes, Effort], bytes] | None = None
+    is_local: bool = False
 
 
 def search_quality(
