@@ -8,6 +8,7 @@ import pytest
 from prerendered_pages import ARTICLE, FILES, PAGES, page, prerendered
 from small_site import SmallSite
 
+from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
 from adaptc.compile.rewrite import PageResult
 from adaptc.config.rulebook import load_levels
@@ -58,6 +59,15 @@ def test_sheets_fonts_and_scripts_of_the_theme_stay(framework: str) -> None:
 @pytest.mark.parametrize("framework", PAGES)
 def test_hydration_stays_unless_it_is_to_be_dropped(framework: str) -> None:
     assert result(prerendered(framework), KEEP).content is None
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_hydration_goes_only_where_a_browser_shows_the_same_without(is_same: bool) -> None:
+    text, seen = prerendered("Docusaurus"), {"index.html": PageEvidence((), is_same_without_scripts=is_same)}
+    rewritten = SmallSite({"index.html": text, **FILES}, evidence=seen).rewrite(steps=DROP, promise="words")
+    reasons = [action.reason for action in rewritten.actions if action.verb == "kept"]
+    assert reasons == ([] if is_same else ["without scripts, a browser does not show the same"])
+    assert (rewritten.content is None) != is_same
 
 
 def test_other_scripts_stay() -> None:

@@ -31,13 +31,15 @@ if TYPE_CHECKING:
 __all__ = ["adapt_prerendered"]
 
 NAME = "prerendered"
+_OTHER = "without scripts, a browser does not show the same"
 
 
 def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Remove the hydration of a page whose HTML can be read and used as it is (``hydration``: "keep" or "drop").
 
     What only its scripts show is shown, as at levels without scripts, and their controls are disabled. Other scripts
-    stay, and so do the controls that they name.
+    stay, and so do the controls that they name. A page that a browser saw keeps its hydration unless it shows the same
+    without scripts.
     """
     framework = find_framework(editor.tree) if options["hydration"] == "drop" and page.has_scripts else None
     if framework is None:
@@ -46,7 +48,9 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     if not hydration.scripts:
         return Report()
     sheets = page_sheets(editor.tree, page.base, view).texts
-    if reason := dependence_reason(_streamed_tree(editor), framework.root, sheets):
+    is_other = page.evidence is not None and not page.evidence.is_same_without_scripts
+    reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
+    if reason:
         return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
     names = ScriptNames(merge_names([*_script_names(hydration.others, page, view)]))
     roots = hydration.islands or editor.tree.select(framework.root)[:1]
