@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from turbohtml import Document, Element, Node, Text
@@ -84,8 +85,12 @@ def find_landmarks(tree: Document) -> Landmarks:
 
 def class_words(element: Element) -> frozenset[str]:
     """Return the words of an element's class and id, in lower case: ``mainNav`` has "main" and "nav"."""
-    names = f"{element.attr('class') or ''} {element.attr('id') or ''}"
-    return frozenset(word.lower() for word in _WORD.findall(names)) if names != " " else frozenset()
+    return _words(f"{element.attr('class') or ''} {element.attr('id') or ''}")
+
+
+@lru_cache(maxsize=4096)
+def _words(names: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(names))
 
 
 def _find_main(tree: Document, body: Element, total: int) -> Element | None:

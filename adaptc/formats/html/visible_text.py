@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from urllib.parse import unquote
 
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text
@@ -92,14 +93,21 @@ def is_hidden(element: Element) -> bool:
         return True
     if "style" in attrs and _INVISIBLE.search((element.attr("style") or "").lower()):
         return True
-    if (element.attr("aria-hidden") or "").lower() == "true":
+    if "aria-hidden" in attrs and (element.attr("aria-hidden") or "").lower() == "true":
         return _is_decorative(element)
-    return _is_hidden_class(element) if "class" in attrs else False
+    return "class" in attrs and _is_hidden_class(element)
 
 
 def content_length(node: Node) -> int:
     """Return the count of characters that a visitor reads, white space left out; hidden elements do not count."""
-    return sum(len("".join(text.data.split())) for text in content_texts(node))
+    length, stack = 0, list(node.children)
+    while stack:
+        child = stack.pop()
+        if isinstance(child, Text):
+            length += len("".join(child.data.split()))
+        elif isinstance(child, Element) and child.tag not in UNSEEN and not is_hidden(child):
+            stack += child.children
+    return length
 
 
 def content_texts(node: Node) -> Iterator[Text]:
@@ -132,13 +140,23 @@ def _is_decorative(element: Element) -> bool:
 
 def _is_hidden_class(element: Element) -> bool:
     """Whether it is an icon spelled as a ligature, a line number, or a link that skips a part of the page."""
-    value = (element.attr("class") or "").lower()
-    if _LIGATURES.search(value):
-        return True
-    if not _GUTTER.isdisjoint(value.split()):  # whole listings have the same classes
+    sign = _class_sign(element.attr("class") or "")
+    if sign is _GUTTER:  # whole listings have the same classes
         return not any(map(str.isalpha, element.text))
-    href = element.attr("href") or ""
-    return element.tag == "a" and href.startswith("#") and _SKIPS.search(value) is not None
+    if sign is _SKIPS:
+        return element.tag == "a" and (element.attr("href") or "").startswith("#")
+    return sign is _LIGATURES
+
+
+@lru_cache(maxsize=4096)
+def _class_sign(value: str) -> object:
+    """Return the first of the signs of hidden text that the classes show, ``None`` for other classes."""
+    value = value.lower()
+    if _LIGATURES.search(value):
+        return _LIGATURES
+    if not _GUTTER.isdisjoint(value.split()):
+        return _GUTTER
+    return _SKIPS if _SKIPS.search(value) else None
 
 
 def is_followable(href: str | None) -> bool:

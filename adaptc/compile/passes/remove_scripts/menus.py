@@ -75,7 +75,7 @@ class Menus:
 
     def is_needed(self, element: Element, width: int) -> bool:
         """Whether an element shows what is not visible elsewhere at some width: anything except repeated links."""
-        return not is_menu(element) or bool(self._only_in(element, width))
+        return bool(self._only_in(element, width)) or not is_menu(element)
 
     def _only_in(self, element: Element, width: int) -> set[str | None]:
         own = {link.attr("href") for link in element.select("a[href]") if is_followable(link.attr("href"))}
@@ -85,8 +85,7 @@ class Menus:
 def is_menu(element: Element) -> bool:
     """Whether an element is a list of links."""
     links = element.select("a[href]")
-    linked = sum(map(content_length, links))
-    return len(links) >= _FEWEST and linked >= _LINKED * content_length(element)
+    return len(links) >= _FEWEST and sum(map(content_length, links)) >= _LINKED * content_length(element)
 
 
 def _opens_menu(control: Element) -> bool:
