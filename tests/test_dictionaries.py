@@ -20,6 +20,7 @@ from adaptc.formats.codings import CodingError
 from adaptc.formats.dictionary import MAGIC, DictionaryCodec, name_of, nameable
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.check.check import Status, check, repair
+from adaptc.workflow.watch.builder_session import BuilderSession
 
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
 ON = {"codings__dictionaries": True, "build__levels": ("lossless",), "build__effort": "fast"}
@@ -279,3 +280,38 @@ def test_levels_are_compared_without_dictionaries(tmp_path):
         assert dictionary.stem == own.name.removeprefix("dcz-")
         assert len(coded_files(site, level)) == 6
     assert len(directories) in (1, 2)
+
+
+def test_a_check_notices_that_dictionaries_were_turned_on_or_off(tmp_path):
+    site = site_of(tmp_path)
+    off = {**ON, "codings__dictionaries": False}
+    for built, wanted in ((off, ON), (ON, off)):
+        site.build(**built)
+        assert not check(site.config(**built), every_file=False).findings
+        for every_file in (False, True):
+            (finding,) = check(site.config(**wanted), every_file=every_file).findings
+            assert finding.status is Status.RECIPE
+
+
+def test_a_watcher_withdraws_first_and_encodes_again_with_the_best_encodings(tmp_path):
+    site = site_of(tmp_path, 20)
+    session = BuilderSession(site.config(**{**ON, "build__effort": "default"}), lambda *_: None, Silent())
+    try:
+        session.build_site()
+        assert not coded_files(site)
+        session.build_best()
+        (directory,) = site.output.glob("lossless/dcz-*")
+        assert len(coded_files(site)) == 20
+        site.write({"p3.html": page(77)})
+        session.invalidator.invalidate(["p3.html"], whole=False)
+        assert f"{directory.name}/p3.html" not in coded_files(site)
+        session.build_changed()
+        assert f"{directory.name}/p3.html" not in coded_files(site)
+        assert len(coded_files(site)) == 19
+        session.build_best()
+        assert len(coded_files(site)) == 20
+        dictionary = (site.output / f"lossless/id/_adaptc/{directory.name.removeprefix('dcz-')}.dict").read_bytes()
+        body = (directory / "p3.html").read_bytes()
+        assert DictionaryCodec(dictionary, "default").decode(body, 10**6) == site.read("p3.html")
+    finally:
+        session.close()

@@ -113,7 +113,7 @@ class DictionaryStage:
         """Store the records, and remove the dictionaries that no page is encoded with any more."""
         self.state.begin()
         if is_changed or records != last:
-            self.state.set_meta("build", None)  # the documents are outdated
+            self.state.set_meta("build", None)
             packed = {level: dataclasses.asdict(record) for level, record in records.items()}
             self.state.set_meta(_META, packed or None)
         used = {level: record.path for level, record in last.items() if record.path is not None}
@@ -206,6 +206,8 @@ class DictionaryStage:
                 coding = chosen[level].coding
                 waiting = [page for page in built if page.coded is None or page.coded.coding != coding]
                 to_encode += [(PageToEncode(page, identity.digest), page.sent) for page in waiting]
+        if to_encode or to_strip:
+            self.state.set_meta("build", None)  # the documents will be outdated
         progress.begin("encoding with dictionaries", len(to_encode), 0)
         encoded = itertools.chain(
             ((page, None) for page in to_strip),

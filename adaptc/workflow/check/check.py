@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from adaptc.compile.engine.damage import MALFORMED, STATE_TYPES, check_values, reason_of_damage
+from adaptc.compile.engine.dictionaries import dictionary_records
 from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
@@ -93,7 +94,9 @@ def _full_check(trees: Trees, state: State, inspection: Scan, every_file: bool) 
     units = _unit_findings(done)
     check = TreeCheck(trees, every_file)
     files = list(check.findings(state, done.report.resources, {**done.reasons, **gone}))
-    findings = (*units, *files, *_manifest_findings(trees.spec, state, every_file, bool(units)))
+    dictionaries = tuple(_dictionary_findings(trees.spec, state))
+    documents = _manifest_findings(trees.spec, state, every_file, bool(units or dictionaries))
+    findings = (*units, *files, *dictionaries, *documents)
     return Verdict(findings, _fresh(trees.spec, done.report, findings), check.files, done.undetected)
 
 
@@ -122,6 +125,12 @@ def _fresh(spec: BuildSpec, report: BuildReport, findings: tuple[Finding, ...]) 
         if unit[0] in wanted:
             wanted[unit[0]] -= 1
     return wanted
+
+
+def _dictionary_findings(spec: BuildSpec, state: State) -> Iterator[Finding]:
+    """Yield a finding where a build would add dictionaries, or remove them."""
+    if state.has_units and spec.config.codings.dictionaries != bool(dictionary_records(state)):
+        yield Finding(Status.RECIPE, None, None, MANIFEST, "codings.dictionaries is not what it was for the build")
 
 
 def _manifest_findings(spec: BuildSpec, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:
