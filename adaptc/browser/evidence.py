@@ -33,13 +33,26 @@ class ImageSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class CoverSeen:
+    """A box that lies over text of others in the first window when no script runs, of the page or of its document.
+
+    ``selector`` selects it and ``classes`` is its attribute; ``share`` is that of the window's text under it, 0 to 1.
+    """
+
+    selector: str
+    classes: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class WidthEvidence:
     """A page at one width, before and after its menus were opened and what can be was hovered and focused.
 
     ``height`` is that of the page, in CSS pixels; ``images`` are in the order of paths. ``selectors`` are those of CSS
     rules that applied to something, as the sheets have them. ``names`` are the tags, classes, ids and attribute names
     that its elements had at any time. ``errors`` are those of the console. ``largest`` is the path of the image that
-    was the largest contentful paint, if it was one; ``shift`` is the cumulative layout shift.
+    was the largest contentful paint, if it was one; ``shift`` is the cumulative layout shift;
+    ``covers`` are in no order.
     """
 
     width: int
@@ -50,6 +63,7 @@ class WidthEvidence:
     errors: tuple[str, ...] = ()
     largest: str | None = None
     shift: float = 0.0
+    covers: tuple[CoverSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,8 @@ class PageEvidence:
 def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:
     sets = {name: frozenset(record[name]) for name in ("selectors", "names")}
     images = tuple(ImageSeen(**image) for image in record["images"])
-    return WidthEvidence(**{**record, **sets, "images": images, "errors": tuple(record["errors"])})
+    covers = tuple(CoverSeen(**cover) for cover in record["covers"])
+    return WidthEvidence(**{**record, **sets, "images": images, "covers": covers, "errors": tuple(record["errors"])})
 
 
 @cache

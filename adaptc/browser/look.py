@@ -11,6 +11,7 @@ from typing import Any
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.coverage import RuleCoverage
+from adaptc.browser.covers import covers_without_scripts
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.tab import BrowserError, Tab, script
 
@@ -67,7 +68,23 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) 
             if tab.seen.is_late:
                 raise NotSeen(_RESTLESS)
             widths.append(seen)
+    if document is not None:
+        widths = await _with_covers(browser, server, url, document, widths)
     return Look(PageEvidence(tuple(widths)), document, frozenset(urls))
+
+
+async def _with_covers(
+    browser: Chromium, server: Server, url: str, document: bytes, widths: list[WidthEvidence]
+) -> list[WidthEvidence]:
+    """Return what was seen with what lies over the text without scripts, as far as that can be seen."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            covers = await covers_without_scripts(browser, server, url, document)
+    except (BrowserError, TimeoutError):
+        if not browser.is_running:
+            raise BrowserError("it ended") from None
+        return widths
+    return [replace(seen, covers=covers[seen.width]) for seen in widths]
 
 
 async def _look(tab: Tab, server: Server, url: str, path_of: PathOf) -> tuple[WidthEvidence, bytes | None]:

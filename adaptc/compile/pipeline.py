@@ -236,7 +236,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 7, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        12,
+        13,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,

@@ -6,7 +6,7 @@ from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.remove_scripts.code import remove_code
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
-from adaptc.compile.passes.remove_scripts.covers import remove_covers
+from adaptc.compile.passes.remove_scripts.covers import remove_covers, seen_covers
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
 from adaptc.compile.passes.remove_scripts.script_menus import write_script_menus
@@ -37,13 +37,15 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     report = Report(is_scriptless=True)
     if page.has_scripts:
         sheets = page_sheets(editor.tree, page.base, view).texts
-        shown = show_hidden(editor, sheets)
+        covers = seen_covers(page.evidence, editor.tree)
+        shown = show_hidden(editor, sheets, covers=covers)
         cascade = Cascade(editor.tree, sheets)
         counts = (
             ("written", "menus that a script would build", write_script_menus(editor, page, view, cascade)),
             ("shown", "what a script would show", shown.count),
             ("loaded", "images that a script would load", load_lazy_images(editor, _Blanks(page, view))),
             ("uncovered", "what covers the page until a script removes it", remove_covers(editor, cascade)),
+            ("uncovered", "what a browser saw over the text", len(covers)),
             ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers)),
         )
         report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]

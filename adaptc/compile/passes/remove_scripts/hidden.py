@@ -10,9 +10,10 @@ Nothing that is shown lies over the page: where an element is positioned over it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from adaptc.compile.passes.remove_scripts.choices import add_choice, choice_panels
@@ -28,7 +29,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.visible_text import content_length, content_texts
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    from turbohtml import Document, Element
 
 
 _SHOWING = {
@@ -90,13 +91,24 @@ class Shown:
     openers: frozenset[Element]
 
 
-def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Element], bool] = lambda _: True) -> Shown:
-    """Show what only scripts would show, where ``is_served`` says that these were removed."""
+def show_hidden(
+    editor: Editor,
+    sheets: Iterable[str],
+    is_served: Callable[[Element], bool] = lambda _: True,
+    covers: Mapping[Element, frozenset[int]] = MappingProxyType({}),
+) -> Shown:
+    """Show what only scripts would show, where ``is_served`` says that these were removed.
+
+    ``covers`` lie over the page at some widths: they are hidden there, or move into the flow if their links are nowhere
+    else.
+    """
     cascade, marks = Cascade(editor.tree, tuple(sheets)), Marks(editor)
     menus, openers = Menus(cascade, WIDTHS), Openers(editor.tree, marks)
     choices = {panel: radio for panel, radio in choice_panels(cascade).items() if is_served(panel)}
     candidates = [
-        each for each in _candidates(cascade, menus) if each.element not in choices and is_served(each.element)
+        each
+        for each in _candidates(cascade, menus)
+        if each.element not in choices and each.element not in covers and is_served(each.element)
     ]
     shows = _Show(cascade, marks, openers, frozenset(each.element for each in candidates))
     plans = [(each, plan) for each in candidates if (plan := shows.plan(each)) is not None]
@@ -107,11 +119,25 @@ def show_hidden(editor: Editor, sheets: Iterable[str], is_served: Callable[[Elem
             count += 1
             for element, rule in plan.rules:
                 marks.add(element, rule)
+    for element, declarations, widths in _uncovered(covers, menus, editor.tree):
+        for rule in media_rules(f"&{{{_important(declarations)}}}", widths):
+            marks.add(element, rule)
     for panel, radio in choices.items():
         add_choice(marks, panel, radio)
     rules, own_openers = library_rules(editor)
     marks.write(rules)
     return Shown(count + len(choices), frozenset((*openers.used, *own_openers)))
+
+
+def _uncovered(
+    covers: Mapping[Element, frozenset[int]], menus: Menus, tree: Document
+) -> Iterator[tuple[Element, str, frozenset[int]]]:
+    """Yield declarations for what lies over the page, and for the page, which must scroll, with their widths."""
+    for element, widths in covers.items():
+        yield element, f"{_IN_FLOW};{_MENU_HEIGHT}" if menus.is_only(element) else "display:none", widths
+    everywhere = frozenset[int]().union(*covers.values())
+    for element in tree.select("html, body") if covers else ():
+        yield element, "overflow:visible", everywhere
 
 
 def _candidates(cascade: Cascade, menus: Menus) -> Iterator[_Candidate]:
@@ -264,9 +290,12 @@ class _Show:
     def _rules(
         self, element: Element, wanted: list[str], widths: Iterable[int], selector: str = "&"
     ) -> list[tuple[Element, str]]:
-        declarations = (each for listed in wanted for each in listed.split(";"))
-        important = ";".join(f"{each}!important" for each in dict.fromkeys(declarations))
+        important = _important(";".join(wanted))
         return [(element, rule) for rule in media_rules(f"{selector}{{{important}}}", set(widths))]
+
+
+def _important(declarations: str) -> str:
+    return ";".join(f"{each}!important" for each in dict.fromkeys(declarations.split(";")))
 
 
 def _showing_declarations(element: Element, name: str) -> str:

@@ -77,6 +77,12 @@ class Menus:
         """Whether an element shows what is not visible elsewhere at some width: anything except repeated links."""
         return bool(self._only_in(element, width)) or not is_menu(element)
 
+    def is_only(self, element: Element) -> bool:
+        """Whether an element holds links that are nowhere else on the page."""
+        inside = [href for link, href in self._links if element in link.ancestors]
+        others = {href for link, href in self._links if element not in link.ancestors}
+        return not others.issuperset(inside)
+
     def _only_in(self, element: Element, width: int) -> set[str | None]:
         own = {link.attr("href") for link in element.select("a[href]") if is_followable(link.attr("href"))}
         return own - self._open[width]
