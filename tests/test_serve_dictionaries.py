@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import servers
 from browser import Browser
 from built_site import BuiltSite
 from served_site import ServedSite
@@ -153,6 +154,35 @@ def test_below_a_prefix(served: ServedSite) -> None:
         assert link == f'</docs{held.url}>; rel="compression-dictionary"'
         use = server.get(f"/docs{held.url}").headers["use-as-dictionary"]
         assert use == 'match="/docs/*", match-dest=("document")'
+
+
+def test_caddy_offers_the_dictionary_of_its_level(tmp_path: Path) -> None:
+    files = {f"p{number}.html": page(number) for number in range(6)} | {"index.html": page(9), "plain.bin": b"\0\1"}
+    served = ServedSite(BuiltSite(tmp_path).write(files), "caddy", ON)
+    served.emitted()
+    snippet = f"import {served.site.output}/serve/Caddyfile"
+    with servers.caddy(tmp_path / "server", served.site.docroot, snippet) as server:
+        held = held_by(served)
+        assert "link" not in server.get("/p1.html", accept_encoding="br").headers  # the switch is off
+        served.switch()
+        for target in ("/p1.html", "/"):
+            coded = server.get(target, **held.fields)
+            assert (coded.headers["content-encoding"], coded.headers["x-adapt"]) == ("dcz", "lossless/dcz")
+            assert coded.headers["vary"] == "Accept-Encoding, Available-Dictionary"
+            assert "link" not in coded.headers
+        assert DictionaryCodec(held.dictionary, "fast").decode(coded.body, 10**6) == served.site.read("index.html")
+        plain = server.get("/p1.html", accept_encoding=WITH)
+        assert plain.headers["content-encoding"] == "br"
+        assert plain.headers["link"] == f'<{held.url}>; rel="compression-dictionary"'
+        assert plain.headers["etag"] != server.get("/p1.html", **held.fields).headers["etag"]
+        other = server.get("/p1.html", accept_encoding=WITH, available_dictionary=field_of(b"another"))
+        assert other.headers["content-encoding"] == "br"
+        assert server.get("/p1.html", **{**held.fields, "accept_encoding": "br"}).headers["content-encoding"] == "br"
+        assert "link" not in server.get("/plain.bin").headers
+        dictionary = server.get(held.url, accept_encoding="br")
+        assert dictionary.headers["use-as-dictionary"] == 'match="/*", match-dest=("document")'
+        (served.site.output / "lossless/id" / held.url[1:]).unlink()
+        assert "link" not in server.get("/p1.html", accept_encoding="br").headers
 
 
 # ---- verify-server

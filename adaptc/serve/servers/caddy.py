@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.model import IDENTITY
+from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS, dictionary_coding
 from adaptc.serve.patterns import token_pattern
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Server, always
@@ -18,9 +18,14 @@ def _variables(policy: Policy) -> dict[str, Any]:
     if policy.prefix:
         raise UsageError("serve.prefix: the configuration for Caddy works only at the root of a host")
     excluded = [pattern for path in policy.excluded for pattern in (path, f"{path}/*")]
+    name = policy.dictionaries.get(policy.level)
     return {
         "codings": [*policy.codings, IDENTITY],
-        "takes": {coding: takes(coding) for coding in policy.codings},
+        "page_codings": [*([DICTIONARY_TOKEN] if name else []), *policy.codings, IDENTITY],
+        "dictionary": name,
+        "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
+        "directories": {DICTIONARY_TOKEN: dictionary_coding(name)} if name else {},
+        "takes": {coding: takes(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},
         "excluded": " ".join(pattern if "*" in pattern else argument(pattern) for pattern in excluded),
     }
 
@@ -41,11 +46,11 @@ def argument(text: str) -> str:
     return f'"{text}"'
 
 
-def regex(pattern: str) -> str:
-    """Return a regular expression as a quoted argument in a Caddyfile."""
-    if "`" in pattern:
-        raise ValueError("a backquote, which ends a regular expression in a Caddyfile")
-    return f"`{pattern}`"
+def raw(text: str) -> str:
+    """Return a regular expression, or the value of a field, as a quoted argument in a Caddyfile."""
+    if "`" in text:
+        raise ValueError("a backquote, which ends a quoted argument in a Caddyfile")
+    return f"`{text}`"
 
 
 SERVER = Server(
@@ -53,6 +58,6 @@ SERVER = Server(
     title="Caddy",
     files=(EmittedFile("Caddyfile", is_included=always),),
     variables=_variables,
-    filters=lambda _policy: {"arg": argument, "caddy_regex": regex},
+    filters=lambda _policy: {"arg": argument, "raw": raw},
     is_complete=False,
 )
