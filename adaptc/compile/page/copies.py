@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -41,15 +42,27 @@ class Copy:
 
 
 class Copies:
-    """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action."""
+    """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action.
 
-    def __init__(self, view: DerivingView, base: str, path: str, options: Options, pass_name: str) -> None:
+    Where ``shown`` knows the size at which a page shows an image, its copy is as small as that.
+    """
+
+    def __init__(
+        self,
+        view: DerivingView,
+        base: str,
+        path: str,
+        options: Options,
+        pass_name: str,
+        shown: ShownImages | None = None,
+    ) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
         self.kind: str = options.get("kind", "half")
         self.options: Mapping[str, Any] = {
             name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
         }
         self.actions: list[Action] = []
+        self.shown = shown or ShownImages(None)
         self._known: dict[tuple[str, str], Copy | None] = {}  # by URL and kind
 
     def of(self, url: str) -> Copy | None:
@@ -74,13 +87,26 @@ class Copies:
             or self.view.media_type(destination.path) not in _MEDIA_TYPES
         ):
             return None
-        copy = self.view.derive(destination.path, kind, self.options)
+        copy = self._derive(destination.path, kind)
         if isinstance(copy, str):
             self.actions.append(Action(self.pass_name, KEPT, destination.path, copy))
             return None
         reason = f"{copy.width}x{copy.height} of {copy.natural_width}x{copy.natural_height} pixels, {copy.size:,} bytes"
         self.actions.append(Action(self.pass_name, "halved", destination.path, reason))
         return Copy(relative_url(self.path, copy.path), copy)
+
+    def _derive(self, path: str, kind: str) -> DerivedFile | str:
+        copy = self.view.derive(path, kind, self.options)
+        if isinstance(copy, str) or kind != "half":
+            return copy
+        scale, usual = self.shown.scale(path, (copy.natural_width, copy.natural_height)), self.options.get("scale", 0.5)
+        if scale is None or scale >= usual:
+            return copy
+        text_scale = self.options.get("text_scale", usual)
+        smaller = self.view.derive(
+            path, kind, {**self.options, "scale": scale, "text_scale": text_scale * scale / usual}
+        )
+        return copy if isinstance(smaller, str) or smaller.size >= copy.size else smaller
 
 
 # ---- CSS

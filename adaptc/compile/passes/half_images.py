@@ -20,6 +20,7 @@ from adaptc.compile.page.copies import (
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.lazy_images import lazy_source, without_lazy_loader
 from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.page.touched_images import TOUCHED, TouchedImages
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
@@ -34,8 +35,16 @@ NAME = "half-images"
 _MAY_SHOW_IMAGES = re.compile(r"<img|<source|url\(|preload", re.IGNORECASE)
 _SHOWING = frozenset({"img", "source"})
 # Attributes that need an image in a file: another choice, a request by coordinates, an id for scripts
-_CHOICE = frozenset({"srcset", "sizes", "loading"})
+_CHOICES = frozenset({"srcset", "sizes"})
+_CHOICE = _CHOICES | {"loading"}
 _BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
+# The attribute of images whose copies give way to what a script writes, and the script that does it. The new address
+# becomes the source set: without one Chromium 156 keeps the density of the copy.
+_GUARDED = "data-half"
+_GUARD = (
+    "new MutationObserver(r=>r.forEach(({target:e})=>{if(e.hasAttribute('data-half'))"
+    "{e.srcset=e.src;e.removeAttribute('sizes')}})).observe(document,{subtree:true,attributes:true,attributeFilter:['src']})"
+)
 # Selectors that may match other elements once the attributes change
 _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
@@ -43,7 +52,8 @@ _BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 def halve_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
-    Images whose addresses a script of the site may write or take apart stay as they are. Where the option ``scripts``
+    Images whose addresses a script of the site may write or take apart stay as they are, unless a browser saw that none
+    does: then ``src`` stays, and counts again once a script writes it. Where the option ``scripts``
     counts those of other sites, all images of a page with such a script stay; so do those of a page under a
     Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG images, ``<input>`` and
     ``background`` attributes stay: nothing could keep their size.
@@ -66,7 +76,8 @@ class _ImageHalver:
 
     def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
         self.editor, self.page, self.view, self.options = editor, page, view, options
-        self.copies = Copies(view, page.base, page.base_path or "", options, NAME)
+        self.shown = ShownImages(page.evidence)
+        self.copies = Copies(view, page.base, page.base_path or "", options, NAME, self.shown)
         self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         # the images that scripts of the site may change; None where scripts of other sites count as well
@@ -92,8 +103,11 @@ class _ImageHalver:
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
         candidates = [each for each in elements if not is_isolated(each, self.editor.text)]
         late = [each for each in candidates if self._is_loaded_late(each)]
+        guarded = [each for each in candidates if each not in late and self._is_left_alone(each)]
         images = [
-            each for each in candidates if each not in late and not self._is_lazy(each) and not self._is_touched(each)
+            each
+            for each in candidates
+            if each not in (*late, *guarded) and not self._is_lazy(each) and not self._is_touched(each)
         ]
         if self.is_hard:
             images = self._without_choices(images)
@@ -101,6 +115,9 @@ class _ImageHalver:
         self._style_attributes()
         for image in late:
             self._lazy_img(image)
+        shown = [image for image in guarded if self._guarded_img(image)]
+        if shown:
+            self._guard()
         for element in images:
             if element.tag in _REWRITE:
                 _REWRITE[element.tag](self, element)
@@ -120,6 +137,33 @@ class _ImageHalver:
             source_set = single_source_set(copy)
             self._set_source_set(image, source_set, "data-srcset", "sizes")
             self.editor.set_attribute(image, "data-src", copy.url)
+
+    def _is_left_alone(self, image: Element) -> bool:
+        """Whether scripts might change an image, but a browser saw that they did not."""
+        if self.touched is None or image.tag != "img" or _in_picture(image) or not _CHOICES.isdisjoint(image.attrs):
+            return False
+        path = self.view.follow(self.page.base, image.attr("src") or "").path
+        is_seen = path is not None and self.shown.is_left_alone(path)
+        return is_seen and self.touched.includes(image) and not self._is_lazy(image)
+
+    def _guarded_img(self, image: Element) -> bool:
+        """Show the copy until a script writes an address; scripts that read it find the original one."""
+        copy = self._copy(image)
+        if copy is not None:
+            self._set_source_set(image, single_source_set(copy), "srcset", "sizes")
+            self.editor.set_attribute(image, _GUARDED, None)
+        return copy is not None
+
+    def _guard(self) -> None:
+        """Add the script that gives way to other scripts, before them."""
+        first = next((each for each in self.editor.tree.iter_elements("script") if not self._is_apart(each)), None)
+        if first is not None:
+            self.editor.insert_before(first, f"<script>{_GUARD}</script>")
+        elif (body := self.editor.tree.select_one("body")) is not None:
+            self.editor.append(body, f"<script>{_GUARD}</script>")
+
+    def _is_apart(self, element: Element) -> bool:
+        return is_isolated(element, self.editor.text)
 
     def _is_lazy(self, element: Element) -> bool:
         """Whether a script may give an image, or the ``<picture>`` around it, another address."""

@@ -129,7 +129,15 @@ def embedded_references(tree: Document) -> Iterator[Reference]:
     for element in tree.iter_elements(_EMBEDDING):
         if element.tag == "style" and not _MAY_IMPORT.search(element.text):
             continue  # its images are no references of the page's markup; reading them all takes longer than the rest
-        yield from (reference for reference in _element_references(element) if reference.role in EMBEDDED)
+        is_chosen = element.tag == "img" and _has_widths(element)  # then a browser does not consider src (4.8.4.3.9)
+        for reference in _element_references(element):
+            if reference.role in EMBEDDED and not (is_chosen and reference.where == "img src"):
+                yield reference
+
+
+def _has_widths(image: Element) -> bool:
+    srcset = image.attr("srcset") or ""
+    return "w" in srcset and any(each.descriptors[0].endswith("w") for each in parse_srcset(srcset) if each.descriptors)
 
 
 def _element_references(element: Element) -> list[Reference]:

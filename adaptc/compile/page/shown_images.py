@@ -1,0 +1,41 @@
+"""The images of a page as a browser saw them: how large, and whether scripts write their addresses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from adaptc.browser.evidence import ImageSeen, PageEvidence
+
+__all__ = ["ShownImages"]
+
+# Parts of an image's own size, of each side: pages that show it at nearly the same size share a copy
+_STEPS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
+
+
+class ShownImages:
+    """What is known of the images of one page; nothing without evidence."""
+
+    def __init__(self, evidence: PageEvidence | None) -> None:
+        self._seen: dict[str, list[ImageSeen]] = defaultdict(list)
+        for width in evidence.widths if evidence is not None else ():
+            for image in width.images:
+                self._seen[image.path].append(image)
+
+    def is_left_alone(self, path: str) -> bool:
+        """Whether an image was seen, and no script wrote its address at any width."""
+        seen = self._seen.get(path, ())
+        return bool(seen) and not any(image.is_by_script for image in seen)
+
+    def scale(self, path: str, natural: tuple[int, int]) -> float | None:
+        """Return the scale at which a copy has a pixel for each CSS pixel of the largest box, if that is below a half.
+
+        ``natural`` is the size of the image in CSS pixels. Between the widths at which pages are looked at, a box may
+        be wider: that of a column of three at 1,280 pixels, which is the only one at 800, twice as wide. A background
+        may show a part of the image only, and an image that no width shows may have any size.
+        """
+        seen = self._seen.get(path, ())
+        width, height = (max((getattr(image, side) for image in seen), default=0) for side in ("width", "height"))
+        if not width or not height or any(image.is_background or image.is_by_script for image in seen):
+            return None
+        share = max(width / natural[0], height / natural[1])
+        return next((step for step in _STEPS if step >= share), None)
