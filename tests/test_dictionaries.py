@@ -16,10 +16,13 @@ from adaptc.compile.analyse.decisions import DeliveryCost
 from adaptc.compile.analyse.dictionary_search import SampledPage, search
 from adaptc.compile.engine.gate import Gate
 from adaptc.compile.engine.reporting import Silent
+from adaptc.core.quantities import written_bytes
 from adaptc.formats.codings import CodingError
 from adaptc.formats.dictionary import MAGIC, DictionaryCodec, name_of, nameable
+from adaptc.report.summary import render_summary
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.check.check import Status, check, repair
+from adaptc.workflow.export.export import export_site
 from adaptc.workflow.watch.builder_session import BuilderSession
 
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
@@ -232,6 +235,17 @@ def test_why_there_is_none(tmp_path):
     assert not coded_files(site)
 
 
+def test_summary_and_report_have_the_first_page_and_the_next(tmp_path):
+    site = site_of(tmp_path).write({"p0.html": page(0)})
+    result = site.build(**ON)
+    (row,) = result.figures.dictionaries
+    first, following = written_bytes(row.first), written_bytes(row.next)
+    summary = render_summary(result.figures)
+    assert f"  lossless  first page {first}, next page {following}; the dictionary {written_bytes(row.sent)}" in summary
+    assert f"a page alone is {first}, with it {following}" in result.report.read_text()
+    assert site.build(**ON).figures.dictionaries == (row,)
+
+
 def test_check_finds_damaged_missing_and_foreign_files_and_repairs_them(tmp_path):
     site = site_of(tmp_path)
     site.build(**ON)
@@ -315,3 +329,12 @@ def test_a_watcher_withdraws_first_and_encodes_again_with_the_best_encodings(tmp
         assert DictionaryCodec(dictionary, "default").decode(body, 10**6) == site.read("p3.html")
     finally:
         session.close()
+
+
+def test_an_export_has_neither_dictionaries_nor_what_they_encode(tmp_path):
+    site = site_of(tmp_path)
+    site.build(**ON)
+    export_site(site.config(**ON), "lossless", tmp_path / "public", "parallel", Silent())
+    names = {file.name for file in (tmp_path / "public").rglob("*")}
+    assert {"id", "br", "p1.html"} <= names
+    assert not [name for name in names if name.endswith(".dict") or name.startswith("dcz")]

@@ -119,7 +119,7 @@ def test_a_page_names_the_dictionary_which_says_what_it_is_for(served: ServedSit
         assert "link" not in server.get("/plain.bin").headers
         for accept in ("br", "identity"):
             answer = server.get(held.url, accept_encoding=accept)
-            assert answer.headers["use-as-dictionary"] == 'match="/*", match-dest=("document")'
+            assert answer.headers["use-as-dictionary"] == 'match="/*", match-dest=("document" "")'
             assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert answer.body == held.dictionary
 
@@ -153,7 +153,7 @@ def test_below_a_prefix(served: ServedSite) -> None:
         link = server.get("/docs/p1.html", accept_encoding="br").headers["link"]
         assert link == f'</docs{held.url}>; rel="compression-dictionary"'
         use = server.get(f"/docs{held.url}").headers["use-as-dictionary"]
-        assert use == 'match="/docs/*", match-dest=("document")'
+        assert use == 'match="/docs/*", match-dest=("document" "")'
 
 
 def test_caddy_offers_the_dictionary_of_its_level(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_caddy_offers_the_dictionary_of_its_level(tmp_path: Path) -> None:
         assert server.get("/p1.html", **{**held.fields, "accept_encoding": "br"}).headers["content-encoding"] == "br"
         assert "link" not in server.get("/plain.bin").headers
         dictionary = server.get(held.url, accept_encoding="br")
-        assert dictionary.headers["use-as-dictionary"] == 'match="/*", match-dest=("document")'
+        assert dictionary.headers["use-as-dictionary"] == 'match="/*", match-dest=("document" "")'
         (served.site.output / "lossless/id" / held.url[1:]).unlink()
         assert "link" not in server.get("/p1.html", accept_encoding="br").headers
 
@@ -266,6 +266,32 @@ def documents(browser: Browser, base: str, log: Path) -> list[str]:
         if path == VISIT[0] and log.exists():
             await_line(log, ".dict")
     return shown
+
+
+WORKER = """
+self.addEventListener("install", () => self.skipWaiting())
+self.addEventListener("activate", event => event.waitUntil(self.clients.claim()))
+self.addEventListener("fetch", event => event.respondWith(fetch(event.request)))
+"""
+REGISTER = "<script>navigator.serviceWorker.register('/worker.js')</script>"
+
+
+@pytest.mark.chromium
+def test_pages_that_a_service_worker_asks_for_are_encoded(browser: Browser, common: Path) -> None:
+    files = {f"p{number}.html": page(number) + REGISTER for number in range(6)} | {"worker.js": WORKER}
+    served = ServedSite(BuiltSite(common).write(files), "nginx", ON)
+    log, name = common / "access.log", served.emitted().policy.name
+    browser.call("Network.setCacheDisabled", cacheDisabled=False)
+    with served.start(after=f"access_log {log} {name};") as server:
+        served.switch()
+        base = f"http://127.0.0.1:{server.port}"
+        browser.view(f"{base}/p0.html")
+        await_line(log, "/worker.js")
+        await_line(log, ".dict")
+        browser.view(f"{base}/p1.html")
+        assert browser.evaluate("navigator.serviceWorker.controller !== null")
+        assert browser.evaluate("document.title") == "Page 1"
+    assert served_as(log)["p1.html"] == "lossless/dcz"
 
 
 @pytest.mark.chromium

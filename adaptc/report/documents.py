@@ -231,7 +231,7 @@ def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:
 
 
 def _dictionary_figures(state: State) -> Iterator[DictionaryFigures]:
-    from adaptc.compile.engine.dictionaries import dictionary_records
+    from adaptc.compile.engine.dictionary_records import dictionary_records
 
     for level, record in dictionary_records(state).items():
         sizes = (record.size, record.sent, record.first, record.next)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from adaptc.compile.engine.dictionaries import dictionary_records
+from adaptc.compile.engine.dictionary_records import dictionary_records
 from adaptc.compile.engine.output import TIMES
 from adaptc.compile.engine.state import State
 from adaptc.compile.pipeline import KNOWN_PASSES
@@ -89,9 +89,13 @@ class Policy:
 
     @property
     def dictionary_use(self) -> str:
-        """The field ``Use-As-Dictionary`` of dictionaries: they are for the site's pages (RFC 9842, section 2.1)."""
+        """The field ``Use-As-Dictionary`` of dictionaries: they are for the site's pages (RFC 9842, section 2.1).
+
+        The second destination is that of requests by scripts: Chromium 156 gives it to the navigations that a service
+        worker passes on, and without it no page of a site with such a worker was encoded.
+        """
         pattern = re.sub(r"([{}()*+?:\\])", r"\\\\\1", _quoted(self.prefix))
-        return f'match="{pattern}/*", match-dest=("document")'
+        return f'match="{pattern}/*", match-dest=("document" "")'
 
     @property
     def index(self) -> str:

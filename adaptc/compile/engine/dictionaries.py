@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from adaptc.compile.analyse.dictionary_search import MOST_PAGES, MOST_SAMPLED, Found
+from adaptc.compile.engine.dictionary_records import LevelRecord, dictionary_records, store_records
 from adaptc.compile.engine.dictionary_work import (
     BuiltPage,
     DictionaryWork,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.trees import Trees
     from adaptc.site.site import Source
 
-_META = "dictionaries"
 # The share of a level's pages that must have changed since the last search for another one
 _CHANGED = 0.1
 # Pages that are published together, and the seconds after which fewer are
@@ -53,32 +53,6 @@ _GROUP, _GROUP_SECONDS = 256, 1.0
 
 Pages = Mapping[str, Sequence[BuiltPage]]
 """The pages of each level, in the order of their paths."""
-
-
-@dataclass(frozen=True, slots=True)
-class LevelRecord:
-    """What the state has of a level: its dictionary, or the reason for none, and what visitors receive with it.
-
-    ``path``, ``digest`` and ``size`` are those of the dictionary, ``sent`` its bytes in the best coding; there is none
-    where ``path`` is ``None``. ``first`` and ``next`` are mean bytes of a page (of a view, where there are logs) in the
-    best coding, for visitors without and with the dictionary. ``changed`` is the number of pages that were built since
-    the last search, which ``key`` identifies.
-    """
-
-    path: str | None
-    digest: str | None
-    size: int
-    sent: int
-    reason: str
-    first: float
-    next: float
-    changed: int
-    key: str
-
-
-def dictionary_records(state: State) -> dict[str, LevelRecord]:
-    """Return the records by level; none where dictionaries are off."""
-    return {level: LevelRecord(**record) for level, record in (state.meta(_META) or {}).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +88,7 @@ class DictionaryStage:
         self.state.begin()
         if is_changed or records != last:
             self.state.set_meta("build", None)
-            packed = {level: dataclasses.asdict(record) for level, record in records.items()}
-            self.state.set_meta(_META, packed or None)
+            store_records(self.state, records)
         used = {level: record.path for level, record in last.items() if record.path is not None}
         self.trees.remove_unused_extras(self.state, dict.fromkeys(used.items()))
         self.state.commit()

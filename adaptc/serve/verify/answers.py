@@ -159,7 +159,7 @@ class AnswerChecker:
         if self.policy.dictionaries and is_dictionary(case.path):
             # in a pattern some characters need a backslash, which in turn needs one in a string (RFC 9651)
             prefix = "".join(rf"\\{char}" if char in "*+:?" else char for char in quote_path(self.policy.prefix))
-            wanted = f'match="{prefix}/*", match-dest=("document")'
+            wanted = f'match="{prefix}/*", match-dest=("document" "")'
         if response.header(name) != wanted:
             yield wrong_header(case, name.title(), response.header(name), wanted or NONE)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from adaptc.compile.engine.damage import MALFORMED, STATE_TYPES, check_values, reason_of_damage
-from adaptc.compile.engine.dictionaries import dictionary_records
+from adaptc.compile.engine.dictionary_records import dictionary_records
 from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec

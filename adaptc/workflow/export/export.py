@@ -12,7 +12,7 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, name_in_tree
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, is_dictionary, name_in_tree
 from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import plan
@@ -124,8 +124,8 @@ def _own_items(manifest: Manifest, level: str, layout: Layout) -> Iterator[Item]
     """Yield the files that only the tree has: the manifest does not list them, their names are their digests."""
     tree = manifest.output / level
     for file in sorted((tree / IDENTITY / OWN_DIRECTORY).rglob("*")):
-        if file.is_file():
-            path = os.fspath(file.relative_to(tree / IDENTITY))
+        path = os.fspath(file.relative_to(tree / IDENTITY))
+        if file.is_file() and not is_dictionary(path):  # which needs a server that chooses by what clients hold
             codings = [coding for coding in layout.codings if (tree / coding / path).is_file()]
             encoded = _encoded(path, tree, codings, layout)
             yield Item(path, (layout.name(path, IDENTITY), file), encoded, origin=None, is_page=False)

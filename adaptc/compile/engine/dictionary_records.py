@@ -1,0 +1,45 @@
+"""What the state has of the dictionaries of levels. Nothing that this module imports parses or encodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adaptc.compile.engine.state import State
+
+_META = "dictionaries"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRecord:
+    """What the state has of a level: its dictionary, or the reason for none, and what visitors receive with it.
+
+    ``path``, ``digest`` and ``size`` are those of the dictionary, ``sent`` its bytes in the best coding; there is none
+    where ``path`` is ``None``. ``first`` and ``next`` are mean bytes of a page (of a view, where there are logs) in the
+    best coding, for visitors without and with the dictionary. ``changed`` is the number of pages that were built since
+    the last search, which ``key`` identifies.
+    """
+
+    path: str | None
+    digest: str | None
+    size: int
+    sent: int
+    reason: str
+    first: float
+    next: float
+    changed: int
+    key: str
+
+
+def dictionary_records(state: State) -> dict[str, LevelRecord]:
+    """Return the records by level; none where dictionaries are off."""
+    return {level: LevelRecord(**record) for level, record in (state.meta(_META) or {}).items()}
+
+
+def store_records(state: State, records: Mapping[str, LevelRecord]) -> None:
+    """Replace the records."""
+    packed = {level: dataclasses.asdict(record) for level, record in records.items()}
+    state.set_meta(_META, packed or None)
