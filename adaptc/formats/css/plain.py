@@ -20,7 +20,7 @@ __all__ = [
     "PARENTHESES",
     "PLAIN_DECLARATION",
     "PLAIN_STEP",
-    "PLAIN_VALUE",
+    "PLAIN_TEXT",
     "STRING",
     "PlainRule",
     "is_plain",
@@ -57,10 +57,10 @@ PLAIN_STEP = re.compile(rf"({_FLAT})(?:\{{(?:({_FLAT})\}})?+|(\}}))")
 OPENS, IS_WHOLE, _CLOSES = 1, 2, 3
 _DEPTH = {OPENS: 1, IS_WHOLE: 0, _CLOSES: -1}
 _VALUE = rf"(?:[^{{}}()\[\]\"'\\/;]++|{_MARKED})"
-PLAIN_VALUE = re.compile(f"{_VALUE}*+")
 # A declaration in a flat block, with what is before it: its property and its value, and the semicolon if there is one
 PLAIN_DECLARATION = re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:({_VALUE}*+)(?:;)?+")
-_DECLARATION = re.compile(f"{_VALUE}++")
+# The text up to the next semicolon of a flat block
+PLAIN_TEXT = re.compile(f"{_VALUE}++")
 _COMMENT_OR_TEXT = re.compile(rf"({_COMMENT})|{STRING}|\\.")
 _MARKS = re.compile(r"[(\[\"'/\\]")
 
@@ -116,4 +116,4 @@ def plain_comments(rule: str) -> Iterator[tuple[int, int]]:
 
 def split_declarations(body: str) -> list[str]:
     """Split the block of a plain rule at its semicolons."""
-    return _DECLARATION.findall(body) if _MARKS.search(body) else body.split(";")
+    return PLAIN_TEXT.findall(body) if _MARKS.search(body) else body.split(";")

@@ -18,7 +18,7 @@ from adaptc.formats.css.plain import (
     OPENS,
     PLAIN_DECLARATION,
     PLAIN_STEP,
-    PLAIN_VALUE,
+    PLAIN_TEXT,
     plain_rule_end,
 )
 from adaptc.formats.css.scanner import (
@@ -144,7 +144,7 @@ def _plain_declarations(text: str, position: int, stop: int) -> Iterator[Item]:
             yield Item(name, position, start, body - 1, body, close, match.end())
             position = match.end()
         elif (start := skip_between_rules(text, position)) < stop:
-            match = PLAIN_VALUE.match(text, start, stop)
+            match = PLAIN_TEXT.match(text, start, stop)
             close = match.end() if match else start
             yield _statement(text, position, start, close, min(close + 1, stop))
             position = min(close + 1, stop)
