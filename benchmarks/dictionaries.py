@@ -1,9 +1,10 @@
 """Visits of five pages with Chromium over Apache and nginx, with dictionaries and with Brotli alone.
 
-The site is built once. Each visit begins at the index page, follows links at random (the same in all runs) and has a
-browser of its own, with an empty cache; after the first page it waits for the dictionary, as a reader does who takes
-some seconds to read. Bytes are those that the server logs, header fields included: of the pages, and of everything that
-the browser asked for. The pages as the browser decoded them must be equal. Needs Chromium, Apache and nginx.
+The site is built once. Each visit begins at the index page and follows links at random, the same in all runs; from a
+page without a new link it goes on with any page. Each has a browser of its own, with an empty cache, and waits after
+the first page for the dictionary, as a reader does who takes some seconds to read. Bytes are those that the server
+logs, header fields included: of the pages, and of everything that the browser asked for. The pages as the browser
+decoded them must be equal. Needs Chromium, Apache and nginx.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -156,16 +157,12 @@ def next_path(site: Site, paths: list[str], links: list[str], chosen: random.Ran
     """Return the URL path of the next page of a visit."""
     if isinstance(chosen, tuple):
         return chosen[len(paths)] if len(paths) < len(chosen) else None
+    pages = [f"/{quote(path)}" for path, page in site.manifest.resources.items() if page.media_type == "text/html"]
     if not paths:
-        return "/"
-    known = site.manifest.resources
-    targets = dict.fromkeys(urlsplit(link).path for link in links if link.startswith("http://127.0.0.1"))
-    fresh = [
-        path
-        for path in targets
-        if path not in paths and (page := known.get(unquote(path[1:]))) is not None and page.media_type == "text/html"
-    ]
-    return chosen.choice(fresh) if fresh else None
+        return "/" if "/index.html" in pages else pages[0]
+    linked = {urlsplit(link).path for link in links if link.startswith("http://127.0.0.1")}
+    fresh = [path for path in pages if path not in paths]
+    return chosen.choice([path for path in fresh if path in linked] or fresh) if fresh else None
 
 
 def await_dictionary(site: Site, log: Path, start: int) -> None:
