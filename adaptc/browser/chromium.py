@@ -143,8 +143,10 @@ def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], a
         except BaseException as error:  # the thread that waits raises it
             result.set_exception(error)
         finally:
-            loop.close()
-            notes.put(None)
+            try:
+                _end(loop)
+            finally:
+                notes.put(None)
 
     thread = threading.Thread(target=main, name="browser")
     thread.start()
@@ -158,3 +160,13 @@ def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], a
     finally:
         thread.join()
     return result.result()
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Close a loop; answers to pages that were closed meanwhile are given up."""
+    rest = asyncio.all_tasks(loop)
+    for task in rest:
+        task.cancel()
+    if rest:
+        loop.run_until_complete(asyncio.wait(rest))
+    loop.close()

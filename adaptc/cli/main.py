@@ -36,6 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
     "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site from its server, with wget's options."),
     "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
+    "prove": Entry("adaptc.cli.prove:prove", "Say what levels do not keep of pages, with a browser."),
     "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
     "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
     "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),

@@ -148,6 +148,9 @@ KINDS: dict[str, Kind] = {
     "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); {loss}"),
     "browser-failed": Kind(W, "{program} failed ({reason}); {loss}"),
     "page-not-seen": Kind(W, "a browser could not look at this page ({reason}); it is built without evidence"),
+    # proofs
+    "promise-broken": Kind(E, "level {level} does not keep its promise at {width} pixels: {differences}"),
+    "page-unproven": Kind(W, "level {level} could not be proven at {width} pixels: {reason}"),
     # access logs
     "log-line-skipped": Kind(W, "is not in the log format: {line}"),
     "log-lines-skipped": Kind(W, "{count} of {lines} lines are not in the log format ({format}) and do not count"),

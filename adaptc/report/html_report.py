@@ -59,20 +59,20 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
     A file of the directory ``templates`` replaces the shipped one of the same name (``report.html.j2``,
     ``report.css``, ``report.js``). Raises ``jinja2.TemplateError`` for an invalid template.
     """
-    environment = _environment(templates)
-    script = _source(environment, SCRIPT)
+    environment = template_environment(templates)
+    script = template_source(environment, SCRIPT)
     table = tabulate_pages(figures.pages, [level.level for level in figures.levels])
     shown = min(1, len(figures.levels) - 1)  # the first level that adapts
     return environment.get_template(TEMPLATE).generate(
         site=figures,
-        style=_source(environment, STYLE),
+        style=template_source(environment, STYLE),
         script=script,
         script_hash=_csp_hash(script),
         shown=shown,
         rows=_first_rows(figures, table, shown),
         page_count=len(table.rows),
         restricted=restricted_levels(figures),
-        data_uri=_data_uri,
+        data_uri=data_uri,
         bars=bars_by_type(figures.levels),
         plots=plot_pages(table),
         shades=shade_labels(),
@@ -84,7 +84,8 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
     )
 
 
-def _environment(templates: Path | None) -> Environment:
+def template_environment(templates: Path | None) -> Environment:
+    """Return what renders the templates of reports; those of the directory ``templates`` come first."""
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
 
     own = [FileSystemLoader(templates)] if templates else []
@@ -119,7 +120,7 @@ def _shipped(name: str) -> str | None:
         return None
 
 
-def _source(environment: Environment, name: str) -> Any:
+def template_source(environment: Environment, name: str) -> Any:
     """Return a file that goes into the page unchanged: style and script are no templates."""
     from markupsafe import Markup
 
@@ -143,7 +144,8 @@ def _json(value: object) -> Any:
     return Markup(text.replace("<", "\\u003c"))
 
 
-def _data_uri(webp: bytes) -> str:
+def data_uri(webp: bytes) -> str:
+    """Return the data URI of a WebP image."""
     return f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
 
 

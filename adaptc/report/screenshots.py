@@ -138,10 +138,11 @@ def small_picture(png: bytes, reference: bytes) -> Picture:
     from adaptc.formats.image.probe import open_image
 
     shot, compared = (open_image(content).convert("RGB").reduce(SCALE) for content in (png, reference))
-    return Picture(_webp(shot), *shot.size, _difference(shot, compared))
+    return Picture(small_webp(shot), *shot.size, _difference(shot, compared))
 
 
-def _webp(image: Image.Image) -> bytes:
+def small_webp(image: Image.Image) -> bytes:
+    """Return an image as WebP, if it can be of no more than ``LARGEST`` bytes."""
     for quality in _QUALITIES:
         out = io.BytesIO()
         image.save(out, "WEBP", quality=quality, method=4)

@@ -1,7 +1,7 @@
-"""The problems that a check found in the formats of CI systems and code scanners.
+"""The problems that a check or a proof found in the formats of CI systems and code scanners.
 
-``FORMATS`` is the table that ``adaptc check --format`` offers. To add a format, add a function and its line here, its
-name in the manual page (docs/man/adaptc-check.md) and a test.
+``FORMATS`` is the table that ``adaptc check --format`` and ``adaptc prove --format`` offer. To add a format, add a
+function and its line here, its name in the manual pages (docs/man/adaptc-check.1 and adaptc-prove.1) and a test.
 """
 
 from __future__ import annotations
@@ -33,11 +33,16 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a check found: the problems, the number of fresh units by group, and the result in a sentence."""
+    """What a command found: the problems, the number of what is well by group, and the result in a sentence.
+
+    ``well`` is what is said of what has no problem.
+    """
 
     problems: Sequence[Problem]
-    fresh: Mapping[str, int]
+    passed: Mapping[str, int]
     sentence: str
+    command: str = "check"
+    well: str = "fresh"
 
 
 def file_name(folder: Path, path: str) -> str:
@@ -51,27 +56,28 @@ def file_name(folder: Path, path: str) -> str:
 
 
 def junit(summary: Summary) -> str:
-    """Return the document: a suite for each group, with a case for each problem and one for all that is fresh."""
+    """Return the document: a suite for each group, with a case for each problem and one for all that is well."""
     from xml.etree import ElementTree
 
-    root = ElementTree.Element("testsuites", name="adaptc check")
+    root = ElementTree.Element("testsuites", name=f"adaptc {summary.command}")
     ordered = sorted(summary.problems, key=lambda problem: problem.group)
     failed = {group: list(problems) for group, problems in groupby(ordered, key=lambda problem: problem.group)}
-    for group in sorted({*failed, *summary.fresh}):
-        _suite(root, group, failed.get(group, []), summary.fresh.get(group, 0))
+    for group in sorted({*failed, *summary.passed}):
+        passed = summary.passed.get(group, 0)
+        _suite(root, group, failed.get(group, []), f"{passed} {summary.well}" if passed else None)
     for name in ("tests", "failures"):
         root.set(name, str(sum(int(suite.attrib[name]) for suite in root)))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode")
 
 
-def _suite(root: Element, group: str, failed: Sequence[Problem], passed: int) -> None:
+def _suite(root: Element, group: str, failed: Sequence[Problem], passed: str | None) -> None:
     from xml.etree.ElementTree import SubElement
 
     cases = len(failed) + bool(passed)
     suite = SubElement(root, "testsuite", name=group, tests=str(cases), failures=str(len(failed)))
     if passed:
-        SubElement(suite, "testcase", classname=group, name=f"{passed} fresh")
+        SubElement(suite, "testcase", classname=group, name=passed)
     for problem in failed:
         diagnostic, place = problem.diagnostic, _xml_text(problem.file or group)
         case = SubElement(suite, "testcase", classname=group, name=f"{diagnostic.id} {place}")
@@ -96,7 +102,7 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def workflow_commands(summary: Summary) -> str:
     """Return a command for each problem, the sentence first: GitHub shows ten annotations of a step at most."""
-    lines = [_command("error" if summary.problems else "notice", "title=adaptc check", summary.sentence)]
+    lines = [_command("error" if summary.problems else "notice", f"title=adaptc {summary.command}", summary.sentence)]
     for problem in summary.problems:
         diagnostic = problem.diagnostic
         properties = [f"file={problem.file.translate(_PROPERTY)}"] if problem.file else []

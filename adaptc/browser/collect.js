@@ -1,0 +1,139 @@
+// Returns what a page shows: its text and where it stands, its images, links and forms, and what covers its content.
+() => {
+  const TEXTS = 3000, SAMPLES = 40
+  const NO_TEXT = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE'])
+  const APART = 'nav,aside,dialog,[role=navigation],[role=complementary],[role=banner],[role=contentinfo],[role=dialog],' +
+    '[role=search],[aria-modal=true]'
+  const PICTURES = new Set(['IMG', 'VIDEO', 'CANVAS', 'IFRAME', 'OBJECT', 'EMBED', 'svg'])
+  const root = document.documentElement, body = document.querySelector('body') ?? root
+  const all = (selector) => [...document.querySelectorAll(selector)]
+  const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
+  const rounded = (number) => Math.round(number * 10) / 10
+  const boxOf = (element) => {
+    const box = element.getBoundingClientRect()
+    return [rounded(box.left + scrollX), rounded(box.top + scrollY), rounded(box.width), rounded(box.height)]
+  }
+  const isVisible = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+  const isShown = (element) => isVisible(element) && element.getClientRects().length > 0
+
+  // ---- text: nodes that are drawn, with the box of their first character
+
+  const range = document.createRange()
+  const firstBox = (node) => {
+    const start = node.data.search(/\S/)
+    range.setStart(node, start)
+    range.setEnd(node, start + 1)
+    return range.getClientRects()[0]
+  }
+  const nodes = []
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement
+    if (element && !NO_TEXT.has(element.tagName) && /\S/.test(node.data) && isVisible(element) && firstBox(node)) nodes.push(node)
+  }
+  const seen = new Set()
+  const texts = []
+  for (const node of nodes) {
+    if (seen.has(node.parentElement) || texts.length === TEXTS) continue
+    seen.add(node.parentElement)
+    const box = firstBox(node)
+    const start = node.data.search(/\S/)
+    texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
+  }
+
+  // ---- the content: the longest main part; without one, all but navigation, header and footer
+
+  const wordsOf = (list) => list.map((node) => plain(node.data)).join(' ')
+  const mains = all('main,[role=main],article')
+  const lengthOf = (element) => nodes.reduce((sum, node) => sum + (element.contains(node) ? node.data.length : 0), 0)
+  const lengths = mains.map(lengthOf)
+  const most = Math.max(0, ...lengths)
+  const main = most >= 200 ? mains[lengths.indexOf(most)] : null
+  const isContent = (element) => {
+    if (main) return main.contains(element) && !element.closest('nav')
+    return !element.closest(APART) && !element.closest('body > header, body > footer, body > * > header, body > * > footer')
+  }
+  const content = nodes.filter((node) => isContent(node.parentElement))
+
+  // ---- links and controls
+
+  const target = (link) => {
+    try {
+      const url = new URL(link.href.baseVal ?? link.href, document.baseURI)
+      if (url.origin !== location.origin) return url.href
+      return url.pathname.replace(/\/index\.html?$/, '/') + url.search + url.hash
+    } catch { return String(link.getAttribute('href')) }
+  }
+  const leads = (link) => {
+    const href = plain(link.getAttribute('href'))
+    return !href.startsWith('#') && href !== '' && !/^javascript:/i.test(href)
+  }
+  const links = all('a[href],area[href]')
+  const control = (element) => [element.tagName, element.type, element.name].join(' ').toLowerCase()
+  const fields = all('input:not([type=hidden]),select,textarea,button')
+  const shownLinks = links.filter((link) => leads(link) && (link.tagName === 'AREA' || isShown(link)))
+
+  // ---- what lies over the content
+
+  const isOpaque = (element) => {
+    const style = getComputedStyle(element)
+    if (style.opacity < 0.5) return false
+    if (PICTURES.has(element.tagName) || style.backgroundImage !== 'none') return true
+    const alpha = /^rgba\(.*, ([\d.]+)\)$/.exec(style.backgroundColor)
+    return alpha ? Number(alpha[1]) > 0.5 : style.backgroundColor !== 'transparent'
+  }
+  const hasTextAt = (element, x, y) => [...element.childNodes].some((node) => {
+    if (node.nodeType !== Node.TEXT_NODE || !/\S/.test(node.data)) return false
+    range.selectNodeContents(node)
+    return [...range.getClientRects()].some((box) => box.left <= x && x <= box.right && box.top <= y && y <= box.bottom)
+  })
+  const isCovered = (node) => {
+    const element = node.parentElement
+    scrollTo({ top: firstBox(node).top + scrollY - innerHeight / 2, behavior: 'instant' })
+    const box = firstBox(node)
+    const x = box.left + box.width / 2, y = box.top + box.height / 2
+    const hit = document.elementFromPoint(x, y)
+    if (!hit || hit.contains(element) || element.contains(hit)) return false
+    for (let over = hit; over && !over.contains(element); over = over.parentElement) {
+      if (isOpaque(over) || hasTextAt(over, x, y)) return true
+    }
+    return false
+  }
+  const step = Math.max(1, Math.ceil(content.length / SAMPLES))
+  const samples = content.filter((_, index) => index % step === 0)
+  const covered = samples.filter(isCovered).map((node) => plain(node.data).slice(0, 24))
+  scrollTo({ top: 0, left: 0, behavior: 'instant' })
+
+  // ---- the rest
+
+  const isMissing = (image) => {
+    const url = image.currentSrc || image.src
+    return image.complete && !image.naturalWidth && url && !url.startsWith('data:') &&
+      new URL(url, document.baseURI).origin === location.origin
+  }
+  const images = all('img')
+  const height = Math.max(root.scrollHeight, body.scrollHeight, root.getBoundingClientRect().height)
+  return {
+    mode: document.compatMode,
+    text: plain(body.innerText),
+    width: Math.max(root.scrollWidth, body.scrollWidth),
+    height: Math.round(height),
+    texts,
+    images: images.map(boxOf),
+    missing: images.filter(isMissing).map((image) => image.currentSrc || image.src),
+    fonts: [...document.fonts].filter((font) => font.status === 'error').map((font) => font.family),
+    replaced: root.outerHTML.split('\uFFFD').length - 1,
+    names: [...all('[id]').map((element) => element.id), ...all('a[name]').map((element) => element.name)].filter(Boolean),
+    links: links.map(target),
+    forms: all('form').length,
+    fields: all('input,select,textarea,button').map(control),
+    seen: wordsOf(nodes),
+    seenLinks: shownLinks.map(target),
+    seenFields: fields.filter(isShown).map(control),
+    content: wordsOf(content),
+    contentLinks: shownLinks.filter(isContent).map(target),
+    contentFields: fields.filter((field) => isShown(field) && isContent(field) && field.form && field.name).map(control),
+    samples: samples.length,
+    covered,
+  }
+}

@@ -1,0 +1,266 @@
+"""Judges whether a level keeps what it promises of a page, by what a browser shows of both.
+
+What the original does not keep itself from one load to the next is not asked of a level. Rules are functions in a
+table, by what is promised (``PROMISED``): every pixel, the layout, or the content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+
+from adaptc.browser.page_view import PageView
+from adaptc.browser.pictures import is_uniform, pixel_difference
+from adaptc.config.rulebook import Level
+from adaptc.core.quantities import written_plural
+
+# What levels are held to: the promise "same"; "words" on the ladder; "article", and "words" next to the ladder, where
+# levels leave out what gives a page its layout (halfobject, baseonly)
+PIXELS, LAYOUT, CONTENT = "pixels", "layout", "content"
+
+# The share of words, links and controls of the content that must be there
+LEAST_KEPT = 0.95
+# CSS pixels by which a box may move
+_TOLERANCE = 1.0
+# The share of the content that may be covered, beyond that of the original
+_MOST_COVERED = 0.1
+# A page may be larger by its digests and names: a share of its bytes, and bytes
+_MORE_SHARE, _MORE_BYTES = 1.001, 64
+# A window's height in CSS pixels, in which a page shows something
+_WINDOW = 800
+
+Views = Sequence[PageView]
+# Takes the loads of the original and that of the level; says what differs, or nothing
+Rule = Callable[[Views, PageView], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A promise that is broken: its name in ``PROMISED``, and what was seen, as a phrase."""
+
+    kind: str
+    message: str
+
+
+def promised_by(level: Level) -> str:
+    """Return what a level is held to: ``PIXELS``, ``LAYOUT`` or ``CONTENT``."""
+    if level.promise == "same":
+        return PIXELS
+    return LAYOUT if level.promise == "words" and level.number is not None else CONTENT
+
+
+def differences(originals: Views, view: PageView, promised: str) -> tuple[Difference, ...]:
+    """Return what a level does not keep of a page; ``originals`` are loads of the original, one or more."""
+    found = ((kind, rule(originals, view)) for kind, rule in PROMISED[promised].items())
+    return tuple(Difference(kind, message) for kind, message in found if message is not None)
+
+
+# ---- what every level keeps
+
+
+def _errors(originals: Views, view: PageView) -> str | None:
+    known = reduce(or_, (Counter(map(_normal, each.errors)) for each in originals))
+    added = Counter(map(_normal, view.errors)) - known
+    sample = next((error for error in view.errors if _normal(error) in added), "")
+    return f"{written_plural(added.total(), 'error')} more in the console: {sample}" if added else None
+
+
+_URL = re.compile(r"(?:https?|blob|data|file):[^\s'\"<>)]+")
+_FILE = re.compile(r"\b[\w./~%-]+\.(?:js|css|html?|mjs)\b(\?\S*)?")
+_DIGITS = re.compile(r"\d+")
+
+
+def _normal(error: str) -> str:
+    """Return an error without what a rewritten page says otherwise: addresses, names of files, lines."""
+    return _DIGITS.sub("#", _FILE.sub("FILE", _URL.sub("URL", error)))
+
+
+def _failed(originals: Views, view: PageView) -> str | None:
+    added = _added((each.failed for each in originals), view.failed)
+    return f"{written_plural(len(added), 'request')} more without an answer: {added[0]}" if added else None
+
+
+def _missing(originals: Views, view: PageView) -> str | None:
+    more = len(view.missing) - max(len(each.missing) for each in originals)
+    added = _added((each.missing for each in originals), view.missing) or view.missing
+    return f"{written_plural(more, 'image')} more not shown: {added[0]}" if more > 0 else None
+
+
+def _fonts(originals: Views, view: PageView) -> str | None:
+    more = len(view.fonts) - max(len(each.fonts) for each in originals)
+    return f"{written_plural(more, 'font')} more not loaded: {view.fonts[-1]}" if more > 0 else None
+
+
+def _encoding(originals: Views, view: PageView) -> str | None:
+    more = view.replaced - max(each.replaced for each in originals)
+    return f"{written_plural(more, 'character')} more could not be decoded" if more > 0 else None
+
+
+def _mode(originals: Views, view: PageView) -> str | None:
+    before = originals[0].mode
+    return f"the document mode is {view.mode}, not {before}" if view.mode != before else None
+
+
+def _departure(originals: Views, view: PageView) -> str | None:
+    if view.departure is None or any(each.departure for each in originals):
+        return None
+    return f"it leaves for {view.departure}"
+
+
+def _weight(originals: Views, view: PageView) -> str | None:
+    requests, size = max(each.requests for each in originals), max(each.size for each in originals)
+    if view.requests > requests:
+        return f"{view.requests:,} requests, not {requests:,}"
+    if view.size > size * _MORE_SHARE + _MORE_BYTES:
+        return f"{view.size:,} bytes, not {size:,}"
+    return None
+
+
+# ---- the layout
+
+
+def _text(originals: Views, view: PageView) -> str | None:
+    texts = {each.text for each in originals}
+    if len(texts) > 1 or view.text in texts:
+        return None
+    before, now = Counter(originals[0].text.split()), Counter(view.text.split())
+    changes = [*(f"without “{word}”" for word in before - now), *(f"with “{word}”" for word in now - before)]
+    return f"another text: {', '.join(changes[:3]) or 'the same words in another order'}"
+
+
+def _layout(originals: Views, view: PageView) -> str | None:
+    if any(_moved(originals[0], other) for other in originals[1:]):
+        return None
+    return next((moved for each in originals if (moved := _moved(each, view)) is not None), None)
+
+
+def _moved(before: PageView, now: PageView) -> str | None:
+    """Say which text or image stands elsewhere."""
+    if abs(before.height - now.height) > _TOLERANCE or before.width != now.width:
+        return f"the page has {now.width} x {now.height} pixels, not {before.width} x {before.height}"
+    places, known = _numbered(now.texts), _numbered(before.texts)
+    for name in filter(places.__contains__, known):
+        (left, top), (x, y) = known[name], places[name]
+        if max(abs(left - x), abs(top - y)) > _TOLERANCE:
+            return f"“{name[0]}” is at {x:g}, {y:g}, not {left:g}, {top:g}"
+    if len(before.images) == len(now.images):
+        for number, (box, other) in enumerate(zip(before.images, now.images, strict=True), 1):
+            if max(abs(a - b) for a, b in zip(box, other, strict=True)) > _TOLERANCE:
+                return f"image {number} is at {_written(other)}, not {_written(box)}"
+    return None
+
+
+def _numbered(texts: Iterable[tuple[str, float, float]]) -> dict[tuple[str, int], tuple[float, float]]:
+    """Return the places of texts; equal ones are numbered."""
+    counts: Counter[str] = Counter()
+    places = {}
+    for text, left, top in texts:
+        counts[text] += 1
+        places[text, counts[text]] = (left, top)
+    return places
+
+
+def _written(box: tuple[float, float, float, float]) -> str:
+    left, top, width, height = box
+    return f"{left:g}, {top:g} ({width:g} x {height:g})"
+
+
+def _links(originals: Views, view: PageView) -> str | None:
+    return _lost("link", (each.links for each in originals), view.links)
+
+
+def _names(originals: Views, view: PageView) -> str | None:
+    return _lost("id or anchor", (list(dict.fromkeys(each.names)) for each in originals), view.names)
+
+
+def _fields(originals: Views, view: PageView) -> str | None:
+    if view.forms < min(each.forms for each in originals):
+        return f"{view.forms} forms, not {originals[0].forms}"
+    return _lost("control", (each.fields for each in originals), view.fields)
+
+
+def _lost(noun: str, before: Iterable[Iterable[str]], now: Iterable[str]) -> str | None:
+    """Say what all loads of the original have and the level has not."""
+    lost = reduce(and_, map(Counter, before)) - Counter(now)
+    return f"{lost.total():,} fewer: {noun} {next(iter(lost))}" if lost else None
+
+
+# ---- the content
+
+
+def _words(originals: Views, view: PageView) -> str | None:
+    common = reduce(and_, (Counter(each.content.casefold().split()) for each in originals))
+    return _too_few("word", common, Counter(view.seen.casefold().split()))
+
+
+def _content_links(originals: Views, view: PageView) -> str | None:
+    # a target counts once: an image and a title that lead to the same page may become one link
+    common = reduce(and_, (Counter(dict.fromkeys(each.content_links, 1)) for each in originals))
+    return _too_few("link", common, Counter(view.seen_links))
+
+
+def _content_fields(originals: Views, view: PageView) -> str | None:
+    common = reduce(and_, (Counter(each.content_fields) for each in originals))
+    return _too_few("control", common, Counter(view.seen_fields))
+
+
+def _too_few(noun: str, before: Counter[str], now: Counter[str]) -> str | None:
+    kept = before & now
+    if kept.total() >= LEAST_KEPT * before.total():
+        return None
+    lost = before - now
+    share = 100 * kept.total() / before.total()
+    return f"{share:.0f} % of {written_plural(before.total(), noun)}: without “{next(iter(lost))}”"
+
+
+def _covered(originals: Views, view: PageView) -> str | None:
+    # a text that the original does not have, as that of an image that is left out, may be covered
+    covered = [text for text in view.covered if any(text in each.content for each in originals)]
+    before = max(len(each.covered) / each.samples if each.samples else 0.0 for each in originals)
+    if len(covered) <= (before + _MOST_COVERED) * view.samples:
+        return None
+    return f"{len(covered)} of {view.samples} texts of the content are covered: “{covered[0]}”"
+
+
+def _blank(originals: Views, view: PageView) -> str | None:
+    if not is_uniform(view.picture, _WINDOW) or any(is_uniform(each.picture, _WINDOW) for each in originals):
+        return None
+    return "it is blank"
+
+
+def _pixels(originals: Views, view: PageView) -> str | None:
+    difference = pixel_difference([each.picture for each in originals], view.picture)
+    if difference is None:
+        return None
+    return f"{100 * difference.share:.2g} % of the pixels differ, from {difference.top} pixels below the top"
+
+
+def _added(before: Iterable[Iterable[str]], now: Iterable[str]) -> list[str]:
+    return sorted(set(now).difference(*before))
+
+
+_ALWAYS: dict[str, Rule] = {
+    "errors": _errors,
+    "failed": _failed,
+    "missing": _missing,
+    "fonts": _fonts,
+    "encoding": _encoding,
+    "departure": _departure,
+    "weight": _weight,
+    "blank": _blank,
+}
+_LAYOUT: dict[str, Rule] = {
+    **_ALWAYS, "mode": _mode, "text": _text, "layout": _layout, "links": _links, "controls": _fields, "names": _names,
+    "covered": _covered,
+}  # fmt: skip
+PROMISED: dict[str, dict[str, Rule]] = {
+    PIXELS: {**_LAYOUT, "pixels": _pixels},
+    LAYOUT: _LAYOUT,
+    CONTENT: {
+        **_ALWAYS, "words": _words, "links": _content_links, "controls": _content_fields, "covered": _covered,
+    },
+}  # fmt: skip

@@ -1,0 +1,112 @@
+"""Compares pictures of a page, pixel by pixel, but for what the page changes by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+# A page differs from itself around what moves: masks grow by blocks of so many pixels
+_BLOCK = 16
+# The share of a page that may be masked; beyond it, pixels say nothing
+_MOST_MASKED = 0.1
+# Skia rounds scaled images now this way, now that: pixels that are one shade off do not count while they are no larger
+# a share of the page than this (15 of a million on documentation of seaborn)
+_ROUNDING = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class PixelDifference:
+    """The share of a page's area that differs, and where it begins, in CSS pixels from the top."""
+
+    share: float
+    top: int
+
+
+def pixel_difference(originals: Sequence[bytes], picture: bytes) -> PixelDifference | None:
+    """Return where ``picture`` differs from all of ``originals``, ``None`` if it does not or they say nothing.
+
+    All are PNGs. What differs between the originals is masked; they say nothing where they differ too much.
+    """
+    if picture in originals:
+        return None
+    from adaptc.formats.image.probe import open_image
+
+    before = [open_image(png).convert("RGB") for png in originals]
+    now = open_image(picture).convert("RGB")
+    mask = _instability(before)
+    if mask is not None and (mask.size != before[0].size or _share(mask) > _MOST_MASKED):
+        return None
+    differences = [_compared(image, now, mask) for image in before]
+    if None in differences:
+        return None
+    return min((each for each in differences if each is not None), key=lambda each: each.share)
+
+
+def first_difference(before: bytes, now: bytes) -> int:
+    """Return the first row in which two pictures (PNGs) differ, 0 if they do not."""
+    from adaptc.formats.image.probe import open_image
+
+    difference = _compared(open_image(before).convert("RGB"), open_image(now).convert("RGB"), None)
+    return 0 if difference is None else difference.top
+
+
+def is_uniform(picture: bytes, height: int) -> bool:
+    """Whether the top of a picture, ``height`` pixels high, has a single colour."""
+    from adaptc.formats.image.probe import open_image
+
+    image = open_image(picture).convert("RGB")
+    return image.crop((0, 0, image.width, min(height, image.height))).getcolors(1) is not None
+
+
+def _instability(images: Sequence[Image.Image]) -> Image.Image | None:
+    """Return a mask of what differs between pictures, white and grown by a block; of another size if theirs differ."""
+    from PIL import Image, ImageChops, ImageFilter
+
+    first, *others = images
+    if any(other.size != first.size for other in others):
+        return Image.new("L", (1, 1), 255)
+    union = Image.new("L", first.size)
+    for other in others:
+        union = ImageChops.lighter(union, _shades(first, other).point(_white_above(0)))
+    if union.getbbox() is None:
+        return None
+    blocks = union.reduce(_BLOCK).point(_white_above(0)).filter(ImageFilter.MaxFilter(3))
+    grown = blocks.resize((blocks.width * _BLOCK, blocks.height * _BLOCK), Image.Resampling.NEAREST)
+    return grown.crop((0, 0, *first.size))
+
+
+def _compared(before: Image.Image, now: Image.Image, mask: Image.Image | None) -> PixelDifference | None:
+    from PIL import Image
+
+    size = (min(before.width, now.width), min(before.height, now.height))
+    area = max(before.width, now.width) * max(before.height, now.height)
+    shades = _shades(before.crop((0, 0, *size)), now.crop((0, 0, *size)))
+    if mask is not None:
+        shades.paste(Image.new("L", size), (0, 0), mask.crop((0, 0, *size)))
+    counts = shades.histogram()
+    least = 1 if 0 < counts[1] <= _ROUNDING * area else 0
+    count = sum(counts[least + 1 :]) + area - size[0] * size[1]
+    if not count:
+        return None
+    box = shades.point(_white_above(least)).getbbox()
+    return PixelDifference(count / area, box[1] if box else size[1])
+
+
+def _shades(before: Image.Image, now: Image.Image) -> Image.Image:
+    """Return the largest difference of a channel, pixel by pixel."""
+    from PIL import ImageChops
+
+    red, green, blue = ImageChops.difference(before, now).split()
+    return ImageChops.lighter(ImageChops.lighter(red, green), blue)
+
+
+def _white_above(least: int) -> list[int]:
+    return [255 * (shade > least) for shade in range(256)]
+
+
+def _share(mask: Image.Image) -> float:
+    return mask.histogram()[255] / (mask.width * mask.height)

@@ -1,0 +1,130 @@
+"""``adaptc prove``: says by its exit code whether pages keep at every level what the level promises."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.command import Invocation, command
+from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
+from adaptc.cli.site_options import FOLDER, with_mirror
+from adaptc.workflow.check.ci_formats import FORMATS
+
+if TYPE_CHECKING:
+    from adaptc.config.config import Config
+    from adaptc.workflow.prove.prove import Proof
+    from adaptc.workflow.prove.verdict import Verdict
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_PAGES = 12
+
+
+@command("prove", formats=("text", "json", *FORMATS))
+@click.argument("pages", nargs=-1)
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option("--level", "levels", multiple=True, metavar="NAME", help="Prove this level; may be given again.")
+@click.option(
+    "--pages", "count", type=click.IntRange(1), default=_PAGES, show_default=True, metavar="N", help="Prove N pages."
+)
+@click.option("--report", type=_FILE, metavar="FILE", help="Where pictures go.  [default: proof.html in the output]")
+def prove(
+    invocation: Invocation,
+    pages: tuple[str, ...],
+    output: Path | None,
+    levels: tuple[str, ...],
+    count: int,
+    report: Path | None,
+) -> ExitCode:
+    """Say what levels do not keep of pages, with a browser.
+
+    PAGES are paths inside the docroot, or URLs of the site; by default the most viewed pages, or pages of every
+    directory and size. Each is loaded in Chromium at every level of the last build, at 412 and 1280 pixels, and
+    compared with the original by what the level promises. What was proven is not loaded again while nothing of it
+    changes. Ends with 0 when every level keeps its promise, and with 1 when one does not.
+    """
+    from adaptc.cli.progress import watching
+    from adaptc.workflow.prove.prove import prove as run
+    from adaptc.workflow.prove.prove import write_report
+
+    config = with_mirror(invocation.load({"output": output}))
+    with watching(invocation) as progress:
+        proof = run(config, pages, levels, count, progress)
+    written = write_report(config, proof, report)
+    _PRINTERS.get(invocation.format, _print_for_ci)(proof, invocation, config, written)
+    return ExitCode.DONE if proof.is_kept else ExitCode.WITH_ERRORS
+
+
+def _print_text(proof: Proof, invocation: Invocation, _config: Config, report: Path) -> None:
+    print_diagnostics(proof.diagnostics(), invocation)
+    rows = [["page", *proof.levels]]
+    cells: dict[str, dict[str, list[Verdict]]] = {page: {} for page in proof.pages}
+    for verdict in proof.verdicts:
+        cells[verdict.case.page].setdefault(verdict.case.level, []).append(verdict)
+    rows += [[page, *(_cell(cells[page][level]) for level in proof.levels)] for page in proof.pages]
+    print_text(table(rows), invocation)
+    print_text(f"{_sentence(proof)}; see {report}", invocation)
+
+
+def _cell(verdicts: list[Verdict]) -> str:
+    """Return what a table says of a page at a level, all widths together."""
+    kinds = dict.fromkeys(difference.kind for verdict in verdicts for difference in verdict.differences)
+    if kinds:
+        return ", ".join(kinds)
+    return "not proven" if any(verdict.reason is not None for verdict in verdicts) else "ok"
+
+
+def _sentence(proof: Proof) -> str:
+    differing = sum(bool(verdict.differences) for verdict in proof.verdicts)
+    unproven = sum(verdict.reason is not None for verdict in proof.verdicts)
+    parts = [f"{number:,} {what}" for number, what in ((differing, "differ"), (unproven, "not proven")) if number]
+    total = f"{len(proof.verdicts):,} views of {len(proof.pages):,} pages"
+    return f"{total}: {', '.join(parts) or 'every level keeps what it promises'}"
+
+
+def _print_json(proof: Proof, _invocation: Invocation, _config: Config, report: Path) -> None:
+    import dataclasses
+
+    print_json(
+        {
+            "kept": proof.is_kept,
+            "pages": list(proof.pages),
+            "levels": list(proof.levels),
+            "verdicts": [
+                {
+                    "page": verdict.case.page,
+                    "level": verdict.case.level,
+                    "width": verdict.case.width,
+                    "promise": verdict.case.promised,
+                    "kept": verdict.is_kept,
+                    "differences": [dataclasses.asdict(each) for each in verdict.differences],
+                    "unproven": verdict.reason,
+                }
+                for verdict in proof.verdicts
+            ],
+            "diagnostics": diagnostic_records(proof.diagnostics()),
+            "report": str(report),
+        }
+    )
+
+
+def _print_for_ci(proof: Proof, invocation: Invocation, config: Config, _report: Path) -> None:
+    from adaptc.workflow.check.ci_formats import Problem, Summary, file_name
+    from adaptc.workflow.prove.prove import diagnostic_of
+
+    def problems() -> Iterator[Problem]:
+        for verdict in proof.verdicts:
+            if not verdict.is_kept:
+                name = file_name(config.docroot or Path(), verdict.case.page)
+                yield Problem(diagnostic_of(verdict), name, f"{verdict.case.level} at {verdict.case.width}")
+
+    kept = Counter(f"{each.case.level} at {each.case.width}" for each in proof.verdicts if each.is_kept)
+    summary = Summary(tuple(problems()), kept, _sentence(proof), "prove", "kept")
+    click.echo(FORMATS[invocation.format](summary))
+
+
+_PRINTERS: dict[str, Any] = {"text": _print_text, "json": _print_json}

@@ -1,0 +1,150 @@
+"""Proves pages: loads each at every level, several tabs side by side, and judges what a browser shows.
+
+The original is loaded once, and again only where a level seems to differ, as that level is: what a page changes from
+one load to the next is no difference. A level that would load the same bytes as one before is not loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adaptc.browser.answers import Server
+from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.evidence import WIDTHS
+from adaptc.browser.judge import Difference, differences
+from adaptc.browser.page_view import PageView, view_page
+from adaptc.browser.tab import BrowserError
+from adaptc.compile.engine.reporting import Progress
+from adaptc.workflow.prove.pictures import differing_parts
+from adaptc.workflow.prove.verdict import Answers, Case, Verdict, VerdictStore
+
+# Loads of a page that seems to differ, each time with another load of the original
+_LOADS = 3
+# A page that cannot be looked at is tried again: a browser that another page crashed is started anew
+_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What is proven: the servers of the original and of each level, and what each level promises."""
+
+    original: Server
+    servers: Mapping[str, Server]
+    promised: Mapping[str, str]
+
+
+class Prover:
+    """Proves pages of a site; ``urls`` are the addresses of the pages by path."""
+
+    def __init__(self, program: str, levels: Levels, verdicts: VerdictStore) -> None:
+        self.program, self.verdicts, self.promised = program, verdicts, levels.promised
+        self.original = Answers(levels.original)
+        self.levels = {name: Answers(server) for name, server in levels.servers.items()}
+
+    def prove(self, urls: Mapping[str, str], progress: Progress) -> list[Verdict]:
+        """Return the verdicts on the pages ``urls`` (path to address), in their order, by level and width.
+
+        Raises ``BrowserError`` if the browser cannot be started.
+        """
+        cases = {
+            Case(page, level, width, self.promised[level]): url
+            for page, url in urls.items()
+            for level in self.levels
+            for width in WIDTHS
+        }
+        known = {
+            case: self.verdicts.find(case, url, self.original, self.levels[case.level]) for case, url in cases.items()
+        }
+        found = {case: verdict for case, verdict in known.items() if verdict is not None}
+        pending = [case for case in cases if case not in found]
+        if pending:
+            found.update({verdict.case: verdict for verdict in self._look(pending, cases, progress)})
+        return [found[case] for case in cases]
+
+    def _look(self, pending: Sequence[Case], urls: Mapping[Case, str], progress: Progress) -> list[Verdict]:
+        views: dict[tuple[str, int], list[Case]] = {}
+        for case in pending:
+            views.setdefault((case.page, case.width), []).append(case)
+        tabs = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+
+        async def judge(browser: Chromium, cases: list[Case]) -> list[Verdict]:
+            async with tabs:
+                verdicts = await _PageProver(self, browser, urls[cases[0]], cases[0].width).judge(cases)
+            browser.advance(1)
+            return verdicts
+
+        async def work(browser: Chromium) -> list[Verdict]:
+            await browser.start()
+            done = await asyncio.gather(*(judge(browser, cases) for cases in views.values()))
+            return [verdict for verdicts in done for verdict in verdicts]
+
+        progress.begin("proving", len(views), 0)
+        try:
+            return in_chromium(self.program, work, lambda count: progress.advance(count, 0, 0))
+        finally:
+            progress.end()
+
+
+class _PageProver:
+    """Judges a page at one width at each level."""
+
+    def __init__(self, prover: Prover, browser: Chromium, url: str, width: int) -> None:
+        self.prover, self.browser, self.url, self.width = prover, browser, url, width
+        self.originals: list[PageView] = []
+        # loads of levels; those of one list got the same answers
+        self.loads: list[list[PageView]] = []
+
+    async def judge(self, cases: Iterable[Case]) -> list[Verdict]:
+        """Return the verdicts on the levels ``cases``."""
+        try:
+            self.originals.append(await self._look(self.prover.original.server))
+        except BrowserError as error:
+            return [Verdict(case, reason=str(error)) for case in cases]
+        return [await self._judge_level(case) for case in cases]
+
+    async def _judge_level(self, case: Case) -> Verdict:
+        answers = self.prover.levels[case.level]
+        if answers.gives(self.originals[0].answers):
+            return self._stored(Verdict(case), self.originals)
+        try:
+            loads = next((loads for loads in self.loads if answers.gives(loads[0].answers)), None)
+            if loads is None:
+                loads = [await self._look(answers.server)]
+                self.loads.append(loads)
+            found = await self._differences(loads, case.promised)
+            while found and len(loads) < _LOADS:
+                loads.append(await self._look(answers.server))
+                if len(self.originals) < len(loads):
+                    self.originals.append(await self._look(self.prover.original.server))
+                found = await self._differences(loads, case.promised)
+        except BrowserError as error:
+            return Verdict(case, (Difference("unloadable", f"it could not be looked at: {error}"),))
+        return self._stored(Verdict(case, found, self._pictures(loads[0]) if found else ()), loads)
+
+    async def _look(self, server: Server) -> PageView:
+        for _ in range(_TRIES - 1):
+            try:
+                return await view_page(self.browser, server, self.url, self.width)
+            except BrowserError:
+                continue
+        return await view_page(self.browser, server, self.url, self.width)
+
+    async def _differences(self, loads: Sequence[PageView], promised: str) -> tuple[Difference, ...]:
+        """Return what differs in each of the loads of a level."""
+        found = [await asyncio.to_thread(differences, self.originals, load, promised) for load in loads]
+        return tuple(each for each in found[0] if all(each.kind in {other.kind for other in more} for more in found))
+
+    def _pictures(self, view: PageView) -> tuple[str, ...]:
+        parts = differing_parts(self.originals[0].picture, view.picture)
+        return tuple(self.prover.verdicts.store.put(webp) for webp in parts)
+
+    def _stored(self, verdict: Verdict, loads: Sequence[PageView]) -> Verdict:
+        self.prover.verdicts.put(verdict, self.url, _answers(self.originals), _answers(loads))
+        return verdict
+
+
+def _answers(views: Iterable[PageView]) -> dict[str, str]:
+    return {url: digest for view in views for url, digest in view.answers.items()}

@@ -1,0 +1,189 @@
+"""The judge of proofs: what a level does not keep of a page, and what of it the original does not keep either."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from PIL import Image, ImageDraw
+
+from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, differences, promised_by
+from adaptc.browser.page_view import PageView
+from adaptc.browser.pictures import is_uniform, pixel_difference
+from adaptc.config.rulebook import load_levels
+
+Box = tuple[int, int, int, int]
+
+
+def picture(*boxes: Box, size: tuple[int, int] = (320, 320), colour: tuple[int, int, int] = (0, 0, 0)) -> bytes:
+    """A white page with a line of text, and boxes (left, top, right, bottom)."""
+    image = Image.new("RGB", size, (255, 255, 255))
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((10, 10, 60, 12), fill=(0, 0, 0))
+    for box in boxes:
+        draw.rectangle(box, fill=colour)
+    png = io.BytesIO()
+    image.save(png, "PNG")
+    return png.getvalue()
+
+
+PAGE = PageView(
+    "CSS1Compat",
+    "Home News of the day",
+    320,
+    320,
+    texts=(("Home", 8, 8), ("News of the day", 8, 40)),
+    images=((8, 80, 100, 50),),
+    names=("top", "news"),
+    links=("/", "/news/"),
+    forms=1,
+    fields=("input text q",),
+    seen="Home News of the day",
+    seen_links=("/", "/news/"),
+    seen_fields=("input text q",),
+    content="News of the day",
+    content_links=("/news/",),
+    content_fields=("input text q",),
+    samples=4,
+    errors=("x is not defined at a.js:1",),
+    failed=("https://site.invalid/gone.png",),
+    requests=3,
+    size=1000,
+    picture=picture(),
+)
+EVERY = (PIXELS, LAYOUT, CONTENT)
+STRICT = (PIXELS, LAYOUT)
+
+
+def found(view: PageView, promised: str, *others: PageView) -> list[str]:
+    return [each.kind for each in differences((PAGE, *others), view, promised)]
+
+
+@pytest.mark.parametrize("promised", EVERY)
+def test_a_page_is_equal_to_itself(promised: str) -> None:
+    assert found(PAGE, promised) == []
+
+
+def test_levels_are_held_to_what_they_promise() -> None:
+    promised = {name: promised_by(level) for name, level in load_levels().items()}
+    assert {promised[name] for name in ("full", "lossless", "bundle")} == {PIXELS}
+    assert {promised[name] for name in ("moderate", "unhydrated")} == {LAYOUT}
+    assert {promised[name] for name in ("extreme", "text", "baseonly", "halfobject")} == {CONTENT}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "promises"),
+    [
+        ({"errors": (*PAGE.errors, "$ is not defined")}, "errors", EVERY),
+        ({"failed": (*PAGE.failed, "https://site.invalid/b.png")}, "failed", EVERY),
+        ({"missing": ("https://site.invalid/b.png",)}, "missing", EVERY),
+        ({"fonts": ("Inter",)}, "fonts", EVERY),
+        ({"replaced": 2}, "encoding", EVERY),
+        ({"departure": "https://example.com/"}, "departure", EVERY),
+        ({"requests": 4}, "weight", EVERY),
+        ({"size": 1100}, "weight", EVERY),
+        ({"mode": "BackCompat"}, "mode", STRICT),
+        ({"text": "Home News of day"}, "text", STRICT),
+        ({"texts": (("Home", 8, 8), ("News of the day", 8, 42))}, "layout", STRICT),
+        ({"images": ((8, 80, 90, 50),)}, "layout", STRICT),
+        ({"height": 330}, "layout", STRICT),
+        ({"links": ("/", "/")}, "links", STRICT),
+        ({"fields": ()}, "controls", STRICT),
+        ({"forms": 0}, "controls", STRICT),
+        ({"names": ("top",)}, "names", STRICT),
+        ({"covered": ("News of the day",)}, "covered", EVERY),
+        ({"seen": "Home"}, "words", (CONTENT,)),
+        ({"seen_links": ("/",)}, "links", (CONTENT,)),
+        ({"seen_fields": ()}, "controls", (CONTENT,)),
+        ({"picture": picture((200, 200, 210, 210))}, "pixels", (PIXELS,)),
+    ],
+)
+def test_what_is_lost_breaks_a_promise(change: dict[str, object], kind: str, promises: tuple[str, ...]) -> None:
+    view = replace(PAGE, **change)
+    assert {promised: found(view, promised) for promised in EVERY} == {
+        promised: [kind] if promised in promises else [] for promised in EVERY
+    }
+
+
+def test_a_page_that_shows_nothing_is_blank() -> None:
+    assert found(replace(PAGE, picture=picture(size=(320, 9))), CONTENT) == ["blank"]
+
+
+def test_what_the_original_does_not_keep_is_not_asked_of_a_level() -> None:
+    restless = replace(
+        PAGE,
+        text="Home News at noon",
+        texts=(("Home", 8, 8), ("News", 8, 48)),
+        height=340,
+        errors=(*PAGE.errors, "timeout"),
+        failed=("https://site.invalid/other.png",),
+        links=("/", "/noon/"),
+    )
+    view = replace(restless, text="Home News at one", height=350, links=("/", "/one/"))
+    assert found(view, LAYOUT) == ["errors", "failed", "text", "layout", "links"]
+    assert found(view, LAYOUT, restless) == []
+
+
+def test_an_error_that_names_another_file_or_line_is_the_same_error() -> None:
+    assert found(replace(PAGE, errors=("x is not defined at all.min.js:2",)), PIXELS) == []
+
+
+def test_links_to_one_target_may_become_one() -> None:
+    twice = replace(PAGE, content_links=("/news/", "/news/"), seen_links=("/news/",))
+    assert [each.kind for each in differences((twice,), replace(PAGE, seen_links=("/news/",)), CONTENT)] == []
+
+
+def test_a_text_that_only_the_level_has_may_be_covered() -> None:
+    assert found(replace(PAGE, covered=("Logo",)), CONTENT) == []
+
+
+def test_a_difference_says_what_was_seen() -> None:
+    view = replace(PAGE, texts=(("Home", 8, 8), ("News of the day", 8, 42)), text="Home News of day")
+    assert [each.message for each in differences((PAGE,), view, LAYOUT)] == [
+        "another text: without “the”",
+        "“News of the day” is at 8, 42, not 8, 40",
+    ]
+
+
+# ---- pixels
+
+
+def test_pixels_that_differ_are_counted_and_located() -> None:
+    difference = pixel_difference([picture()], picture((100, 200, 109, 209)))
+    assert difference is not None
+    assert (difference.top, round(difference.share * 320 * 320)) == (200, 100)
+
+
+def test_what_moves_by_itself_is_masked() -> None:
+    moving = [picture((100, 200, 109, 209)), picture((104, 200, 113, 209))]
+    assert pixel_difference(moving, picture((108, 200, 117, 209))) is None
+    assert pixel_difference(moving, picture((200, 100, 201, 101))) is not None
+
+
+def test_a_single_pixel_is_seen_and_masked() -> None:
+    assert pixel_difference([picture()], picture((100, 200, 100, 200))) is not None
+    assert pixel_difference([picture(), picture((100, 200, 100, 200), colour=(254, 255, 255))], picture()) is None
+
+
+def test_pages_that_change_all_over_say_nothing() -> None:
+    restless = [picture((0, 0, 319, 100)), picture((0, 100, 319, 319))]
+    assert pixel_difference(restless, picture()) is None
+    assert pixel_difference([picture(), picture(size=(320, 330))], picture((9, 9, 99, 99))) is None
+
+
+def test_few_pixels_that_are_one_shade_off_do_not_count() -> None:
+    near = (254, 254, 254)
+    assert pixel_difference([picture()], picture((100, 200, 104, 204), colour=near)) is None
+    assert pixel_difference([picture()], picture((100, 100, 200, 200), colour=near)) is not None
+
+
+def test_a_page_of_another_height_differs() -> None:
+    difference = pixel_difference([picture()], picture(size=(320, 400)))
+    assert difference is not None
+    assert (difference.top, difference.share) == (320, 0.2)
+
+
+def test_a_window_of_one_colour_is_uniform() -> None:
+    assert is_uniform(picture(), 9)
+    assert not is_uniform(picture(), 20)
