@@ -279,7 +279,7 @@ MISTAKES = {
     ),
     "nginx says that all varies": (
         "nginx-http.conf",
-        "default Accept-Encoding;",
+        "default {{ p.vary | arg }};",
         'default "Accept-Encoding, Accept";',
         "Vary",
     ),
