@@ -62,14 +62,95 @@ def test_pages_are_seen_at_both_widths(chromium: str, tmp_path: Path) -> None:
     (image,) = laptop.images
     assert (image.path, image.width, image.height, image.is_first, image.is_by_script) == ("a.gif", 50, 60, True, False)
     assert laptop.selectors == {".plain"}
-    assert laptop.names >= {"class", "plain", "style", "src"}
+    assert laptop.names >= {"img", "class", "plain", "style", "src"}
     assert seen["index.html"].document is None
     document = Store(site.output / ".adaptc/cache").content(seen["b.html"].document or "")
     assert document is not None
     assert b'<p id="late"><img src="late.gif" width="30">' in document
 
 
+MENU = """<style>#menu, .sub, li ul { display: none } .open #menu { display: block } li:hover > ul { display: block }
+.open .item { color: red } .never .item { color: blue } .tab { opacity: .5 }</style>
+<button onclick="document.body.classList.add('open')">Menu</button>
+<div id=menu><img class=item src=a.gif width=7 height=9></div>
+<ul><li>Hover<ul><li><img src=b.gif width=8 height=4></ul></ul>
+<details><summary>More</summary><img src=c.gif width=5 height=5></details>
+<img src=d.gif hidden>
+<div style="overflow:hidden;width:10px;height:10px"><img src=e.gif width=4 style="margin-left:50px"></div>
+<form action=away.html><button>Send</button></form><a href="away.html">Away</a>
+<script>document.querySelector('form').onsubmit = () => document.body.classList.add('sent')
+document.querySelector('input, summary').onmouseenter = (e) => e.target.classList.add('hovered')</script>"""
+
+
+@pytest.mark.chromium
+def test_menus_are_opened_and_nothing_is_submitted(chromium: str, tmp_path: Path) -> None:
+    dots = {f"{name}.gif": DOT for name in "bcde"}
+    site = site_of(tmp_path, {"index.html": MENU, "away.html": "x"}).write(dots)
+    assert look(site, browser__pages="all") == []
+    laptop = evidence(site)["index.html"].widths[1]
+    sizes = {image.path: (image.width, image.height) for image in laptop.images}
+    assert sizes == {"a.gif": (7, 9), "b.gif": (8, 4), "c.gif": (5, 5), "d.gif": (0, 0), "e.gif": (0, 0)}
+    assert not any(image.is_first for image in laptop.images)
+    assert laptop.names >= {"open", "hovered", "details", "img"}
+    assert "sent" not in laptop.names
+    assert ".open .item" in laptop.selectors
+    assert "li:hover > ul" in laptop.selectors
+    assert laptop.selectors.isdisjoint({".never .item", ".tab"})
+
+
+@pytest.mark.chromium
+def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) -> None:
+    text = "<h2 id=x>Words</h2><a href=a.html>Link</a>"
+    pages = {
+        "same.html": text + "<script>x.textContent = 'Words'</script>",
+        "words.html": text + "<script>x.textContent = 'More'</script>",
+        "links.html": text + "<script>document.links[0].href = 'b.html'</script>",
+        "boxes.html": text + "<script>x.style.margin = '99px'</script>",
+        "noscript.html": text + "<noscript>No script</noscript><script>0</script>",
+        "none.html": text,
+    }
+    site = site_of(tmp_path, pages)
+    look(site)
+    same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
+    assert same == {"same.html", "noscript.html"}
+
+
+@pytest.mark.chromium
+def test_images_of_style_sheets_and_of_scripts(chromium: str, tmp_path: Path) -> None:
+    body = """<style>:root { --dot: url(a.gif) } .bg { background: var(--dot); width: 20px; height: 30px }
+    .mark::before { content: url(b.gif) } li { list-style-image: url(c.gif) }</style>
+    <div class=bg></div><p class=mark>x</p><ul><li>y</ul><p id=late>z</p>
+    <img data-src=e.gif width=3 height=3><script>late.style.backgroundImage = 'url(d.gif)'
+    for (const img of document.images) img.src = img.dataset.src</script>"""
+    site = site_of(tmp_path, {"index.html": body}).write({f"{name}.gif": DOT for name in "bcde"})
+    look(site)
+    images = {image.path: image for image in evidence(site)["index.html"].widths[0].images}
+    assert {path for path, image in images.items() if image.is_background} == {"a.gif", "b.gif", "c.gif", "d.gif"}
+    assert {path for path, image in images.items() if image.is_by_script} == {"d.gif", "e.gif"}
+    assert (images["a.gif"].width, images["a.gif"].height) == (20, 30)
+    assert all(image.is_first for image in images.values())
+
+
 # ---- when a page is looked at again
+
+
+def test_outdated_files_are_removed_before_pages_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page may take seconds, and nobody may get the old one meanwhile."""
+    site = site_of(tmp_path, {"index.html": "", "b.html": "b"})
+    site.build()
+    page = site.output / "lossless/id/index.html"
+    existed = []
+
+    def look_at_nothing(*_: object) -> None:
+        existed.append((page.exists(), (site.output / "lossless/id/b.html").exists()))
+
+    monkeypatch.setattr("adaptc.compile.engine.looking.find_chromium", lambda _: "chromium")
+    monkeypatch.setattr("adaptc.compile.engine.looking.major_version", lambda _: "99")
+    monkeypatch.setattr("adaptc.compile.engine.looking.in_chromium", look_at_nothing)
+    site.write({"index.html": PAGE.format("other")})
+    look(site)
+    assert existed == [(False, True)]
+    assert page.exists()
 
 
 @pytest.mark.chromium
@@ -142,7 +223,7 @@ def test_a_page_that_leaves_or_hangs_costs_itself_its_evidence(
     chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adaptc.browser.tab._ANSWER", 3.0)
-    monkeypatch.setattr("adaptc.browser.tab._LOAD", 2.0)
+    monkeypatch.setattr("adaptc.browser.tab._LOAD", 4.0)
     site = site_of(
         tmp_path,
         {

@@ -7,7 +7,7 @@ from small_site import SmallSite
 from test_browser_tab import URL, site
 
 from adaptc.browser.chromium import in_chromium
-from adaptc.browser.covers import covers_without_scripts
+from adaptc.browser.covers import look_without_scripts
 from adaptc.browser.evidence import CoverSeen, PageEvidence, WidthEvidence
 from adaptc.compile.pipeline import BY_NAME, Step
 
@@ -27,7 +27,8 @@ PAGE = f"<!doctype html><html><head>{HEAD}</head><body>{{body}}{SCRIPT}</body></
 
 def covers(program: str, body: str, document: str = "<p>a") -> dict[int, tuple[CoverSeen, ...]]:
     server = site({"index.html": PAGE.format(css=CSS, body=body)})
-    return in_chromium(program, lambda browser: covers_without_scripts(browser, server, URL, document.encode()))
+    bare = in_chromium(program, lambda browser: look_without_scripts(browser, server, URL, document.encode()))
+    return dict(bare.covers)
 
 
 @pytest.mark.chromium

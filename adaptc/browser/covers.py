@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
@@ -13,21 +14,38 @@ from adaptc.core import media
 _BOM = b"\xef\xbb\xbf"  # beats the encoding that the markup declares
 
 
-async def covers_without_scripts(
-    browser: Chromium, server: Server, url: str, document: bytes
-) -> dict[int, tuple[CoverSeen, ...]]:
-    """Return by width what covers a page, or its markup after scripts (``document``). Raises ``BrowserError``."""
+_POLICY = "Content-Security-Policy"
+
+
+@dataclass(frozen=True, slots=True)
+class BarePage:
+    """A page without its scripts: by width what covers it, or its markup after scripts; what it shows at 1,280.
+
+    ``shown`` is the text of ``show.js``.
+    """
+
+    covers: Mapping[int, tuple[CoverSeen, ...]]
+    shown: str
+
+
+async def look_without_scripts(browser: Chromium, server: Server, url: str, document: bytes) -> BarePage:
+    """Look at a page, and at its markup after scripts (``document``), without scripts. Raises ``BrowserError``."""
     covers: dict[int, dict[CoverSeen, None]] = {width: {} for width in WIDTHS}
+    shown = ""
     for version in (None, document):
         async with browser.tab(without_scripts(server, url, version), WIDTHS[-1], HEIGHTS[WIDTHS[-1]]) as tab:
             await tab.open(url)
+            if version is None:
+                await tab.scroll()
             await tab.settle()
+            if version is None:
+                shown = await tab.run(script("show"))
             for width in reversed(WIDTHS):
                 size = {"width": width, "height": HEIGHTS[width], "deviceScaleFactor": 1, "mobile": width < PHONE}
                 await tab.send("Emulation.setDeviceMetricsOverride", size)
                 found = await tab.run(script("covers"))
                 covers[width].update(dict.fromkeys(CoverSeen(**cover) for cover in found))
-    return {width: tuple(found) for width, found in covers.items()}
+    return BarePage({width: tuple(found) for width, found in covers.items()}, shown)
 
 
 def without_scripts(server: Server, url: str, document: bytes | None = None) -> Server:
@@ -35,6 +53,10 @@ def without_scripts(server: Server, url: str, document: bytes | None = None) -> 
 
     def answer(asked: str) -> Answer | None:
         found = server(asked) if document is None or asked != url else Answer(_BOM + document, media.HTML)
-        return found and replace(found, headers=(*found.headers, ("Content-Security-Policy", "script-src 'none'")))
+        if found is None:
+            return None
+        headers = dict(found.headers)
+        policies = filter(None, (headers.get(_POLICY), "script-src 'none'"))
+        return replace(found, headers=tuple({**headers, _POLICY: ", ".join(policies)}.items()))
 
     return answer

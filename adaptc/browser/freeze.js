@@ -1,6 +1,6 @@
 // Runs in every frame before the page's own scripts, so that each load of a page goes the same way: the same clock and
 // random numbers, and no timer of two seconds or more (a slide show stays at its first slide). The event
-// "adaptc:still" stops all timers and frames; "adaptc:busy" is cancelled while the page draws or changes something.
+// "adaptc:still" stops all timers and frames, "adaptc:move" lets new ones run; "adaptc:busy" is cancelled while the page draws or changes something.
 (() => {
   const QUIET = 250, LONG = 2000, NEVER = 1e8
   const now = performance.now.bind(performance)
@@ -41,6 +41,7 @@
   new MutationObserver(() => { lastChange = now() })
     .observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
   document.addEventListener('adaptc:still', (event) => { isStill = true; event.stopImmediatePropagation() })
+  document.addEventListener('adaptc:move', (event) => { isStill = false; event.stopImmediatePropagation() })
   document.addEventListener('adaptc:busy', (event) => {
     if (now() - lastChange < QUIET) event.preventDefault()
     event.stopImmediatePropagation()

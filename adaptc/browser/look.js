@@ -1,14 +1,16 @@
-// Returns what is to be seen of a page: its height, the boxes of its images, the names of its elements.
+// Sees the page as it is: returns its height, its text with the boxes of what a visitor sees, the largest contentful
+// paint and the layout shift. Leaves adaptc.collect(), which notes the images of elements with their boxes, and
+// adaptc.result(), which notes backgrounds, too, and returns all images with the names of elements.
 // "markup" is the page as it was sent, in base64, and null for a page without scripts: an address that is not in it was
 // written by a script.
 ({ markup }) => {
+  const seen = globalThis.adaptc
   const URLS = /url\("((?:[^"\\]|\\.)*)"\)/g
-  const STYLES = ['background-image', 'list-style-image', 'border-image-source', 'mask-image', 'content', 'shape-outside']
+  const STYLES = ['background-image', 'list-style-image', 'border-image-source', 'mask-image', 'content']
   const absolute = (url) => { try { return new URL(url, document.baseURI).href.split('#')[0] } catch { return '' } }
 
   // ---- the addresses of the markup
 
-  const written = new Set()
   const listed = (text) => text.split(',').map((candidate) => candidate.trim().split(/\s+/)[0])
   const addresses = (element) => [
     ...['src', 'poster', 'href', 'xlink:href', 'data', 'background'].map((name) => element.getAttribute(name)),
@@ -16,13 +18,17 @@
   ].filter(Boolean)
   const text = () => new TextDecoder(document.characterSet).decode(Uint8Array.from(atob(markup), (c) => c.charCodeAt(0)))
   const sent = markup === null ? null : new DOMParser().parseFromString(text(), 'text/html')
-  for (const element of sent?.querySelectorAll('*') ?? []) addresses(element).forEach((url) => written.add(absolute(url)))
-  const styles = sent ? [...sent.querySelectorAll('[style]')].map((element) => element.getAttribute('style')).join('\n') : ''
+  const elements = sent ? [...sent.querySelectorAll('*')] : []
+  const written = new Set(elements.flatMap(addresses).map(absolute))
+  const styles = elements.map((element) => element.getAttribute('style') ?? '').join('\n')
+  const isByScript = (url) => sent !== null && !written.has(url)
+  const isStyledByScript = (url) => sent !== null && !styles.includes(url.split('/').pop().split(/[?#]/)[0])
 
   // ---- boxes
 
-  const limit = { right: Math.max(document.documentElement.scrollWidth, innerWidth), bottom: Infinity }
-  const clipped = (element, rect) => {
+  const width = () => Math.max(document.documentElement.scrollWidth, innerWidth)
+  const isVisible = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+  const clipped = (element, rect) => { // to what its ancestors and the page show of it
     let { left, top, right, bottom } = rect
     for (let e = element.parentElement; e && e !== document.body && e !== document.documentElement; e = e.parentElement) {
       const style = getComputedStyle(e)
@@ -31,62 +37,102 @@
       left = Math.max(left, box.left); right = Math.min(right, box.right)
       top = Math.max(top, box.top); bottom = Math.min(bottom, box.bottom)
     }
-    left = Math.max(left, -scrollX); top = Math.max(top, -scrollY); right = Math.min(right, limit.right - scrollX)
-    return right - left >= 1 && bottom - top >= 1 ? { left, top, right, bottom } : null
+    left = Math.max(left, -scrollX); top = Math.max(top, -scrollY); right = Math.min(right, width() - scrollX)
+    return right - left >= 1 && bottom - top >= 1 ? { left, top } : null
   }
   const images = new Map()
-  const add = (url, element, { isBackground = false, isByScript = false, rect = element.getBoundingClientRect() } = {}) => {
+  const add = (url, element, flags) => {
     if (!/^https?:/.test(url)) return
     const image = images.get(url) ?? { url, width: 0, height: 0, isFirst: false, isBackground: false, isByScript: false }
     images.set(url, image)
-    image.isBackground ||= isBackground
-    image.isByScript ||= isByScript
-    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: false })) return
-    const box = clipped(element, rect)
+    image.isBackground ||= flags.isBackground ?? false
+    image.isByScript ||= flags.isByScript
+    const rect = element.getBoundingClientRect()
+    const box = isVisible(element) ? clipped(element, rect) : null
     if (!box) return
     if (rect.width * rect.height > image.width * image.height) {
       image.width = Math.round(rect.width)
       image.height = Math.round(rect.height)
     }
-    image.isFirst ||= box.top + scrollY < innerHeight && box.left < innerWidth
+    image.isFirst ||= !isOpened && box.top + scrollY < innerHeight && box.left < innerWidth
   }
 
-  const look = (element) => {
-    const isByScript = (url) => sent !== null && !written.has(url)
-    const name = element.localName
-    if (name === 'img' || (name === 'input' && element.type === 'image')) {
-      const url = absolute(element.currentSrc || element.src)
-      if (url) add(url, element, { isByScript: isByScript(url) })
-    } else if (name === 'image' || name === 'use' || name === 'feImage') {
-      const url = absolute(element.href?.baseVal ?? '')
-      if (url && url !== absolute('')) add(url, element, { isByScript: isByScript(url) })
-    } else if ((name === 'video' && element.poster) || name === 'embed' || name === 'object') {
-      const url = absolute(element.poster ?? element.src ?? element.data)
-      add(url, element, { isByScript: isByScript(url) })
+  // ---- images
+
+  const source = (element) => {
+    switch (element.localName) {
+      case 'img': return element.currentSrc || element.src
+      case 'input': return element.type === 'image' ? element.src : ''
+      case 'image': case 'use': return element.href?.baseVal?.startsWith('#') ? '' : element.href?.baseVal
+      case 'video': return element.poster
+      case 'embed': return element.src
+      case 'object': return element.data
     }
+    return ''
+  }
+  // ---- backgrounds: of elements with rules or attributes that name an image; asking all elements takes seconds
+
+  const rulesOf = (root) => {
+    const found = []
+    const visit = (rules, parent) => {
+      for (const rule of rules) {
+        const selector = rule.selectorText?.replaceAll('&', `:is(${parent})`)
+        if (selector) found.push({ selector, text: rule.style.cssText })
+        if (rule.cssRules) visit(rule.cssRules, selector ?? parent)
+      }
+    }
+    for (const sheet of [...root.styleSheets, ...root.adoptedStyleSheets]) {
+      try { visit(sheet.cssRules, ':root') } catch { /* of another origin */ }
+    }
+    return found
+  }
+  const styled = (root) => {
+    const rules = rulesOf(root)
+    const names = [...rules, { text: styles }].flatMap(({ text }) => [...text.matchAll(/(--[\w-]+)\s*:[^;]*url\(/g)].map((match) => match[1]))
+    const found = new Set(root.querySelectorAll('[style]'))
+    for (const { selector, text } of rules) {
+      if (!text.includes('url(') && !names.some((name) => text.includes(`var(${name}`))) continue
+      const plain = selector.replace(/::?(before|after|first-line|first-letter|marker|hover|focus-within|focus-visible|focus|active)\b/g, '')
+      for (const part of plain.split(/,(?![^(]*\))/)) {
+        try { root.querySelectorAll(/[\s>+~]$|^$/.test(part.trim()) ? part + '*' : part).forEach((element) => found.add(element)) } catch { /* a selector of another browser */ }
+      }
+    }
+    return found
+  }
+  const addBackgrounds = (element) => {
     for (const pseudo of [null, '::before', '::after']) {
       const style = getComputedStyle(element, pseudo)
       if (pseudo && (style.content === 'none' || style.display === 'none')) continue
       for (const property of STYLES) {
         const value = style.getPropertyValue(property)
         if (!value.includes('url(')) continue
-        const own = pseudo ? '' : element.style.getPropertyValue(property)
+        const isOwn = !pseudo && element.style?.getPropertyValue(property).includes('url(')
         for (const [, url] of value.matchAll(URLS)) {
-          const file = url.split('/').pop().split(/[?#]/)[0]
-          add(absolute(url), element, { isBackground: true, isByScript: sent !== null && own.includes(file) && !styles.includes(file) })
+          add(absolute(url), element, { isBackground: true, isByScript: isOwn && isStyledByScript(url) })
         }
       }
     }
   }
-  const walk = (root) => {
-    for (const element of root.querySelectorAll('*')) {
-      look(element)
-      if (element.shadowRoot) walk(element.shadowRoot)
+  let isOpened = false
+  const IMAGES = 'img,input,image,use,video,embed,object'
+  seen.collect = (root = document) => {
+    for (const element of root.querySelectorAll(IMAGES)) {
+      const url = source(element)
+      if (url) add(absolute(url), element, { isByScript: isByScript(absolute(url)) })
     }
   }
-  walk(document)
-  globalThis.adaptc.noteAll(document)
-  const { names, largest, shift } = globalThis.adaptc
+  const collectAll = (root) => {
+    seen.collect(root)
+    styled(root).forEach(addBackgrounds)
+    for (const element of root.querySelectorAll('*')) if (element.shadowRoot) collectAll(element.shadowRoot)
+  }
+  seen.result = () => {
+    collectAll(document)
+    seen.noteAll(document)
+    return { images: [...images.values()], names: [...seen.names] }
+  }
+  collectAll(document)
+  isOpened = true
   const height = Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)
-  return { height, images: [...images.values()], names: [...names], largest, shift }
+  return { height, largest: seen.largest, shift: seen.shift }
 }

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.coverage import RuleCoverage
-from adaptc.browser.covers import covers_without_scripts
+from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
+from adaptc.browser.interaction import interact
 from adaptc.browser.tab import BrowserError, Tab, script
 
 # Seconds for a page at one width
 _PATIENCE = 45.0
 _SHIFT_DIGITS = 3
 _RESTLESS = "it does not come to rest"
+
+T = TypeVar("T")
 
 PathOf = Callable[[str], str | None]
 """Returns the file of the docroot that a URL leads to."""
@@ -50,65 +53,81 @@ class NotSeen(Exception):
 
 async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) -> Look:
     """Look at a page. Raises ``NotSeen``, and ``BrowserError`` where the browser ended."""
-    urls: set[str] = set()
-    widths = []
-    document = None
-    for width in WIDTHS:
-        async with browser.tab(server, width, HEIGHTS[width]) as tab:
-            try:
-                async with asyncio.timeout(_PATIENCE):
-                    seen, document = await _look(tab, server, url, path_of)
-            except (BrowserError, TimeoutError) as error:
-                if not browser.is_running:
-                    raise BrowserError("it ended") from None
-                raise NotSeen(str(error) or _RESTLESS) from None
-            urls |= {load.url for load in tab.seen.loads}
-            if tab.seen.departure is not None:
-                raise NotSeen(f"it goes to {tab.seen.departure}", urls, is_final=True)
-            if tab.seen.is_late:
-                raise NotSeen(_RESTLESS)
-            widths.append(seen)
-    if document is not None:
-        widths = await _with_covers(browser, server, url, document, widths)
-    return Look(PageEvidence(tuple(widths)), document, frozenset(urls))
+    views = [await _visit(browser, server, width, lambda tab: _view(tab, server, url, path_of)) for width in WIDTHS]
+    urls = frozenset[str]().union(*(urls for _, urls in views))
+    view, widths = views[-1][0], tuple(view.evidence for view, _ in views)
+    if view.document is None:
+        return Look(PageEvidence(widths), None, urls)
+    bare = await _bare(browser, server, url, view.document)
+    if bare is None:
+        return Look(PageEvidence(widths), view.document, urls)
+    widths = tuple(replace(seen, covers=bare.covers[seen.width]) for seen in widths)
+    return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls)
 
 
-async def _with_covers(
-    browser: Chromium, server: Server, url: str, document: bytes, widths: list[WidthEvidence]
-) -> list[WidthEvidence]:
-    """Return what was seen with what lies over the text without scripts, as far as that can be seen."""
+async def _bare(browser: Chromium, server: Server, url: str, document: bytes) -> BarePage | None:
+    """Return what is seen of a page without its scripts, as far as that can be seen."""
     try:
         async with asyncio.timeout(_PATIENCE):
-            covers = await covers_without_scripts(browser, server, url, document)
+            return await look_without_scripts(browser, server, url, document)
     except (BrowserError, TimeoutError):
         if not browser.is_running:
             raise BrowserError("it ended") from None
-        return widths
-    return [replace(seen, covers=covers[seen.width]) for seen in widths]
+        return None
 
 
-async def _look(tab: Tab, server: Server, url: str, path_of: PathOf) -> tuple[WidthEvidence, bytes | None]:
+async def _visit(
+    browser: Chromium, server: Server, width: int, look: Callable[[Tab], Awaitable[T]]
+) -> tuple[T, frozenset[str]]:
+    """Open a page in a tab; return what ``look`` sees, and the URLs that were asked for. Raises as ``look_at``."""
+    async with browser.tab(server, width, HEIGHTS[width]) as tab:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                seen = await look(tab)
+        except (BrowserError, TimeoutError) as error:
+            if not browser.is_running:
+                raise BrowserError("it ended") from None
+            raise NotSeen(str(error) or _RESTLESS) from None
+        return seen, frozenset(load.url for load in tab.seen.loads)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A page at one width, its markup after scripts and what it shows (``show.js``)."""
+
+    evidence: WidthEvidence
+    document: bytes | None
+    shown: str
+
+
+async def _view(tab: Tab, server: Server, url: str, path_of: PathOf) -> _View:
     await tab.send("Page.enable")
-    observer = {"source": script("observe"), "worldName": "adaptc"}
-    await tab.send("Page.addScriptToEvaluateOnNewDocument", observer)
+    await tab.send("Page.addScriptToEvaluateOnNewDocument", {"source": script("observe"), "worldName": "adaptc"})
     coverage = await RuleCoverage.started(tab)
     await tab.load(url)
+    urls = {load.url for load in tab.seen.loads}
+    if tab.seen.departure is not None:
+        raise NotSeen(f"it goes to {tab.seen.departure}", urls, is_final=True)
+    if tab.seen.is_late:
+        raise NotSeen(_RESTLESS)
     document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
     markup = None if sent is None else base64.b64encode(sent.body).decode()
-    seen = await tab.run(script("look"), {"markup": markup})
-    selectors = await coverage.selectors()
+    before = await tab.run(script("look"), {"markup": markup})
+    shown, errors = await tab.run(script("show")), tuple(dict.fromkeys(tab.seen.errors))
+    await interact(tab, has_scripts=document is not None)
+    after = await tab.run("() => globalThis.adaptc.result()")
     evidence = WidthEvidence(
         tab.width,
-        seen["height"],
-        _images(seen["images"], tab, path_of),
-        selectors,
-        frozenset(seen["names"]),
-        tuple(dict.fromkeys(tab.seen.errors)),
-        path_of(seen["largest"]) if seen["largest"] else None,
-        round(seen["shift"], _SHIFT_DIGITS),
+        before["height"],
+        _images(after["images"], tab, path_of),
+        await coverage.selectors(),
+        frozenset(after["names"]),
+        errors,
+        path_of(before["largest"]) if before["largest"] else None,
+        round(before["shift"], _SHIFT_DIGITS),
     )
-    return evidence, None if document is None else document.encode("utf-8", "replace")
+    return _View(evidence, None if document is None else document.encode("utf-8", "replace"), shown)
 
 
 def _images(found: list[dict[str, Any]], tab: Tab, path_of: PathOf) -> tuple[ImageSeen, ...]:

@@ -1,8 +1,9 @@
-// Runs in a world of its own before the page's scripts: notes the names that elements have at any time, the image that
-// was the largest contentful paint, and how far the layout shifted.
+// Runs in a world of its own before the page's scripts. It notes the tags, classes, ids and attribute names that elements
+// have at any time, the image that was the largest contentful paint, and how far the layout shifted.
 (() => {
   const seen = globalThis.adaptc = { names: new Set(), largest: null, shift: 0 }
   const note = (element) => {
+    seen.names.add(element.localName)
     for (const { name, value } of element.attributes) {
       seen.names.add(name)
       if (name === 'id' && value) seen.names.add(value)
@@ -13,12 +14,18 @@
     if (root.nodeType === Node.ELEMENT_NODE) note(root)
     for (const element of root.querySelectorAll?.('*') ?? []) note(element)
   }
+  // a class that is set and taken away in one go is in the old values
   new MutationObserver((records) => {
-    for (const record of records) {
-      if (record.type === 'attributes') note(record.target)
-      for (const node of record.addedNodes) seen.noteAll(node)
+    for (const { type, target, addedNodes, attributeName, oldValue } of records) {
+      if (type === 'attributes') {
+        note(target)
+        seen.names.add(attributeName)
+        if (oldValue && attributeName === 'class') for (const token of oldValue.split(/\s+/)) if (token) seen.names.add(token)
+        if (oldValue && attributeName === 'id') seen.names.add(oldValue)
+      }
+      for (const node of addedNodes) seen.noteAll(node)
     }
-  }).observe(document, { subtree: true, childList: true, attributes: true })
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true })
 
   const observe = (type, take) => new PerformanceObserver((list) => list.getEntries().forEach(take)).observe({ type, buffered: true })
   observe('largest-contentful-paint', (entry) => { seen.largest = entry.url || null })

@@ -25,7 +25,7 @@ PHONE = 600
 TALLEST = 10_000
 # Seconds: for the load event; for the requests after it to end; without a request until a page counts as idle; for a
 # script in the page, a picture and others
-_LOAD, _IDLE, _QUIET, _ANSWER = 8.0, 4.0, 0.25, 20.0
+_LOAD, _IDLE, _QUIET, _ANSWER = 20.0, 8.0, 0.25, 20.0
 _MOST_ERRORS = 50
 _HEIGHT = "() => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)"
 
@@ -90,6 +90,7 @@ class Tab:
         self._url = ""
         self._active, self._last = 0, time.monotonic()
         self._world: int | None = None
+        self._answers: set[asyncio.Task[Any]] = set()
 
     @classmethod
     async def opened(cls, browser: Browser, server: Server, width: int, height: int) -> Tab:
@@ -119,6 +120,8 @@ class Tab:
         """Close the tab, and forget all that the page stored."""
         with contextlib.suppress(BrowserError), saying_why():
             await asyncio.wait_for(self._context.close(), _ANSWER)
+        for task in self._answers:  # what they wait for does not come any more
+            task.cancel()
 
     # ---- loading
 
@@ -205,11 +208,15 @@ class Tab:
         from playwright.async_api import Error
 
         self._active, self._last = self._active + 1, time.monotonic()
+        task = asyncio.current_task()
+        assert task is not None
+        self._answers.add(task)
         try:
             await self._fulfil(route, route.request)
         except Error:  # the page was closed meanwhile, or gave the request up
             pass
         finally:
+            self._answers.discard(task)
             self._active, self._last = self._active - 1, time.monotonic()
 
     async def _fulfil(self, route: Route, request: Request) -> None:

@@ -199,6 +199,11 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     return placements | usages | pins | soles | excess | seen
 
 
+def evidence_of(rows: Mapping[str, Row]) -> dict[str, str]:
+    """Return the keys of the evidence of pages in the decisions of a build."""
+    return {row.removeprefix(EVIDENCE): key for row, (_, key) in rows.items() if row.startswith(EVIDENCE)}
+
+
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:
     """Return the keys of decisions that changed; other figures for the same decision do not count."""
     changed = {key for key in before.keys() & now.keys() if before[key][0] != now[key][0]}

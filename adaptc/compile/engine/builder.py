@@ -4,7 +4,8 @@
 2. read what changed and gather its facts (``stages.ReadStage``);
 3. decide what concerns the whole site (``adaptc.compile.analyse.decisions``);
 4. find the outdated units (``outdated``); remove their files from the trees (``trees``) and their rows from the state;
-5. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
+5. look at pages with a browser, if one is wanted (``looking``): more units may be outdated;
+6. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
 6. encode pages with dictionaries made of pages (``dictionaries``);
 7. note in the state that the trees are complete.
 """
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.damage import STATE_TYPES, check_values
 from adaptc.compile.engine.outdated import (
+    Changes,
     FileChanges,
     compare_files,
     find_changes,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.engine.executor import Workers
     from adaptc.compile.engine.gate import Gate, GatedPublisher
+    from adaptc.compile.engine.looking import LookStage
     from adaptc.compile.engine.stages import BuildStage, ReadStage
     from adaptc.site.site import Source
 
@@ -190,13 +193,16 @@ class Builder:
         )
         for path in before.keys() - sources.keys():
             reading.sums.forget_source(path)
-        decisions = self.spec.decide(reading.sums.finish(report.resources), sources, self._look(reading, sources))
+        sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources)
+        decisions = self.spec.decide(sums, sources, looking.expected() if looking else {})
         extras = self._remove_outdated(reading, read, decisions, unknown)
         self.trees.publisher.sync()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
         self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
         self._has_removed_outdated = True
+        if looking is not None:
+            decisions = self._look(looking, report, decisions, extras)
         snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
         building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
         done = building.run(snapshot, workers, self.progress)
@@ -211,16 +217,43 @@ class Builder:
         stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
         stage.run(workers, self.progress)
 
-    def _look(self, reading: ReadStage, sources: Mapping[str, Source]) -> dict[str, str]:
-        """Look at pages with a browser, if one is wanted; return the keys of their evidence."""
+    def _look_stage(self, state: State, sources: Mapping[str, Source]) -> LookStage | None:
         if not self.spec.config.browser.pages:
-            reading.state.set_meta(LOOKING, None)
-            return {}
-        from adaptc.compile.engine.looking import look_at_pages
+            state.set_meta(LOOKING, None)
+            return None
+        from adaptc.compile.engine.looking import LookStage
 
-        looked = look_at_pages(self.spec, reading.state, sources, self.progress)
-        reading.report.is_blind = looked.is_blind
-        return looked.evidence
+        return LookStage(self.spec, state, sources)
+
+    def _look(
+        self, looking: LookStage, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]
+    ) -> Decisions:
+        """Look at pages, and add those of which something else is seen now to what is built; return the decisions.
+
+        The ``extras`` of those are added, too.
+        """
+        from adaptc.compile.engine.gate import BuildCancelled
+        from adaptc.compile.engine.outdated import record_decisions
+
+        def check() -> None:
+            if self.gated_publisher.is_cancelled:
+                raise BuildCancelled
+
+        if self.accepted_recipes:  # a quick build, which a better one follows
+            report.is_blind = bool(looking.pending)
+            return decisions
+        evidence = looking.run(self.progress, check)
+        decisions, state = dataclasses.replace(decisions, evidence=evidence), looking.state
+        state.begin()
+        looking.record(report)
+        changes = Changes(frozenset(), frozenset(), record_decisions(state, decisions))
+        reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
+        added = {unit: reason for unit, reason in reasons.items() if unit not in report.reasons}
+        extras.update(self.trees.remove_outdated(state, (), added))
+        mark_incomplete(state, bool(added))
+        report.reasons = in_build_order({**report.reasons, **added}, self.spec.levels)
+        state.commit()
+        return decisions
 
     def _remove_outdated(
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool

@@ -30,7 +30,6 @@ from adaptc.compile.engine.trees import Trees
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree, Tree
 from adaptc.core.model import Resource
-from adaptc.site.site import Source
 
 _Before = Mapping[str, tuple[Resource, str]]
 
@@ -112,7 +111,7 @@ def _decisions(
     spec: BuildSpec, copy: State, report: BuildReport, before: _Before, read: Mapping[str, str], changes: Changes
 ) -> frozenset[str]:
     """Return the decisions that would change; ``copy`` is a state that may be written."""
-    from adaptc.compile.analyse.decisions import NO_DECISIONS
+    from adaptc.compile.analyse.decisions import NO_DECISIONS, evidence_of
     from adaptc.compile.analyse.site_sums import sum_up
     from adaptc.compile.engine.outdated import record_decisions
     from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
@@ -129,12 +128,5 @@ def _decisions(
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
     sums = sum_up(copy.facts(), lambda path: sources[path].media_type)
-    return record_decisions(copy, spec.decide(sums, sources, _known_evidence(copy, sources)))
-
-
-def _known_evidence(state: State, sources: Mapping[str, Source]) -> dict[str, str]:
-    """Return the evidence of the last build: a dry run does not look at pages."""
-    from adaptc.compile.analyse.decisions import EVIDENCE
-
-    keys = {row.removeprefix(EVIDENCE): key for row, (_, key) in state.decisions().items() if row.startswith(EVIDENCE)}
-    return {path: key for path, key in keys.items() if path in sources}
+    # a dry run does not look at pages
+    return record_decisions(copy, spec.decide(sums, sources, evidence_of(copy.decisions())))

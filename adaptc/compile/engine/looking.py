@@ -6,15 +6,15 @@ import asyncio
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 
 from adaptc.browser.answers import docroot_server
 from adaptc.browser.chromium import NAMES, Chromium, find_chromium, in_chromium
 from adaptc.browser.look import NotSeen, look_at
 from adaptc.browser.tab import BrowserError
+from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.engine.look_records import LookRecords, Outcome, look_recipe
-from adaptc.compile.engine.reporting import LOOKING, Progress
+from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.results import pack_diagnostics
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State
@@ -33,26 +33,6 @@ _LOSS = "pages are built without what it would see"
 _SKELETON = (Role.STYLESHEET.value, Role.SCRIPT.value, Role.MODULE.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What a look at pages gave: the keys of evidence by path. ``is_blind`` says that the browser failed."""
-
-    evidence: dict[str, str]
-    is_blind: bool
-
-
-def look_at_pages(spec: BuildSpec, state: State, sources: Mapping[str, Source], progress: Progress) -> Looked:
-    """Look at the pages that ``[browser]`` asks for.
-
-    What goes wrong costs pages their evidence, no more; the diagnostics are in the state (``looking_diagnostics``).
-    """
-    pages = chosen_pages(state, sources, spec.config.browser.pages)
-    stage = LookStage(spec, sources)
-    evidence = stage.run(pages, progress) if pages else {}
-    state.set_meta(LOOKING, pack_diagnostics(tuple(stage.diagnostics)) or None)
-    return Looked(evidence, any(diagnostic.location is None for diagnostic in stage.diagnostics))
-
-
 def chosen_pages(state: State, sources: Mapping[str, Source], count: int | str) -> list[str]:
     """Return ``count`` pages of each template, or all. The choice does not change when other pages come and go."""
     templates: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -65,53 +45,80 @@ def chosen_pages(state: State, sources: Mapping[str, Source], count: int | str) 
     return sorted(path for pages in templates.values() for path in pages)
 
 
-@dataclass
 class LookStage:
-    """Looks at pages of ``sources``. ``diagnostics`` has what went wrong."""
+    """Looks at pages of ``sources``. What goes wrong costs pages their evidence, no more.
 
-    spec: BuildSpec
-    sources: Mapping[str, Source]
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    The build can go on with ``expected`` evidence until ``run`` has looked at the ``pending`` pages.
+    """
 
-    def run(self, pages: Iterable[str], progress: Progress) -> dict[str, str]:
-        """Return the keys of the evidence of ``pages``, as far as there is any."""
+    def __init__(self, spec: BuildSpec, state: State, sources: Mapping[str, Source]) -> None:
+        self.spec, self.state, self.sources = spec, state, sources
+        self.diagnostics: list[Diagnostic] = []
+        self.outcomes: dict[str, Outcome] = {}
+        self.program = ""
+        self._records: LookRecords | None = None
+        pages = chosen_pages(state, sources, spec.config.browser.pages)
+        if pages:
+            self._open_records()
+        if self._records is not None:
+            known = {path: self._records.known(path) for path in pages}
+            self.outcomes = {path: outcome for path, outcome in known.items() if outcome is not None}
+        self.pending = [path for path in pages if path not in self.outcomes]
+
+    def _open_records(self) -> None:
         wanted = self.spec.config.browser.program
         program = find_chromium(wanted)
         if program is None:
             self.diagnostics.append(diagnose("browser-missing", names=wanted or ", ".join(NAMES), loss=_LOSS))
-            return {}
-        try:
-            records = self._records(program)
-        except BrowserError as error:
-            self._note_failure(program, error)
-            return {}
-        outcomes = {path: records.known(path) for path in pages}
-        visit = _Visit(self.spec, records, [path for path, outcome in outcomes.items() if outcome is None])
-        if visit.pending:
-            progress.begin("looking", len(visit.pending), 0)
-            try:
-                in_chromium(program, visit.run, lambda done: progress.advance(done, 0, 0))
-            except BrowserError as error:
-                self._note_failure(program, error)
-            progress.end()
-        return dict(self._evidence({**outcomes, **visit.outcomes}))
-
-    def _evidence(self, outcomes: Mapping[str, Outcome | None]) -> Iterator[tuple[str, str]]:
-        for path, outcome in sorted(outcomes.items()):
-            if outcome is not None and outcome.key is not None:
-                yield path, outcome.key
-            elif outcome is not None:
-                self.diagnostics.append(diagnose("page-not-seen", Location(path), reason=outcome.reason))
-
-    def _note_failure(self, program: str, reason: BrowserError) -> None:
-        self.diagnostics.append(diagnose("browser-failed", program=program, reason=reason, loss=_LOSS))
-
-    def _records(self, program: str) -> LookRecords:
-        site = self.spec.config.site
+            return
+        site, self.program = self.spec.config.site, program
         settings = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
-        recipe = look_recipe(major_version(program), settings)
-        address = SiteAddress(site.base_url)
-        return LookRecords(Store(self.spec.cache), Site.of(self.sources, address, site.index), recipe)
+        try:
+            recipe = look_recipe(major_version(program), settings)
+        except BrowserError as error:
+            self._note_failure(error)
+            return
+        own = Site.of(self.sources, SiteAddress(site.base_url), site.index)
+        self._records = LookRecords(Store(self.spec.cache), own, recipe)
+
+    def expected(self) -> dict[str, str]:
+        """Return the keys of evidence by path; of ``pending`` pages that of the last build."""
+        last = evidence_of(self.state.decisions())
+        pending = {path: last[path] for path in self.pending if path in last}
+        return {**pending, **self._evidence()}
+
+    def run(self, progress: Progress, advance: Callable[[], None]) -> dict[str, str]:
+        """Look at the pending pages; return the keys of evidence by path. ``advance`` is called after each page."""
+        if self.pending and self._records is not None:
+            visit = Visit(self.spec, self._records, self.pending, self.outcomes)
+
+            def note(pages: int) -> None:
+                progress.advance(pages, 0, 0)
+                advance()
+
+            progress.begin("looking", len(self.pending), 0)
+            try:
+                in_chromium(self.program, visit.run, note)
+            except BrowserError as error:
+                self._note_failure(error)
+            progress.end()
+        return self._evidence()
+
+    def _evidence(self) -> dict[str, str]:
+        return {path: outcome.key for path, outcome in sorted(self.outcomes.items()) if outcome.key is not None}
+
+    def _note_failure(self, reason: BrowserError) -> None:
+        self.diagnostics.append(diagnose("browser-failed", program=self.program, reason=reason, loss=_LOSS))
+
+    def record(self, report: BuildReport) -> None:
+        """Record the diagnostics in the state (``looking_diagnostics``). A browser that failed is tried again."""
+        report.is_blind = bool(self.diagnostics)
+        unseen = [
+            diagnose("page-not-seen", Location(path), reason=outcome.reason)
+            for path, outcome in sorted(self.outcomes.items())
+            if outcome.key is None
+        ]
+        self.state.set_meta(LOOKING, pack_diagnostics((*self.diagnostics, *unseen)) or None)
 
 
 def major_version(program: str) -> str:
@@ -126,14 +133,15 @@ def major_version(program: str) -> str:
     return found[1]
 
 
-class _Visit:
-    """A visit of a browser to the pages ``pending``; their ``outcomes`` are stored as they come."""
+class Visit:
+    """A visit of a browser to the pages ``pending``; what comes of it is stored, and noted in ``outcomes``."""
 
-    def __init__(self, spec: BuildSpec, records: LookRecords, pending: list[str]) -> None:
-        self.records, self.pending = records, pending
+    def __init__(
+        self, spec: BuildSpec, records: LookRecords, pending: Sequence[str], outcomes: dict[str, Outcome]
+    ) -> None:
+        self.records, self.pending, self.outcomes = records, pending, outcomes
         csp = spec.config.site.csp
         self.server = docroot_server(spec.docroot, records.site, {"Content-Security-Policy": csp} if csp else {})
-        self.outcomes: dict[str, Outcome] = {}
         self._starts = 0
 
     async def run(self, browser: Chromium) -> None:

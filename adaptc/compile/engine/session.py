@@ -11,7 +11,14 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.compile.analyse.decisions import NO_DECISIONS, Decisions, Row, changed_decisions, decision_rows
+from adaptc.compile.analyse.decisions import (
+    NO_DECISIONS,
+    Decisions,
+    Row,
+    changed_decisions,
+    decision_rows,
+    evidence_of,
+)
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.analyse.site_sums import sum_up
 from adaptc.compile.engine.assets import Assets
@@ -85,12 +92,10 @@ class Session:
 
         Raises ``NeedsFullBuild`` before anything is done.
         """
-        if self.builder.spec.config.browser.pages:
-            raise NeedsFullBuild("a browser looks at the pages")
         started = time.time_ns()
         site = self._read_changes(pending.paths)
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
-        decisions = self.builder.spec.decide(sums, site.sources)
+        decisions = self.builder.spec.decide(sums, site.sources, evidence_of(self._rows))  # a full build looks again
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)

@@ -164,9 +164,7 @@ class BuildSpec:
 
     # ---- for the stages of a build
 
-    def decide(
-        self, sums: SiteSums, sources: Mapping[str, Source], evidence: Mapping[str, str] | None = None
-    ) -> Decisions:
+    def decide(self, sums: SiteSums, sources: Mapping[str, Source], evidence: Mapping[str, str]) -> Decisions:
         """Decide what concerns the whole site, from the sums of the facts of all its files.
 
         ``evidence`` are the keys of what a browser saw of pages.
@@ -177,7 +175,7 @@ class BuildSpec:
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None
         decisions = decide(sums, sources, self.cost, largest, limits)
-        return replace(decisions, evidence=evidence) if evidence else decisions
+        return replace(decisions, evidence=evidence)
 
     def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
         """Return what workers need to know to read or build the files ``sources``."""
