@@ -21,6 +21,12 @@ HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 NAMES = frozenset({"html", "head", "meta", "title", "link", "script", "body", "p", "a", "open", "class"})
 
 
+LOADED = """async () => {
+    const link = document.querySelector('link')
+    if (link && !link.sheet) await new Promise((done) => { link.onload = done })
+}"""
+
+
 def steps(**options):
     return (
         Step(
@@ -148,7 +154,7 @@ def test_the_whole_sheet_comes_once_a_name_comes_that_was_not_seen(chromium: str
     async def look(tab: Tab) -> tuple[list[str], str]:
         assert [load.url for load in tab.seen.loads] == [URL]
         await tab.run("() => document.body.click()")
-        await tab.idle(4)
+        await tab.run(LOADED)
         order = await tab.run("() => [...document.head.children].map((each) => each.localName).join(' ')")
         return [load.url for load in tab.seen.loads[1:]], order
 
