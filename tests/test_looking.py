@@ -58,10 +58,8 @@ def test_pages_are_seen_at_both_widths(chromium: str, tmp_path: Path) -> None:
     assert list(seen) == ["b.html", "index.html"]
     phone, laptop = seen["index.html"].widths
     assert (phone.width, laptop.width) == (412, 1280)
-    assert laptop.height > 3000
     (image,) = laptop.images
     assert (image.path, image.width, image.height, image.is_first, image.is_by_script) == ("a.gif", 50, 60, True, False)
-    assert laptop.selectors == {".plain"}
     assert laptop.names >= {"img", "class", "plain", "style", "src"}
     assert seen["index.html"].document is None
     document = Store(site.output / ".adaptc/cache").content(seen["b.html"].document or "")
@@ -70,7 +68,7 @@ def test_pages_are_seen_at_both_widths(chromium: str, tmp_path: Path) -> None:
 
 
 MENU = """<style>#menu, .sub, li ul { display: none } .open #menu { display: block } li:hover > ul { display: block }
-.open .item { color: red } .never .item { color: blue } .tab { opacity: .5 }</style>
+</style>
 <button onclick="document.body.classList.add('open')">Menu</button>
 <div id=menu><img class=item src=a.gif width=7 height=9></div>
 <ul><li>Hover<ul><li><img src=b.gif width=8 height=4></ul></ul>
@@ -93,9 +91,6 @@ def test_menus_are_opened_and_nothing_is_submitted(chromium: str, tmp_path: Path
     assert not any(image.is_first for image in laptop.images)
     assert laptop.names >= {"open", "hovered", "details", "img"}
     assert "sent" not in laptop.names
-    assert ".open .item" in laptop.selectors
-    assert "li:hover > ul" in laptop.selectors
-    assert laptop.selectors.isdisjoint({".never .item", ".tab"})
 
 
 @pytest.mark.chromium

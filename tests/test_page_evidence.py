@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_site import SmallSite
 
-from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
+from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, changed_decisions, decision_rows
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.publish import ObjectGone
@@ -17,14 +17,13 @@ from adaptc.compile.engine.store import Store
 SEEN = PageEvidence(
     (
         WidthEvidence(
-            412, 2000, (ImageSeen("a.png", 20, 10, is_first=True),), frozenset({".a > b"}), frozenset({"a", "b"}),
-            ("x is not defined",), "a.png", 0.25,
+            412, (ImageSeen("a.png", 20, 10, is_first=True),), frozenset({"a", "b"}), (CoverSeen("#a", "b c", 0.5),)
         ),
-        WidthEvidence(1280, 900),
+        WidthEvidence(1280),
     ),
     "0123",
     is_same_without_scripts=True,
-)  # fmt: skip
+)
 
 
 def test_evidence_comes_back_as_it_was_stored(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_no_script_runs_and_the_page_after_scripts_is_looked_at_too(chromium: st
 
 
 def uncovered(body: str, *seen: CoverSeen, width: int = 412) -> str:
-    evidence = PageEvidence((WidthEvidence(width, 900, covers=seen),))
+    evidence = PageEvidence((WidthEvidence(width, covers=seen),))
     pages = SmallSite({"index.html": PAGE.format(css=CSS, body=body)}, evidence={"index.html": evidence})
     result = pages.rewrite(steps=(Step(BY_NAME["remove-scripts"], {}),), promise="article")
     assert result.content is not None and not result.demoted, result.diagnostics

@@ -19,7 +19,7 @@ OWN = {"scripts": "own", "scale": 0.5, "text_scale": 0.71}
 
 
 def seen(*images: ImageSeen) -> PageEvidence:
-    return PageEvidence((WidthEvidence(412, 900, images), WidthEvidence(1280, 900)))
+    return PageEvidence((WidthEvidence(412, images), WidthEvidence(1280)))
 
 
 LARGE = ImageSeen("a.jpg", 400, 300)

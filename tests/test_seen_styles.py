@@ -36,7 +36,7 @@ def steps(**options):
 
 
 def seen(*names):
-    first, second = WidthEvidence(412, 900, names=NAMES), WidthEvidence(1280, 900, names=frozenset(names))
+    first, second = WidthEvidence(412, names=NAMES), WidthEvidence(1280, names=frozenset(names))
     return PageEvidence((first, second))
 
 

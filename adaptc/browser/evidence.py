@@ -48,21 +48,13 @@ class CoverSeen:
 class WidthEvidence:
     """A page at one width, before and after its menus were opened and what can be was hovered and focused.
 
-    ``height`` is that of the page, in CSS pixels; ``images`` are in the order of paths. ``selectors`` are those of CSS
-    rules that applied to something, as the sheets have them. ``names`` are the tags, classes, ids and attribute names
-    that its elements had at any time. ``errors`` are those of the console. ``largest`` is the path of the image that
-    was the largest contentful paint, if it was one; ``shift`` is the cumulative layout shift;
-    ``covers`` are in no order.
+    ``images`` are in the order of paths. ``names`` are the tags, classes, ids and attribute names that its elements had
+    at any time. ``covers`` are in no order.
     """
 
     width: int
-    height: int
     images: tuple[ImageSeen, ...] = ()
-    selectors: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
-    errors: tuple[str, ...] = ()
-    largest: str | None = None
-    shift: float = 0.0
     covers: tuple[CoverSeen, ...] = ()
 
 
@@ -80,10 +72,7 @@ class PageEvidence:
 
     def as_record(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        widths = [
-            {**asdict(width), "selectors": sorted(width.selectors), "names": sorted(width.names)}
-            for width in self.widths
-        ]
+        widths = [{**asdict(width), "names": sorted(width.names)} for width in self.widths]
         return {**asdict(replace(self, widths=())), "widths": widths}
 
     @classmethod
@@ -93,10 +82,9 @@ class PageEvidence:
 
 
 def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:
-    sets = {name: frozenset(record[name]) for name in ("selectors", "names")}
     images = tuple(ImageSeen(**image) for image in record["images"])
     covers = tuple(CoverSeen(**cover) for cover in record["covers"])
-    return WidthEvidence(**{**record, **sets, "images": images, "covers": covers, "errors": tuple(record["errors"])})
+    return WidthEvidence(**{**record, "images": images, "names": frozenset(record["names"]), "covers": covers})
 
 
 @cache

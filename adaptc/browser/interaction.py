@@ -22,6 +22,8 @@ async def interact(tab: Tab, *, has_scripts: bool) -> None:
     selectors = await tab.run(script("hovering"))
     if not selectors:
         return
+    for domain in ("DOM", "CSS"):
+        await tab.send(f"{domain}.enable")
     root = (await tab.send("DOM.getDocument", {"depth": 0}))["root"]["nodeId"]
     found = await asyncio.gather(*(_elements(tab, root, selector) for selector in selectors[:_MOST_SELECTORS]))
     elements = dict.fromkeys(chain.from_iterable(found))

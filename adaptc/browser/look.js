@@ -133,6 +133,4 @@
   }
   collectAll(document)
   isOpened = true
-  const height = Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)
-  return { height, largest: seen.largest, shift: seen.shift }
 }

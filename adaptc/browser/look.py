@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium
-from adaptc.browser.coverage import RuleCoverage
 from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.interaction import interact
@@ -18,7 +17,6 @@ from adaptc.browser.tab import BrowserError, Tab, script
 
 # Seconds for a page at one width
 _PATIENCE = 45.0
-_SHIFT_DIGITS = 3
 _RESTLESS = "it does not come to rest"
 
 T = TypeVar("T")
@@ -103,7 +101,6 @@ class _View:
 async def _view(tab: Tab, server: Server, url: str, path_of: PathOf) -> _View:
     await tab.send("Page.enable")
     await tab.send("Page.addScriptToEvaluateOnNewDocument", {"source": script("observe"), "worldName": "adaptc"})
-    coverage = await RuleCoverage.started(tab)
     await tab.load(url)
     urls = {load.url for load in tab.seen.loads}
     if tab.seen.departure is not None:
@@ -113,20 +110,11 @@ async def _view(tab: Tab, server: Server, url: str, path_of: PathOf) -> _View:
     document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
     markup = None if sent is None else base64.b64encode(sent.body).decode()
-    before = await tab.run(script("look"), {"markup": markup})
-    shown, errors = await tab.run(script("show")), tuple(dict.fromkeys(tab.seen.errors))
+    await tab.run(script("look"), {"markup": markup})
+    shown = await tab.run(script("show"))
     await interact(tab, has_scripts=document is not None)
     after = await tab.run("() => globalThis.adaptc.result()")
-    evidence = WidthEvidence(
-        tab.width,
-        before["height"],
-        _images(after["images"], tab, path_of),
-        await coverage.selectors(),
-        frozenset(after["names"]),
-        errors,
-        path_of(before["largest"]) if before["largest"] else None,
-        round(before["shift"], _SHIFT_DIGITS),
-    )
+    evidence = WidthEvidence(tab.width, _images(after["images"], tab, path_of), frozenset(after["names"]))
     return _View(evidence, None if document is None else document.encode("utf-8", "replace"), shown)
 
 

@@ -1,7 +1,7 @@
 // Runs in a world of its own before the page's scripts. It notes the tags, classes, ids and attribute names that elements
-// have at any time, the image that was the largest contentful paint, and how far the layout shifted.
+// have at any time.
 (() => {
-  const seen = globalThis.adaptc = { names: new Set(), largest: null, shift: 0 }
+  const seen = globalThis.adaptc = { names: new Set() }
   const note = (element) => {
     seen.names.add(element.localName)
     for (const { name, value } of element.attributes) {
@@ -26,8 +26,4 @@
       for (const node of addedNodes) seen.noteAll(node)
     }
   }).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true })
-
-  const observe = (type, take) => new PerformanceObserver((list) => list.getEntries().forEach(take)).observe({ type, buffered: true })
-  observe('largest-contentful-paint', (entry) => { seen.largest = entry.url || null })
-  observe('layout-shift', (entry) => { if (!entry.hadRecentInput) seen.shift += entry.value })
 })()

@@ -14,7 +14,7 @@ from adaptc.core.digest import digest_parts
 # Levels of the same page are built in sequence
 _KNOWN = 16
 # Raised when the record has other fields
-_VERSION = "2"
+_VERSION = "3"
 
 
 class PageEvidenceStore:
