@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from adaptc.browser.answers import Answer, Server
-from adaptc.browser.chromium import Chromium, find_chromium, in_chromium
+from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
 from adaptc.browser.tab import BrowserError, Load, Tab
 
 pytestmark = pytest.mark.chromium
@@ -183,8 +183,10 @@ def test_the_browser_is_found_by_name_path_and_variable(tmp_path: Path, monkeypa
     assert find_chromium("chromium") == str(on_path)
     assert find_chromium(str(named)) == str(named)
     assert find_chromium("gone") is None
+    assert names_tried().startswith("chromium, ")
+    assert names_tried("gone") == "gone"
     monkeypatch.setenv("CHROME_PATH", str(named))
-    assert find_chromium() == str(named)
+    assert find_chromium() == names_tried() == str(named)
 
 
 def test_a_browser_that_cannot_be_started_says_so() -> None:

@@ -37,8 +37,17 @@ _PATIENCE = 30.0  # seconds for the browser to start
 
 def find_chromium(named: str = "") -> str | None:
     """Return the path of the browser: ``named`` (a name or path), else ``CHROME_PATH``, else the first of ``NAMES``."""
+    return next(filter(None, map(shutil.which, _wanted(named))), None)
+
+
+def names_tried(named: str = "") -> str:
+    """Return the names and paths that ``find_chromium`` looks for, for messages."""
+    return ", ".join(_wanted(named))
+
+
+def _wanted(named: str) -> tuple[str, ...]:
     wanted = named or os.environ.get("CHROME_PATH", "")
-    return shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
+    return (wanted,) if wanted else NAMES
 
 
 class Chromium:

@@ -145,7 +145,7 @@ KINDS: dict[str, Kind] = {
     ),
     "file-purged": Kind(N, "{file} was removed: it is of a former crawl, and this one did not find {url}"),
     # screenshots
-    "browser-missing": Kind(W, "no Chromium was found on the PATH ({names}); {loss}"),
+    "browser-missing": Kind(W, "no Chromium was found ({names}); {loss}"),
     "browser-failed": Kind(W, "{program} failed ({reason}); {loss}"),
     "page-not-seen": Kind(W, "a browser could not look at this page ({reason}); it is built without evidence"),
     # proofs

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.browser.answers import Server, level_server
-from adaptc.browser.chromium import NAMES, Chromium, find_chromium, in_chromium
+from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose
@@ -51,7 +51,7 @@ def take_screenshots(
     """Return screenshots of the pages of ``sample`` at each level; without a browser, the diagnostic that says so."""
     program = find_chromium()
     if program is None:
-        return (), [diagnose("browser-missing", names=", ".join(NAMES), loss=_LOSS)]
+        return (), [diagnose("browser-missing", names=names_tried(), loss=_LOSS)]
     taken: list[PageShots] = []
 
     async def take(browser: Chromium) -> None:

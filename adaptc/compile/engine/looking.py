@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from adaptc.browser.answers import docroot_server
-from adaptc.browser.chromium import NAMES, Chromium, find_chromium, in_chromium
+from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
 from adaptc.browser.look import NotSeen, look_at
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.analyse.decisions import evidence_of
@@ -69,7 +69,7 @@ class LookStage:
         wanted = self.spec.config.browser.program
         program = find_chromium(wanted)
         if program is None:
-            self.diagnostics.append(diagnose("browser-missing", names=wanted or ", ".join(NAMES), loss=_LOSS))
+            self.diagnostics.append(diagnose("browser-missing", names=names_tried(wanted), loss=_LOSS))
             return
         site, self.program = self.spec.config.site, program
         settings = {"base_url": site.base_url, "index": site.index, "csp": site.csp}

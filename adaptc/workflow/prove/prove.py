@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.browser.answers import docroot_server, level_server
-from adaptc.browser.chromium import NAMES, find_chromium
+from adaptc.browser.chromium import find_chromium, names_tried
 from adaptc.browser.judge import promised_by
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
@@ -138,8 +138,7 @@ def _levels(config: Config, built: Iterable[str], names: Sequence[str]) -> list[
 def _browser(named: str) -> str:
     program = find_chromium(named)
     if program is None:
-        names = named or ", ".join(NAMES)
-        raise UsageError(f"no Chromium was found on the PATH ({names}): install one, or set browser.program")
+        raise UsageError(f"no Chromium was found ({names_tried(named)}): install one, or set browser.program")
     return program
 
 
