@@ -6,6 +6,7 @@ import base64
 import io
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,14 @@ def test_levels_that_look_the_same_share_a_picture(chromium: str, trees: Trees) 
     assert (changed.shots[0].width, changed.shots[0].height) == (WIDTH // 2, HEIGHT // 2)
     (only,) = same.shots
     assert [(level, cost is None) for level, cost in only.levels] == [("full", False), ("low", True)]
+
+
+def test_the_browser_of_the_configuration_draws(trees: Trees) -> None:
+    shots, said = take_screenshots(replace(trees, browser="/gone/browser"), [("a.html", figures("a.html"))], Silent())
+    assert shots == ()
+    assert [str(one) for one in said] == [
+        "warning: no Chromium was found (/gone/browser); screenshots are missing in the report [browser-missing]"
+    ]
 
 
 def test_a_browser_that_ends_is_said(tmp_path: Path, trees: Trees, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,8 @@
 // Returns what a page shows: its text and where it stands, its images, links and forms, and what covers its content.
-() => {
+(_, { NO_TEXT, isVisible, isOpaque }) => {
   const TEXTS = 3000, SAMPLES = 40
-  const NO_TEXT = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE'])
   const APART = 'nav,aside,dialog,[role=navigation],[role=complementary],[role=banner],[role=contentinfo],[role=dialog],' +
     '[role=search],[aria-modal=true]'
-  const PICTURES = new Set(['IMG', 'VIDEO', 'CANVAS', 'IFRAME', 'OBJECT', 'EMBED', 'svg'])
   const root = document.documentElement, body = document.querySelector('body') ?? root
   const all = (selector) => [...document.querySelectorAll(selector)]
   const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
@@ -13,7 +11,6 @@
     const box = element.getBoundingClientRect()
     return [rounded(box.left + scrollX), rounded(box.top + scrollY), rounded(box.width), rounded(box.height)]
   }
-  const isVisible = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
   const isShown = (element) => isVisible(element) && element.getClientRects().length > 0
 
   // ---- text: nodes that are drawn, with the box of their first character
@@ -75,13 +72,6 @@
 
   // ---- what lies over the content
 
-  const isOpaque = (element) => {
-    const style = getComputedStyle(element)
-    if (style.opacity < 0.5) return false
-    if (PICTURES.has(element.tagName) || style.backgroundImage !== 'none') return true
-    const alpha = /^rgba\(.*, ([\d.]+)\)$/.exec(style.backgroundColor)
-    return alpha ? Number(alpha[1]) > 0.5 : style.backgroundColor !== 'transparent'
-  }
   const hasTextAt = (element, x, y) => [...element.childNodes].some((node) => {
     if (node.nodeType !== Node.TEXT_NODE || !/\S/.test(node.data)) return false
     range.selectNodeContents(node)

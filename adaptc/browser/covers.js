@@ -1,11 +1,8 @@
 // Returns the boxes that lie over text of others in the first window: their selectors, their classes, and the share of
 // the window's text under each. A box is fixed, or positioned in the page itself; what is under one may be another.
-() => {
+(_, { NO_TEXT, isVisible, isOpaque }) => {
   const LEAST = 0.1, SAMPLES = 900, DEEPEST = 3
-  const NO_TEXT = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE'])
-  const PICTURES = new Set(['IMG', 'VIDEO', 'CANVAS', 'IFRAME', 'OBJECT', 'EMBED', 'svg'])
   const range = document.createRange()
-  const isVisible = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
 
   const samples = [] // of lines of text in the window: three points of each
   const walker = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_TEXT)
@@ -22,13 +19,6 @@
     }
   }
 
-  const isOpaque = (element) => {
-    const style = getComputedStyle(element)
-    if (style.opacity < 0.5) return false
-    if (PICTURES.has(element.tagName) || style.backgroundImage !== 'none') return true
-    const alpha = /^rgba\(.*, ([\d.]+)\)$/.exec(style.backgroundColor)
-    return alpha ? Number(alpha[1]) > 0.5 : style.backgroundColor !== 'transparent'
-  }
   const isOfPage = (element) => { // fixed, or positioned by nothing but the page
     const { position } = getComputedStyle(element)
     return position === 'fixed' || (position === 'absolute' && [null, document.body, document.documentElement].includes(element.offsetParent))

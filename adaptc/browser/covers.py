@@ -12,8 +12,6 @@ from adaptc.browser.tab import PHONE, script
 from adaptc.core import media
 
 _BOM = b"\xef\xbb\xbf"  # beats the encoding that the markup declares
-
-
 _POLICY = "Content-Security-Policy"
 
 

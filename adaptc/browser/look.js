@@ -1,9 +1,8 @@
-// Sees the page as it is: returns its height, its text with the boxes of what a visitor sees, the largest contentful
-// paint and the layout shift. Leaves adaptc.collect(), which notes the images of elements with their boxes, and
-// adaptc.result(), which notes backgrounds, too, and returns all images with the names of elements.
+// Notes the images of the page as it is, with their boxes. Leaves adaptc.collect(), which notes those of elements once
+// more, and adaptc.result(), which notes backgrounds, too, and returns all images with the names of elements.
 // "markup" is the page as it was sent, in base64, and null for a page without scripts: an address that is not in it was
 // written by a script.
-({ markup }) => {
+({ markup }, { isVisible }) => {
   const seen = globalThis.adaptc
   const URLS = /url\("((?:[^"\\]|\\.)*)"\)/g
   const STYLES = ['background-image', 'list-style-image', 'border-image-source', 'mask-image', 'content']
@@ -27,7 +26,6 @@
   // ---- boxes
 
   const width = () => Math.max(document.documentElement.scrollWidth, innerWidth)
-  const isVisible = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
   const clipped = (element, rect) => { // to what its ancestors and the page show of it
     let { left, top, right, bottom } = rect
     for (let e = element.parentElement; e && e !== document.body && e !== document.documentElement; e = e.parentElement) {

@@ -14,13 +14,10 @@ from adaptc.browser.chromium import Chromium
 from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.interaction import interact
-from adaptc.browser.tab import BrowserError, Tab, script
+from adaptc.browser.tab import PATIENCE, RESTLESS, BrowserError, Tab, script
 
-# Seconds for a page at one width
-_PATIENCE = 45.0
 # What libraries make of the clock that freeze.js shows: names that no other load has
 _TIME = re.compile(r"1700000\d{6}")
-_RESTLESS = "it does not come to rest"
 
 T = TypeVar("T")
 
@@ -69,7 +66,7 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) 
 async def _bare(browser: Chromium, server: Server, url: str, document: bytes) -> BarePage | None:
     """Return what is seen of a page without its scripts, as far as that can be seen."""
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             return await look_without_scripts(browser, server, url, document)
     except (BrowserError, TimeoutError):
         if not browser.is_running:
@@ -83,12 +80,12 @@ async def _visit(
     """Open a page in a tab; return what ``look`` sees, and the URLs that were asked for. Raises as ``look_at``."""
     async with browser.tab(server, width, HEIGHTS[width]) as tab:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(PATIENCE):
                 seen = await look(tab)
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:
                 raise BrowserError("it ended") from None
-            raise NotSeen(str(error) or _RESTLESS) from None
+            raise NotSeen(str(error) or RESTLESS) from None
         return seen, frozenset(load.url for load in tab.seen.loads)
 
 
@@ -109,7 +106,7 @@ async def _view(tab: Tab, server: Server, url: str, path_of: PathOf) -> _View:
     if tab.seen.departure is not None:
         raise NotSeen(f"it goes to {tab.seen.departure}", urls, is_final=True)
     if tab.seen.is_late:
-        raise NotSeen(_RESTLESS)
+        raise NotSeen(RESTLESS)
     document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
     markup = None if sent is None else base64.b64encode(sent.body).decode()

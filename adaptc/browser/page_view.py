@@ -10,13 +10,11 @@ from typing import Any
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS
-from adaptc.browser.tab import BrowserError, Load, script
+from adaptc.browser.tab import PATIENCE, RESTLESS, BrowserError, Load, script
 from adaptc.core.digest import digest_parts
 
 # The icon that a browser asks for by itself, and now and then after the page was drawn
 _ICON = "/favicon.ico"
-# Seconds for a page at one width
-_PATIENCE = 45.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +69,12 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
     recorder = _Recorder(server)
     async with browser.tab(recorder, width, HEIGHTS[width]) as tab:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(PATIENCE):
                 await tab.load(url)
                 record = await tab.run(script("collect"))
                 picture = await tab.picture()
         except TimeoutError:
-            raise BrowserError("it does not come to rest") from None
+            raise BrowserError(RESTLESS) from None
         seen = tab.seen
     loads = _counted(seen.loads)
     return PageView(

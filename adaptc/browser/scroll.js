@@ -1,7 +1,5 @@
 // Scrolls through the page in at most 24 steps and back, so that it loads and shows what it keeps for later.
-async ({ tallest }) => {
-  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-  const drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)])
+async ({ tallest }, { drawn }) => {
   const height = () => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)
   const step = Math.max(innerHeight, Math.ceil(Math.min(height(), tallest) / 20))
   for (let y = 0, steps = 0; y < height() && y <= tallest && steps < 24; y += step, steps++) {

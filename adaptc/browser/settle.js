@@ -1,7 +1,5 @@
 // Waits for fonts, images and effects, then stops the page: timers, animations, videos, the caret, the focus.
-async () => {
-  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-  const drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)])
+async (_, { sleep, drawn }) => {
   await Promise.race([document.fonts.ready, sleep(1500)])
   const pending = [...document.images].filter((i) => !i.complete && i.loading !== 'lazy' && i.getAttribute('src'))
   const ended = (image) => new Promise((resolve) => ['load', 'error'].forEach((name) => image.addEventListener(name, resolve)))

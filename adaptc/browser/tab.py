@@ -27,6 +27,10 @@ TALLEST = 10_000
 # script in the page, a picture and others
 _LOAD, _IDLE, _QUIET, _ANSWER = 20.0, 8.0, 0.25, 20.0
 _MOST_ERRORS = 50
+# Seconds for all that is done with a page in a tab, and what a page is that takes longer
+PATIENCE = 45.0
+RESTLESS = "it does not come to rest"
+_SHARED = "adaptcShared"
 _HEIGHT = "() => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)"
 
 
@@ -167,14 +171,17 @@ class Tab:
     # ---- looking
 
     async def run(self, source: str, argument: object = None) -> Any:
-        """Call a JavaScript function, given as its source, with ``argument``, and return its result as a JSON value.
+        """Call a JavaScript function, given as its source, and return its result as a JSON value.
 
-        It runs in a world of its own: it sees the document, and nothing that the page's scripts redefined.
+        Its arguments are ``argument`` and what ``shared.js`` returns. It runs in a world of its own: it sees the
+        document, and nothing that the page's scripts redefined.
         """
-        call = f"({source})({json.dumps(argument)})"
         world = await self._own_world()
+        return await self._evaluate(f"({source})({json.dumps(argument)}, globalThis.{_SHARED})", world)
+
+    async def _evaluate(self, expression: str, world: int) -> Any:
         options = {"contextId": world, "awaitPromise": True, "returnByValue": True}
-        reply = await self.send("Runtime.evaluate", {"expression": call, **options})
+        reply = await self.send("Runtime.evaluate", {"expression": expression, **options})
         if "exceptionDetails" in reply:
             details = reply["exceptionDetails"]
             raise BrowserError(_first_line(details.get("exception", {}).get("description") or details["text"]))
@@ -186,6 +193,7 @@ class Tab:
             frame = tree["frameTree"]["frame"]["id"]
             world = await self.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "adaptc"})
             self._world = int(world["executionContextId"])
+            await self._evaluate(f"void (globalThis.{_SHARED} = ({script('shared')})())", self._world)
         return self._world
 
     async def send(self, method: str, parameters: dict[str, Any] | None = None) -> Any:

@@ -13,6 +13,7 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.cli.site_options import FOLDER, with_mirror
+from adaptc.core.quantities import written_plural
 from adaptc.workflow.check.ci_formats import FORMATS
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _sentence(proof: Proof) -> str:
     differing = sum(bool(verdict.differences) for verdict in proof.verdicts)
     unproven = sum(verdict.reason is not None for verdict in proof.verdicts)
     parts = [f"{number:,} {what}" for number, what in ((differing, "differ"), (unproven, "not proven")) if number]
-    total = f"{len(proof.verdicts):,} views of {len(proof.pages):,} pages"
+    total = f"{written_plural(len(proof.verdicts), 'view')} of {written_plural(len(proof.pages), 'page')}"
     return f"{total}: {', '.join(parts) or 'every level keeps what it promises'}"
 
 

@@ -209,7 +209,8 @@ class DocumentWriter:
 
         spec, config = self.spec, self.spec.config
         levels = tuple(level.name for level in spec.levels)
-        trees = Trees(spec.output, spec.docroot, levels, site_of(config, self.report.resources), config.site.csp)
+        site = site_of(config, self.report.resources)
+        trees = Trees(spec.output, spec.docroot, levels, site, config.site.csp, config.browser.program)
         pages = sample_pages(ledger.pages(), levels[0], self.screenshots)
         shots, diagnostics = take_screenshots(trees, pages, self.progress)
         self.report.load_diagnostics.extend(diagnostics)

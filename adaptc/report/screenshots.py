@@ -31,13 +31,18 @@ Sample = Sequence[tuple[str, Mapping[str, PageFigures]]]
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """The levels and where they are; ``csp`` is the Content-Security-Policy that pages are sent with."""
+    """The levels and where they are.
+
+    ``csp`` is the Content-Security-Policy that pages are sent with, ``browser`` the name or path of the browser, empty
+    for the one that is found.
+    """
 
     output: Path
     docroot: Path
     levels: tuple[str, ...]
     site: Site
     csp: str | None = None
+    browser: str = ""
 
     def servers(self) -> dict[str, Server]:
         """Return what answers for each level."""
@@ -49,9 +54,9 @@ def take_screenshots(
     trees: Trees, sample: Sample, progress: Progress
 ) -> tuple[tuple[PageShots, ...], list[Diagnostic]]:
     """Return screenshots of the pages of ``sample`` at each level; without a browser, the diagnostic that says so."""
-    program = find_chromium()
+    program = find_chromium(trees.browser)
     if program is None:
-        return (), [diagnose("browser-missing", names=names_tried(), loss=_LOSS)]
+        return (), [diagnose("browser-missing", names=names_tried(trees.browser), loss=_LOSS)]
     taken: list[PageShots] = []
 
     async def take(browser: Chromium) -> None:

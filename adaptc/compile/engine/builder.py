@@ -6,8 +6,8 @@
 4. find the outdated units (``outdated``); remove their files from the trees (``trees``) and their rows from the state;
 5. look at pages with a browser, if one is wanted (``looking``): more units may be outdated;
 6. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
-6. encode pages with dictionaries made of pages (``dictionaries``);
-7. note in the state that the trees are complete.
+7. encode pages with dictionaries made of pages (``dictionaries``);
+8. note in the state that the trees are complete.
 """
 
 from __future__ import annotations

@@ -1,0 +1,20 @@
+// What several scripts of this package need; each of them gets it as its second argument.
+() => {
+  const PICTURES = new Set(['IMG', 'VIDEO', 'CANVAS', 'IFRAME', 'OBJECT', 'EMBED', 'svg'])
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  return {
+    // elements whose text is not drawn as text of the page
+    NO_TEXT: new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE']),
+    sleep,
+    // until two frames were drawn, or none is
+    drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),
+    isVisible: (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
+    isOpaque: (element) => {
+      const style = getComputedStyle(element)
+      if (style.opacity < 0.5) return false
+      if (PICTURES.has(element.tagName) || style.backgroundImage !== 'none') return true
+      const alpha = /^rgba\(.*, ([\d.]+)\)$/.exec(style.backgroundColor)
+      return alpha ? Number(alpha[1]) > 0.5 : style.backgroundColor !== 'transparent'
+    },
+  }
+}
