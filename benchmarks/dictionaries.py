@@ -138,19 +138,26 @@ def visit(site: Site, base: str, log: Path, chromium: str, chosen: random.Random
 
 def read(browser: Browser, url: str) -> None:
     """Load a page; one that is never still, such as a video, is read all the same."""
-    browser.call("Page.navigate", url=url)
+    loader = browser.call("Page.navigate", url=url).get("loaderId")
     end = time.monotonic() + STILL
     while time.monotonic() < end:
         time.sleep(0.1)
-        if browser.evaluate(f"document.readyState === 'complete' && location.href === {json.dumps(url)}"):
+        # by the loader, since scripts of slides write where they are into the address
+        is_shown = frame_of(browser)["loaderId"] == loader
+        if is_shown and browser.evaluate("document.readyState === 'complete'"):
             break
     time.sleep(SETTLING)
 
 
 def source(browser: Browser) -> str:
     """Return the page that was read last as the browser decoded it, before scripts changed it."""
-    frame = browser.call("Page.getFrameTree")["frameTree"]["frame"]
+    frame = frame_of(browser)
     return str(browser.call("Page.getResourceContent", frameId=frame["id"], url=frame["url"])["content"])
+
+
+def frame_of(browser: Browser) -> dict[str, str]:
+    """Return what the browser says of the frame of the page."""
+    return dict(browser.call("Page.getFrameTree")["frameTree"]["frame"])
 
 
 def next_path(site: Site, paths: list[str], links: list[str], chosen: random.Random | tuple[str, ...]) -> str | None:
