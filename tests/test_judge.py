@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
-from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, differences, promised_by
+from adaptc.browser.judge import CONTENT, LAYOUT, LIKENESS, PIXELS, differences, promised_by
 from adaptc.browser.page_view import PageView
-from adaptc.browser.pictures import is_uniform, pixel_difference
+from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
 from adaptc.config.rulebook import load_levels
 
 Box = tuple[int, int, int, int]
@@ -52,8 +52,8 @@ PAGE = PageView(
     size=1000,
     picture=picture(),
 )
-EVERY = (PIXELS, LAYOUT, CONTENT)
-STRICT = (PIXELS, LAYOUT)
+EVERY = (PIXELS, LIKENESS, LAYOUT, CONTENT)
+STRICT = (PIXELS, LIKENESS, LAYOUT)
 
 
 def found(view: PageView, promised: str, *others: PageView) -> list[str]:
@@ -68,6 +68,7 @@ def test_a_page_is_equal_to_itself(promised: str) -> None:
 def test_levels_are_held_to_what_they_promise() -> None:
     promised = {name: promised_by(level) for name, level in load_levels().items()}
     assert {promised[name] for name in ("full", "lossless", "bundle")} == {PIXELS}
+    assert promised["web"] == LIKENESS
     assert {promised[name] for name in ("moderate", "unhydrated")} == {LAYOUT}
     assert {promised[name] for name in ("extreme", "text", "baseonly", "halfobject")} == {CONTENT}
 
@@ -96,7 +97,7 @@ def test_levels_are_held_to_what_they_promise() -> None:
         ({"seen": "Home"}, "words", (CONTENT,)),
         ({"seen_links": ("/",)}, "links", (CONTENT,)),
         ({"seen_fields": ()}, "controls", (CONTENT,)),
-        ({"picture": picture((200, 200, 210, 210))}, "pixels", (PIXELS,)),
+        ({"picture": picture((200, 200, 201, 201))}, "pixels", (PIXELS,)),
     ],
 )
 def test_what_is_lost_breaks_a_promise(change: dict[str, object], kind: str, promises: tuple[str, ...]) -> None:
@@ -170,6 +171,19 @@ def test_pages_that_change_all_over_say_nothing() -> None:
     restless = [picture((0, 0, 319, 100)), picture((0, 100, 319, 319))]
     assert pixel_difference(restless, picture()) is None
     assert pixel_difference([picture(), picture(size=(320, 330))], picture((9, 9, 99, 99))) is None
+
+
+def test_a_level_that_encodes_images_with_a_loss_is_held_to_what_they_look_like() -> None:
+    assert found(replace(PAGE, picture=picture((200, 200, 210, 210))), LIKENESS) == ["likeness"]
+
+
+def test_squares_differ_by_their_mean_colours() -> None:
+    assert coarse_difference([picture()], picture((200, 200, 201, 201))) is None
+    assert coarse_difference([picture()], picture((96, 200, 127, 231), colour=(235, 235, 235))) is None
+    difference = coarse_difference([picture()], picture((96, 200, 111, 215)))
+    assert difference is not None and difference.share == pytest.approx(4 / 1600) and difference.top == 200
+    moving = [picture((96, 200, 111, 215)), picture((104, 200, 119, 215))]
+    assert coarse_difference(moving, picture((112, 200, 127, 215))) is None
 
 
 def test_few_pixels_that_are_one_shade_off_do_not_count() -> None:

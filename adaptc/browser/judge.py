@@ -1,7 +1,7 @@
 """Judges whether a level keeps what it promises of a page, by what a browser shows of both.
 
 What the original does not keep itself from one load to the next is not asked of a level. Rules are functions in a
-table, by what is promised (``PROMISED``): every pixel, the layout, or the content.
+table, by what is promised (``PROMISED``): every pixel, the picture but for details, the layout, or the content.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from functools import reduce
 from operator import and_, or_
 
 from adaptc.browser.page_view import PageView
-from adaptc.browser.pictures import is_uniform, pixel_difference
+from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
 from adaptc.config.rulebook import Level
 from adaptc.core.quantities import written_plural
 
-# What levels are held to: the promise "same"; "words" on the ladder; "article", and "words" next to the ladder, where
-# levels leave out what gives a page its layout (halfobject, baseonly)
-PIXELS, LAYOUT, CONTENT = "pixels", "layout", "content"
+# What levels are held to: the promise "same"; the same where images are encoded again with a measured loss; "words" on
+# the ladder; "article", and "words" next to the ladder, where levels leave out what gives a page its layout
+# (halfobject, baseonly)
+PIXELS, LIKENESS, LAYOUT, CONTENT = "pixels", "likeness", "layout", "content"
 
 # The share of words, links and controls of the content that must be there
 LEAST_KEPT = 0.95
@@ -47,9 +48,10 @@ class Difference:
 
 
 def promised_by(level: Level) -> str:
-    """Return what a level is held to: ``PIXELS``, ``LAYOUT`` or ``CONTENT``."""
+    """Return what a level is held to: ``PIXELS``, ``LIKENESS``, ``LAYOUT`` or ``CONTENT``."""
     if level.promise == "same":
-        return PIXELS
+        targets = {dict(use.options).get("target", "exact") for use in level.passes}
+        return PIXELS if targets <= {"exact"} else LIKENESS
     return LAYOUT if level.promise == "words" and level.number is not None else CONTENT
 
 
@@ -239,6 +241,13 @@ def _pixels(originals: Views, view: PageView) -> str | None:
     return f"{100 * difference.share:.2g} % of the pixels differ, from {difference.top} pixels below the top"
 
 
+def _likeness(originals: Views, view: PageView) -> str | None:
+    difference = coarse_difference([each.picture for each in originals], view.picture)
+    if difference is None:
+        return None
+    return f"{100 * difference.share:.2g} % of the page looks different, from {difference.top} pixels below the top"
+
+
 def _added(before: Iterable[Iterable[str]], now: Iterable[str]) -> list[str]:
     return sorted(set(now).difference(*before))
 
@@ -259,6 +268,7 @@ _LAYOUT: dict[str, Rule] = {
 }  # fmt: skip
 PROMISED: dict[str, dict[str, Rule]] = {
     PIXELS: {**_LAYOUT, "pixels": _pixels},
+    LIKENESS: {**_LAYOUT, "likeness": _likeness},
     LAYOUT: _LAYOUT,
     CONTENT: {
         **_ALWAYS, "words": _words, "links": _content_links, "controls": _content_fields, "covered": _covered,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,13 @@ _MOST_MASKED = 0.1
 # Skia rounds scaled images now this way, now that: pixels that are one shade off do not count while they are no larger
 # a share of the page than this (15 of a million on documentation of seaborn)
 _ROUNDING = 0.0005
+# What an image loses by another encoding is in its details: the mean colours of squares of so many pixels stay, up to
+# some shades of 255
+_SQUARE, _LOSS = 8, 24
+
+
+# Compares two pictures but for a mask
+_Compare = Callable[["Image.Image", "Image.Image", "Image.Image | None"], "PixelDifference | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,15 @@ def pixel_difference(originals: Sequence[bytes], picture: bytes) -> PixelDiffere
 
     All are PNGs. What differs between the originals is masked; they say nothing where they differ too much.
     """
+    return _difference(originals, picture, _compared)
+
+
+def coarse_difference(originals: Sequence[bytes], picture: bytes) -> PixelDifference | None:
+    """Return what ``pixel_difference`` returns, for the mean colours of small squares: details do not count."""
+    return _difference(originals, picture, _compared_coarsely)
+
+
+def _difference(originals: Sequence[bytes], picture: bytes, compare: _Compare) -> PixelDifference | None:
     if picture in originals:
         return None
     from adaptc.formats.image.probe import open_image
@@ -40,7 +56,7 @@ def pixel_difference(originals: Sequence[bytes], picture: bytes) -> PixelDiffere
     mask = _instability(before)
     if mask is not None and (mask.size != before[0].size or _share(mask) > _MOST_MASKED):
         return None
-    differences = [_compared(image, now, mask) for image in before]
+    differences = [compare(image, now, mask) for image in before]
     if None in differences:
         return None
     return min((each for each in differences if each is not None), key=lambda each: each.share)
@@ -94,6 +110,18 @@ def _compared(before: Image.Image, now: Image.Image, mask: Image.Image | None) -
         return None
     box = shades.point(_white_above(least)).getbbox()
     return PixelDifference(count / area, box[1] if box else size[1])
+
+
+def _compared_coarsely(before: Image.Image, now: Image.Image, mask: Image.Image | None) -> PixelDifference | None:
+    size = (min(before.width, now.width), min(before.height, now.height))
+    shades = _shades(*(image.crop((0, 0, *size)).reduce(_SQUARE) for image in (before, now)))
+    if mask is not None:
+        shades.paste(0, (0, 0), mask.crop((0, 0, *size)).reduce(_SQUARE).point(_white_above(0)))
+    count = sum(shades.histogram()[_LOSS + 1 :])
+    if not count:
+        return None
+    box = shades.point(_white_above(_LOSS)).getbbox()
+    return PixelDifference(count / (shades.width * shades.height), box[1] * _SQUARE if box else 0)
 
 
 def _shades(before: Image.Image, now: Image.Image) -> Image.Image:
