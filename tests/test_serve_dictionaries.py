@@ -124,6 +124,17 @@ def test_a_page_names_the_dictionary_which_says_what_it_is_for(served: ServedSit
         assert answer.body == held.dictionary
 
 
+def test_pages_that_the_dictionary_does_not_encode_do_not_name_it(served: ServedSite) -> None:
+    """A page that leads to another one at once would begin the download of the dictionary in vain."""
+    refresh = '<!DOCTYPE html><title>To p1</title><meta http-equiv="refresh" content="0;url=/p1.html">'
+    served.site.write({"short.html": refresh})
+    with served.start() as server:
+        served.switch()
+        links = {path: server.get(path).headers.get("link") for path in ("/short.html", "/p1.html", "/")}
+        link = f'<{held_by(served).url}>; rel="compression-dictionary"'
+        assert links == {"/short.html": None, "/p1.html": link, "/": link}
+
+
 def test_a_missing_dictionary_is_not_offered_and_a_damaged_one_is_never_used(served: ServedSite) -> None:
     with served.start() as server:
         served.switch()
@@ -158,6 +169,7 @@ def test_below_a_prefix(served: ServedSite) -> None:
 
 def test_caddy_offers_the_dictionary_of_its_level(tmp_path: Path) -> None:
     files = {f"p{number}.html": page(number) for number in range(6)} | {"index.html": page(9), "plain.bin": b"\0\1"}
+    files["short.html"] = "<!DOCTYPE html><title>Short</title>"
     served = ServedSite(BuiltSite(tmp_path).write(files), "caddy", ON)
     served.emitted()
     snippet = f"import {served.site.output}/serve/Caddyfile"
@@ -179,6 +191,7 @@ def test_caddy_offers_the_dictionary_of_its_level(tmp_path: Path) -> None:
         assert other.headers["content-encoding"] == "br"
         assert server.get("/p1.html", **{**held.fields, "accept_encoding": "br"}).headers["content-encoding"] == "br"
         assert "link" not in server.get("/plain.bin").headers
+        assert "link" not in server.get("/short.html").headers
         dictionary = server.get(held.url, accept_encoding="br")
         assert dictionary.headers["use-as-dictionary"] == 'match="/*", match-dest=("document" "")'
         (served.site.output / "lossless/id" / held.url[1:]).unlink()
@@ -190,7 +203,8 @@ def test_caddy_offers_the_dictionary_of_its_level(tmp_path: Path) -> None:
 
 @pytest.fixture
 def public(common: Path) -> BuiltSite:
-    site = BuiltSite(common).write({f"p{number}.html": page(number) for number in range(6)} | {"index.html": page(9)})
+    pages = {f"p{number}.html": page(number) for number in range(6)} | {"index.html": page(9)}
+    site = BuiltSite(common).write(pages | {"short.html": "<!DOCTYPE html><title>Short</title>"})
     site.build(**ON)
     return site
 
@@ -214,6 +228,7 @@ MISTAKES = {
     "no coding": ("nginx-http.conf", '{{ ("~" ~ accepts["dcz"]) | arg }}', '"~."'),
     "no use": ("nginx-server.conf", "add_header Use-As-Dictionary", "#"),
     "no link": ("nginx-location.conf", "add_header Link", "#"),
+    "a link from every page": ("apache.conf", "$1'\") | path }}", "/p1.html'\") | path }}"),
     "always a link": ("nginx-http.conf", '{{ ("~" ~ offered_is_held) | arg }} "";', ""),
     "no Vary": ("apache.conf", "Header merge Vary Available-Dictionary", "#"),
     "no condition": ("apache.conf", 'RewriteCond %{HTTP:Accept-Encoding} {{ accepts["dcz"] | regex }} [NV]', "#"),

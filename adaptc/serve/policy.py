@@ -24,7 +24,7 @@ from adaptc.config.config import Config, ServeConfig
 from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_path, name_of_dictionary
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
 from adaptc.core.urls import is_at_or_below, quote_path
 
 CLASSES = ("poor", "normal", "rich")
@@ -82,6 +82,10 @@ class Policy:
     def dictionary_file(self, level: str) -> str:
         """Return the path of a level's dictionary."""
         return f"{self.output}/{level}/{IDENTITY}/{dictionary_path(self.dictionaries[level])}"
+
+    def coded_directory(self, level: str) -> str:
+        """Return the directory of what is encoded with a level's dictionary."""
+        return f"{self.output}/{level}/{dictionary_coding(self.dictionaries[level])}"
 
     def dictionary_link(self, name: str) -> str:
         """Return the field ``Link`` of pages that names a dictionary (RFC 9842, section 3)."""

@@ -23,6 +23,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "codings": [*policy.codings, IDENTITY],
         "page_codings": [*([DICTIONARY_TOKEN] if name else []), *policy.codings, IDENTITY],
         "dictionary": name,
+        "index_paths": " ".join(argument(PATH + index) for index in policy.indexes),
         "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
         "directories": {DICTIONARY_TOKEN: dictionary_coding(name)} if name else {},
         "takes": {coding: takes(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},

@@ -208,14 +208,16 @@ class AnswerChecker:
                 yield wrong_header(case, name.title(), new, old or NONE)
 
     def _offer(self, case: Case, response: Response, version: Version) -> str:
-        """Return the field Link of a page for a client that does not hold the dictionary of its level."""
+        """Return the field Link of a page for a client that does not hold the dictionary that encodes it."""
         name = self.policy.dictionaries.get(version.level)
         if name is None or not response.header("content-type").startswith(HTML):
             return ""
         is_held = case.request.headers.get("Available-Dictionary") == f":{name}=:"
-        return (
-            "" if is_held or not os.path.isfile(self.policy.dictionary_file(version.level)) else link(self.policy, name)
+        files = (
+            self.policy.dictionary_file(version.level),
+            f"{self.policy.coded_directory(version.level)}/{case.path}",
         )
+        return "" if is_held or not all(map(os.path.isfile, files)) else link(self.policy, name)
 
     def _caching(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         actual, baseline = response.header("cache-control"), self.baselines.get(case.path)
