@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from adaptc.browser.evidence import PageEvidence
-from adaptc.compile.analyse.decisions import Decisions, Placement
+from adaptc.compile.analyse.decisions import Decisions, EvidenceKey, Placement
 from adaptc.compile.analyse.facts import gather
 from adaptc.compile.engine.derived import describe_copy
 from adaptc.compile.engine.recording_view import RecordingView
@@ -60,7 +60,9 @@ class SmallSite:
         placements = defaultdict(lambda: _INLINE, dict.fromkeys(self.shared, _SHARED))
         facts = (gather(path, self.contents[path], sources[path].media_type, self.site) for path in sources)
         pinned = frozenset(path for one in facts for path in one.pinned)
-        self.decisions = Decisions(_Placements(placements), pinned, evidence={path: path for path in self.evidence})
+        self.decisions = Decisions(
+            _Placements(placements), pinned, evidence={path: EvidenceKey(path) for path in self.evidence}
+        )
 
     def view(self) -> RecordingView:
         """Return a view that passes may look through."""

@@ -10,7 +10,7 @@ from built_site import BuiltSite
 import adaptc
 from adaptc.browser.evidence import PageEvidence
 from adaptc.cli.build import DEFAULT_PAGES, build
-from adaptc.compile.analyse.decisions import EVIDENCE
+from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.state import State
 from adaptc.compile.engine.store import Store
@@ -39,11 +39,9 @@ def evidence(site: BuiltSite) -> dict[str, PageEvidence]:
     """Return what the last build knows of pages."""
     store = PageEvidenceStore(Store(site.output / ".adaptc/cache"))
     state = State(site.output / ".adaptc/state.sqlite", read_only=True)
-    rows = state.decisions()
+    keys = evidence_of(state.decisions())
     state.close()
-    return {
-        key.removeprefix(EVIDENCE): store.read(value) for key, (_, value) in rows.items() if key.startswith(EVIDENCE)
-    }
+    return {path: store.read(key.key) for path, key in keys.items() if not key.like}
 
 
 # ---- what is seen

@@ -9,7 +9,7 @@ import pytest
 from small_site import SmallSite
 
 from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
-from adaptc.compile.analyse.decisions import NO_DECISIONS, changed_decisions, decision_rows
+from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey, changed_decisions, decision_rows, evidence_of
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.store import Store
@@ -51,8 +51,12 @@ def test_a_page_depends_on_its_evidence_whether_there_is_any_or_not() -> None:
 
 
 def test_other_evidence_is_another_decision() -> None:
-    one, other = (decision_rows(replace(NO_DECISIONS, evidence={"a.html": key * 16})) for key in ("abcd", "ffff"))
+    one, other = (
+        decision_rows(replace(NO_DECISIONS, evidence={"a.html": EvidenceKey(key * 16)})) for key in ("abcd", "ffff")
+    )
     assert changed_decisions(one, other) == {"/evidence/a.html"}
     assert changed_decisions(one, one) == set()
     assert changed_decisions(one, {}) == {"/evidence/a.html"}
+    inferred = {"b.html": EvidenceKey("ab" * 32, ("a b.html", "ü.html"))}
+    assert evidence_of(decision_rows(replace(NO_DECISIONS, evidence=inferred))) == inferred
     assert all(abs(value) < 2**63 for value, _ in (*one.values(), *other.values()))

@@ -181,7 +181,8 @@ ALL_PAGES = "all"
 class BrowserConfig:
     """``[browser]``: which pages a browser looks at before they are built.
 
-    ``pages`` is how many pages of each template (of those that share a skeleton), 0 for none, or ``ALL_PAGES``.
+    ``pages`` is how many pages of each template (of those with the same sheets, scripts and frame), 0 for none, or
+    ``ALL_PAGES``.
     ``program`` is the name or path of a Chromium; empty means ``CHROME_PATH``, or the first that is on the PATH.
     """
 

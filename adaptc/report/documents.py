@@ -8,10 +8,11 @@ import hashlib
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
 from adaptc.compile.engine.reporting import looking_diagnostics
 from adaptc.compile.engine.touched import note_documents
@@ -24,6 +25,7 @@ from adaptc.core.sync import sync_each
 from adaptc.core.version import VERSION
 from adaptc.report.figures import (
     SAMPLES,
+    BrowserFigures,
     CodingFigures,
     DiagnosticFigures,
     DictionaryFigures,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.reporting import BuildReport, Progress
     from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state import State
+    from adaptc.core.model import Resource
     from adaptc.report.entries import Entries
     from adaptc.report.ledger import Ledger
     from adaptc.report.manifest_text import ManifestText
@@ -200,6 +203,7 @@ class DocumentWriter:
             _traffic_figures(report.traffic),
             view_ms=cost.view_ms,
             dictionaries=tuple(_dictionary_figures(self.state)),
+            browser=_browser_figures(self.state, resources) if config.browser.pages else None,
         )
 
     def _screenshots(self, ledger: Ledger) -> tuple[PageShots, ...]:
@@ -231,6 +235,14 @@ def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:
     return TrafficFigures(traffic.views, len(traffic.hits), len(traffic.popular), traffic.share)
 
 
+def _browser_figures(state: State, resources: Iterable[Resource]) -> BrowserFigures:
+    pages = [each.path for each in resources if each.media_type == HTML and each.alias_of is None]
+    known = evidence_of(state.decisions())
+    inferred = sum(bool(known[path].like) for path in pages if path in known)
+    seen = sum(path in known for path in pages) - inferred
+    return BrowserFigures(seen, inferred, len(pages) - seen - inferred)
+
+
 def _dictionary_figures(state: State) -> Iterator[DictionaryFigures]:
     from adaptc.compile.engine.dictionary_records import dictionary_records
 
@@ -253,6 +265,7 @@ def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) 
     plain["diagnostics"] = diagnostic_figures(diagnostics)
     plain["dictionaries"] = tuple(DictionaryFigures(**row) for row in plain["dictionaries"])
     plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
+    plain["browser"] = plain["browser"] and BrowserFigures(**plain["browser"])
     return SiteFigures(**plain)
 
 

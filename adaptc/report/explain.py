@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adaptc.compile.analyse.decisions import PIN, PLACEMENT
+from adaptc.compile.analyse.decisions import PIN, PLACEMENT, evidence_of
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.state import State, as_sources, last_build
 from adaptc.compile.engine.traffic import last_traffic
 from adaptc.config.config import Config
 from adaptc.config.toml import nearest
-from adaptc.core.diagnostics import Diagnostic, UsageError
+from adaptc.core.diagnostics import Diagnostic, UsageError, printable
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach, SiteAddress
 from adaptc.site.site import Site, Source
@@ -52,7 +52,7 @@ def _explained(state: State, config: Config, name: str) -> Explanation:
         source.size,
         source.alias_of,
         sum(any(target == path for _, target in facts.embeds) for _, facts in state.facts()),
-        (*_decisions(state, path), *_popularity(state, path, source.media_type)),
+        (*_decisions(state, path), *_popularity(state, path, source.media_type), *_looks(state, path, source)),
         next((facts.diagnostics for source, facts in state.facts() if source == path), ()),
         tuple(state.results(path)),
     )
@@ -76,6 +76,18 @@ def _popularity(state: State, path: str, media_type: str) -> Iterator[str]:
         yield f"a popular page: {views}"
     else:
         yield f"not a popular page, so that degraded levels leave it out: {views}"
+
+
+def _looks(state: State, path: str, source: Source) -> Iterator[str]:
+    known = evidence_of(state.decisions())
+    if not known or source.media_type != HTML or source.alias_of is not None:
+        return
+    if path not in known:
+        yield "no browser looked at it, and nothing is inferred from other pages"
+    elif like := known[path].like:
+        yield f"no browser looked at it: it is built by what held on {', '.join(map(printable, like))}"
+    else:
+        yield "a browser looked at it"
 
 
 def _decisions(state: State, path: str) -> list[str]:

@@ -135,6 +135,15 @@ class TrafficFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowserFigures:
+    """How many pages a browser looked at, how many are built by what held on pages like them, and how many without."""
+
+    seen: int
+    inferred: int
+    unseen: int
+
+
+@dataclass(frozen=True, slots=True)
 class DiagnosticFigures:
     """How often one kind of diagnostic was met, and the first of them: at most ``SAMPLES``."""
 
@@ -154,7 +163,8 @@ class SiteFigures:
     ``levels`` go from the highest quality down; the others are compared with the first (``full``).
     ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
     ``view_ms``, ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with.
-    ``traffic`` is None when the means are over pages: there are no access logs, or no page views in them.
+    ``traffic`` is None when the means are over pages: there are no access logs, or no page views in them. ``browser``
+    is None where no browser was wanted.
     """
 
     name: str
@@ -172,6 +182,7 @@ class SiteFigures:
     screenshots: tuple[PageShots, ...] = ()
     view_ms: float = 0.0
     dictionaries: tuple[DictionaryFigures, ...] = ()
+    browser: BrowserFigures | None = None
 
 
 def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ def render_summary(figures: SiteFigures, width: int = 80, colour: bool = False, 
         _table(figures.levels, width, paint),
         _dictionary_lines(figures),
         _traffic_lines(figures),
+        _browser_lines(figures),
         _diagnostic_lines(figures.diagnostics, paint),
         _pointers(figures, printable(output)),
     ]
@@ -170,6 +171,15 @@ def _traffic_lines(figures: SiteFigures) -> list[str]:
             "of the views; the others are served as originals."
         )
     return lines
+
+
+def _browser_lines(figures: SiteFigures) -> list[str]:
+    browser = figures.browser
+    if browser is None:
+        return []
+    seen = written_plural(browser.seen, "page")
+    others = f"Built by what held on pages like them: {browser.inferred:,}; without: {browser.unseen:,}."
+    return [f"A browser looked at {seen}. {others}"]
 
 
 def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) -> list[str]:

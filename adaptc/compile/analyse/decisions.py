@@ -16,6 +16,7 @@ The lower cost decides; with equal costs the asset stays a file, which keeps pag
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -41,6 +42,17 @@ class Placement:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class EvidenceKey:
+    """The key of what a browser saw of a page, in the cache.
+
+    ``like`` are the pages that it was inferred from, in order; none where the browser looked at the page itself.
+    """
+
+    key: str
+    like: tuple[str, ...] = ()
+
+
 NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
 
 
@@ -50,7 +62,7 @@ class Decisions:
 
     Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
     are loaded by a single other sheet only, and which keep their imports, since those of all would be too much.
-    ``evidence`` has the record of the cache that holds what a browser saw of a page, for the pages of which it saw any.
+    ``evidence`` is what a browser saw of pages, or of others like them.
     """
 
     placements: Mapping[str, Placement]
@@ -58,7 +70,7 @@ class Decisions:
     usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
     excess: frozenset[str] = frozenset()
-    evidence: Mapping[str, str] = field(default_factory=dict)
+    evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
 
 
 NO_DECISIONS = Decisions({}, frozenset())
@@ -195,13 +207,23 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
     excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
-    seen = {EVIDENCE + path: (int(key[:_KEY_DIGITS], 16), key) for path, key in decisions.evidence.items()}
+    seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
     return placements | usages | pins | soles | excess | seen
 
 
-def evidence_of(rows: Mapping[str, Row]) -> dict[str, str]:
+def _evidence_row(evidence: EvidenceKey) -> Row:
+    text = " ".join((evidence.key, json.dumps(evidence.like))) if evidence.like else evidence.key
+    return int(evidence.key[:_KEY_DIGITS], 16), text
+
+
+def evidence_of(rows: Mapping[str, Row]) -> dict[str, EvidenceKey]:
     """Return the keys of the evidence of pages in the decisions of a build."""
-    return {row.removeprefix(EVIDENCE): key for row, (_, key) in rows.items() if row.startswith(EVIDENCE)}
+    keys = {}
+    for row, (_, text) in rows.items():
+        if row.startswith(EVIDENCE):
+            key, _, like = text.partition(" ")
+            keys[row.removeprefix(EVIDENCE)] = EvidenceKey(key, tuple(json.loads(like)) if like else ())
+    return keys
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:

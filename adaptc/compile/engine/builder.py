@@ -39,6 +39,7 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
 from adaptc.compile.engine.trees import Trees, note_boot
 from adaptc.compile.pipeline import modules_of
+from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import TEMPORARY
@@ -193,7 +194,7 @@ class Builder:
         )
         for path in before.keys() - sources.keys():
             reading.sums.forget_source(path)
-        sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources)
+        sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources, workers)
         decisions = self.spec.decide(sums, sources, looking.expected() if looking else {})
         extras = self._remove_outdated(reading, read, decisions, unknown)
         self.trees.publisher.sync()
@@ -217,13 +218,21 @@ class Builder:
         stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
         stage.run(workers, self.progress)
 
-    def _look_stage(self, state: State, sources: Mapping[str, Source]) -> LookStage | None:
-        if not self.spec.config.browser.pages:
+    def _look_stage(self, state: State, sources: dict[str, Source], workers: Workers) -> LookStage | None:
+        count = self.spec.config.browser.pages
+        if not count:
             state.set_meta(LOOKING, None)
             return None
+        from adaptc.compile.analyse.decisions import NO_DECISIONS
         from adaptc.compile.engine.looking import LookStage
+        from adaptc.compile.engine.stages import share_snapshot
+        from adaptc.compile.engine.templates import Templates, find_skeletons
 
-        return LookStage(self.spec, state, sources)
+        skeletons = {}
+        if count != ALL_PAGES:
+            snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, NO_DECISIONS))
+            skeletons = find_skeletons(sources, snapshot, workers)
+        return LookStage(self.spec, state, sources, Templates(state, sources, skeletons, count))
 
     def _look(
         self, looking: LookStage, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]
@@ -241,7 +250,7 @@ class Builder:
 
         if self.accepted_recipes:  # a quick build, which a better one follows
             report.is_blind = bool(looking.pending)
-            return decisions
+            return dataclasses.replace(decisions, evidence=looking.known())
         evidence = looking.run(self.progress, check)
         decisions, state = dataclasses.replace(decisions, evidence=evidence), looking.state
         state.begin()

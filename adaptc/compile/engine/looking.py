@@ -5,59 +5,42 @@ from __future__ import annotations
 import asyncio
 import re
 import subprocess
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from adaptc.browser.answers import docroot_server
 from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
 from adaptc.browser.look import NotSeen, look_at
 from adaptc.browser.tab import BrowserError
-from adaptc.compile.analyse.decisions import evidence_of
+from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
 from adaptc.compile.engine.look_records import LookRecords, Outcome, look_recipe
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.results import pack_diagnostics
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State
 from adaptc.compile.engine.store import Store
-from adaptc.config.config import ALL_PAGES
-from adaptc.core import media
+from adaptc.compile.engine.templates import Templates
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.digest import digest_parts
-from adaptc.core.model import Role
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
 
 # Pages that are looked at side by side, and how often a browser that ended is started again
 TABS, MOST_STARTS = 4, 3
 _LOSS = "pages are built without what it would see"
-_SKELETON = (Role.STYLESHEET.value, Role.SCRIPT.value, Role.MODULE.value)
-
-
-def chosen_pages(state: State, sources: Mapping[str, Source], count: int | str) -> list[str]:
-    """Return ``count`` pages of each template, or all. The choice does not change when other pages come and go."""
-    templates: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for path, facts in state.facts():
-        source = sources.get(path)
-        if source is not None and source.media_type == media.HTML and source.alias_of is None:
-            templates[tuple(sorted({file for role, file in facts.embeds if role in _SKELETON}))].append(path)
-    if count != ALL_PAGES:
-        templates = {key: sorted(pages, key=digest_parts)[: int(count)] for key, pages in templates.items()}
-    return sorted(path for pages in templates.values() for path in pages)
 
 
 class LookStage:
-    """Looks at pages of ``sources``. What goes wrong costs pages their evidence, no more.
+    """Looks at pages of ``templates``. What goes wrong costs pages their evidence, no more.
 
     The build can go on with ``expected`` evidence until ``run`` has looked at the ``pending`` pages.
     """
 
-    def __init__(self, spec: BuildSpec, state: State, sources: Mapping[str, Source]) -> None:
-        self.spec, self.state, self.sources = spec, state, sources
+    def __init__(self, spec: BuildSpec, state: State, sources: Mapping[str, Source], templates: Templates) -> None:
+        self.spec, self.state, self.sources, self.templates = spec, state, sources, templates
         self.diagnostics: list[Diagnostic] = []
         self.outcomes: dict[str, Outcome] = {}
         self.program = ""
         self._records: LookRecords | None = None
-        pages = chosen_pages(state, sources, spec.config.browser.pages)
+        pages = templates.chosen()
         if pages:
             self._open_records()
         if self._records is not None:
@@ -81,14 +64,15 @@ class LookStage:
         own = Site.of(self.sources, SiteAddress(site.base_url), site.index)
         self._records = LookRecords(Store(self.spec.cache), own, recipe)
 
-    def expected(self) -> dict[str, str]:
-        """Return the keys of evidence by path; of ``pending`` pages that of the last build."""
-        last = evidence_of(self.state.decisions())
-        pending = {path: last[path] for path in self.pending if path in last}
-        return {**pending, **self._evidence()}
+    def expected(self) -> dict[str, EvidenceKey]:
+        """Return the evidence by path; of ``pending`` pages, and others like them, that of the last build."""
+        pending = set(self.pending)
+        like = {path for each in self.templates.templates if pending & set(each.chosen) for path in each.others}
+        last = {path: key for path, key in evidence_of(self.state.decisions()).items() if path in pending | like}
+        return {**self.known(), **last}
 
-    def run(self, progress: Progress, advance: Callable[[], None]) -> dict[str, str]:
-        """Look at the pending pages; return the keys of evidence by path. ``advance`` is called after each page."""
+    def run(self, progress: Progress, advance: Callable[[], None]) -> dict[str, EvidenceKey]:
+        """Look at the pending pages; return the evidence by path. ``advance`` is called after each page."""
         if self.pending and self._records is not None:
             visit = Visit(self.spec, self._records, self.pending, self.outcomes)
 
@@ -102,10 +86,15 @@ class LookStage:
             except BrowserError as error:
                 self._note_failure(error)
             progress.end()
-        return self._evidence()
+        return self.known()
 
-    def _evidence(self) -> dict[str, str]:
-        return {path: outcome.key for path, outcome in sorted(self.outcomes.items()) if outcome.key is not None}
+    def known(self) -> dict[str, EvidenceKey]:
+        """Return the evidence by path: of pages that were looked at, and what that says of others."""
+        keys = {path: outcome.key for path, outcome in sorted(self.outcomes.items())}
+        seen = {path: EvidenceKey(key) for path, key in keys.items() if key is not None}
+        if self._records is None:
+            return seen
+        return {**self.templates.inferred(seen, self._records.site, self._records.page_evidence), **seen}
 
     def _note_failure(self, reason: BrowserError) -> None:
         self.diagnostics.append(diagnose("browser-failed", program=self.program, reason=reason, loss=_LOSS))

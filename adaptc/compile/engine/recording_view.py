@@ -162,8 +162,8 @@ class RecordingView:
 
     def page_evidence(self, path: str) -> PageEvidence | None:
         self.dependencies[EVIDENCE + path] = None
-        key = self.decisions.evidence.get(path)
-        return None if key is None or self._find_evidence is None else self._find_evidence(key)
+        evidence = self.decisions.evidence.get(path)
+        return None if evidence is None or self._find_evidence is None else self._find_evidence(evidence.key)
 
     def page_document(self, path: str) -> bytes | None:
         evidence = self.page_evidence(path)

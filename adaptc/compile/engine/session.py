@@ -95,7 +95,9 @@ class Session:
         started = time.time_ns()
         site = self._read_changes(pending.paths)
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
-        decisions = self.builder.spec.decide(sums, site.sources, evidence_of(self._rows))  # a full build looks again
+        # what was seen of a page that changed is outdated; a full build looks again
+        evidence = {path: key for path, key in evidence_of(self._rows).items() if path not in pending.paths}
+        decisions = self.builder.spec.decide(sums, site.sources, evidence)
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)

@@ -34,7 +34,7 @@ from adaptc.site.mirror import types_of
 from adaptc.site.server_config import server_rules_of
 
 if TYPE_CHECKING:
-    from adaptc.compile.analyse.decisions import Decisions
+    from adaptc.compile.analyse.decisions import Decisions, EvidenceKey
     from adaptc.compile.analyse.decorations.rules import ConfiguredRules, DecorationRules
     from adaptc.compile.analyse.site_sums import SiteSums
     from adaptc.compile.engine.reporting import BuildReport
@@ -164,7 +164,7 @@ class BuildSpec:
 
     # ---- for the stages of a build
 
-    def decide(self, sums: SiteSums, sources: Mapping[str, Source], evidence: Mapping[str, str]) -> Decisions:
+    def decide(self, sums: SiteSums, sources: Mapping[str, Source], evidence: Mapping[str, EvidenceKey]) -> Decisions:
         """Decide what concerns the whole site, from the sums of the facts of all its files.
 
         ``evidence`` are the keys of what a browser saw of pages.
