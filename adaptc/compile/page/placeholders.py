@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
-from xml.sax.saxutils import escape
 
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
@@ -171,7 +171,7 @@ def _text_markup(text: str, width: float, height: float) -> str:
     if not text or size <= 0:
         return ""
     style = f"font-family='sans-serif' font-size='{size:g}' text-anchor='middle' dominant-baseline='central'"
-    return f"<text x='50%' y='50%' fill='{_GREY}' {style}>{escape(text)}</text>"
+    return f"<text x='50%' y='50%' fill='{_GREY}' {style}>{escape(text, quote=False)}</text>"
 
 
 def _data_uri(attributes: Mapping[str, str], content: str = "") -> str:

@@ -146,8 +146,8 @@ _WORDS = re.compile(rf"{_RUN}|{PARENTHESES}|{STRING}|[,/]", re.ASCII)
 _DECLARATION = re.compile(
     rf"{SPACE}*+(?:(-?[A-Za-z_][-\w]*+){SPACE}*+:((?:{SPACE}++|{_RUN}|{PARENTHESES}|{STRING}|,|/(?!\*))*+)"
     rf"|(--[-\w]++){SPACE}*+:([-\w \t\n\r\f,.#%+*()]*+))"
-    rf"(!{SPACE}*+important{SPACE}*+)?+",
-    re.ASCII | re.IGNORECASE,
+    rf"(!{SPACE}*+(?i:important){SPACE}*+)?+",
+    re.ASCII,
 )
 
 

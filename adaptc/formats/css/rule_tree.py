@@ -21,8 +21,8 @@ _TYPES = frozenset({
 })  # fmt: skip
 _QUERY_TYPE = re.compile(r"\s*(?:only\s+)?([a-z]+)\s*(?:and\b|$)", re.IGNORECASE)
 KEYFRAMES = frozenset({"@keyframes", "@-webkit-keyframes", "@-moz-keyframes", "@-o-keyframes", "@-ms-keyframes"})
-_CUSTOM = re.compile(r"--(?:[-\w\x80-\U0010ffff]|\\[0-9a-fA-F]{1,6}\s?|\\.)*")
-_WORD = re.compile(r"[-\w\x80-\U0010ffff\\]+")
+_CUSTOM = re.compile(r"--(?:[^\x00-,./:-@\[-^`{-\x7f]|\\[0-9a-fA-F]{1,6}\s?|\\.)*")
+_WORD = re.compile(r"[^\x00-,./:-@\[\]^`{-\x7f]+")
 
 NOTHING: frozenset[str] = frozenset()
 

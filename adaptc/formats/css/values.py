@@ -37,7 +37,8 @@ _FAMILY_KEYWORDS = frozenset({
     "ui-sans-serif", "ui-monospace", "ui-rounded", "math", "emoji", "fangsong", "inherit",
     "initial", "unset", "revert", "revert-layer", "default",
 })  # fmt: skip
-_FAMILY = re.compile(r"-?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*(?: -?[a-z_\x80-\U0010ffff][-\w\x80-\U0010ffff]*)*")
+_FAMILY_WORD = r"-?[^\x00-^`{-\x7f][^\x00-,./:-@\[-^`{-\x7f]*"
+_FAMILY = re.compile(rf"{_FAMILY_WORD}(?: {_FAMILY_WORD})*")
 # Properties in which a name may look like a colour.
 _NAMING = re.compile(r"font|animation|grid|counter|content|transition|will-change|list-style|quotes|view-|container|--")
 # Properties that take a number and no length: "0px" is invalid in them, "0" is not.
