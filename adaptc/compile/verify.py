@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ class Draft:
     embeds: tuple[str, ...] | None = None  # the files that a browser loads with this text, once they are known
     _tree: Document | None = None
     _encoded: tuple[str, bytes | None] | None = None
+    _shown: ShownPage | None = None
 
     def tree(self) -> Document:
         """Return the tree of the text, without source locations, parsed once."""
@@ -66,12 +67,18 @@ class Draft:
 
     def replace(self, text: str, tree: Document | None = None) -> None:
         """Replace the text, and its tree if that is known."""
-        self.text, self._tree, self.embeds = text, tree, None
+        self.text, self._tree, self._shown, self.embeds = text, tree, None, None
 
     def release_tree(self) -> Document | None:
         """Return the tree of the text if it is known; the caller may change it."""
-        tree, self._tree = self._tree, None
+        tree, self._tree, self._shown = self._tree, None, None
         return tree
+
+    def shown(self, show: Callable[[Document], ShownPage]) -> ShownPage:
+        """Return what a reader sees of the text, found once."""
+        if self._shown is None:
+            self._shown = show(self.tree())
+        return self._shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ class Verifier:
         encoded = draft.encoded()
         if encoded is None:
             return Problem("contract-broken", "it cannot be written in the page's encoding")
-        return self._size_problem(draft, encoded) or self._contract_problem(draft.tree())
+        return self._size_problem(draft, encoded) or self._contract_problem(draft)
 
     def _size_problem(self, draft: Draft, encoded: bytes) -> Problem | None:
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
@@ -113,10 +120,11 @@ class Verifier:
             return None
         return Problem("pass-larger", f"{extra} bytes more, compressed")
 
-    def _contract_problem(self, tree: Document) -> Problem | None:
+    def _contract_problem(self, draft: Draft) -> Problem | None:
+        tree = draft.tree()
         violations = self._find_violations(tree)
         if not violations and self.promise == "article" and self.context.has_scripts:
-            violations = hidden_from_reader(self._shown_source, self._shown(tree))
+            violations = hidden_from_reader(self._shown_source, draft.shown(self._shown))
         if self.promise != "same":  # passes of "same" levels write no references but those they read, and inline others
             violations = [*violations, *new_dead_references(self.tree, tree, self.context, self.view)]
         return Problem("contract-broken", "; ".join(violations)) if violations else None
@@ -136,7 +144,7 @@ class Verifier:
 
     def is_blank(self, draft: Draft) -> bool:
         """Whether a page shows nothing in some window, but may have shown something before."""
-        shown = self._shown(draft.tree())
+        shown = draft.shown(self._shown)
         is_written = self.context.has_scripts
         return any(
             shown.is_blank(width) and (is_written or not self._shown_source.is_blank(width)) for width in VIEWPORTS

@@ -60,9 +60,14 @@ class _Unplaced:
     form: Literal["url", "string"]
 
 
+def may_have_references(text: str) -> bool:
+    """Whether a text may have references, which most rules have not: 100 times as fast as to find them."""
+    return _HINT.search(text) is not None
+
+
 def css_references(text: str, *, declarations: bool = False) -> list[CssReference]:
     """Return the references of a style sheet, or of a style attribute's ``declarations``, in text order."""
-    if not _HINT.search(text):
+    if not may_have_references(text):
         return []
     return list(_with_positions(text, _references(text, declarations)))
 

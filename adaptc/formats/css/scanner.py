@@ -16,8 +16,8 @@ from enum import Enum
 
 NEWLINE = r"(?:\r\n|[\n\r\f])"
 SPACE = r"[ \t\n\r\f]"
-# Any code point from U+0080 on is a name code point for browsers and tinycss2; NUL is one as U+FFFD. Classes name what they
-# leave out: one with a range beyond ASCII takes 3 ms to compile, a hundred times longer, and patterns have dozens.
+# Any code point from U+0080 on is a name code point for browsers and tinycss2; NUL is one as U+FFFD. Classes name what
+# they leave out: one with a range beyond ASCII takes 3 ms to compile, a hundred times longer, and a pattern has dozens.
 NAME_CHARACTER = r"[^\x01-,./:-@\[-^`{-\x7f]"
 _NAME_START = r"[^\x01-@\[-^`{-\x7f]"
 ESCAPE = rf"\\(?:[0-9a-fA-F]{{1,6}}+(?:\r\n|{SPACE})?+|[^\n\r\f0-9a-fA-F]|\Z)"

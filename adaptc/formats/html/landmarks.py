@@ -17,7 +17,8 @@ from turbohtml import Document, Element, Node, Text
 
 from adaptc.formats.html.visible_text import (
     UNSEEN,
-    content_length,
+    TextLengths,
+    content_lengths,
     fold_space,
     is_followable,
     is_hidden,
@@ -72,12 +73,13 @@ def find_landmarks(tree: Document) -> Landmarks:
     body = tree.select_one("body")
     if body is None:
         return Landmarks(None, ())
-    total = content_length(body)
-    main = _find_main(tree, body, total)
+    lengths = content_lengths(tree)
+    total = lengths.of(body)
+    main = _find_main(tree, body, lengths)
     inside = {main, *main.ancestors} if main is not None else set()
     # Where no main content stands out, what is called a menu may be all that there is.
     most = int(_HALF * total) if main is None else total
-    candidates = (each for each in body.iter_elements() if each not in inside and _is_navigation(each, most))
+    candidates = (each for each in body.iter_elements() if each not in inside and _is_navigation(each, most, lengths))
     outside = [each for each in candidates if main is None or main not in each.ancestors]
     regions = set(outside)
     return Landmarks(main, tuple(each for each in outside if regions.isdisjoint(each.ancestors)))
@@ -93,11 +95,11 @@ def _words(names: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(names))
 
 
-def _find_main(tree: Document, body: Element, total: int) -> Element | None:
+def _find_main(tree: Document, body: Element, lengths: TextLengths) -> Element | None:
     for share, candidates in _candidates(tree):
-        lengths = [(content_length(each), each) for each in candidates if not is_hidden(each)]
-        length, best = max(lengths, key=lambda pair: pair[0], default=(0, body))
-        if length and length >= share * total:
+        pairs = [(lengths.of(each), each) for each in candidates if each.tag not in UNSEEN and not is_hidden(each)]
+        length, best = max(pairs, key=lambda pair: pair[0], default=(0, body))
+        if length and length >= share * lengths.of(body):
             return best
     return None
 
@@ -115,14 +117,14 @@ def _is_called_main(element: Element) -> bool:
     return any(name in _MAIN_NAMES for name in names)
 
 
-def _is_navigation(element: Element, most: int) -> bool:
+def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
     if not _is_called_navigation(element):
         return False
     links = element.select("a[href]")
-    length = content_length(element)
+    length = lengths.of(element)
     if not links or (length > most and element.tag != "nav"):
         return not length and not element.select("input, textarea, select")
-    return sum(map(content_length, links)) >= _LINKED * length
+    return sum(map(lengths.of, links)) >= _LINKED * length
 
 
 def _is_called_navigation(element: Element) -> bool:

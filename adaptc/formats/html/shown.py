@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from turbohtml import Element, Text
 from adaptc.formats.html.cascade import HIDING, Cascade
 from adaptc.formats.html.consent import consent_bars
 from adaptc.formats.html.forms import Forms, find_forms
-from adaptc.formats.html.visible_text import is_followable, walk
+from adaptc.formats.html.visible_text import TextLengths, is_followable, walk
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -31,8 +32,23 @@ _UNSHOWN = frozenset({
     "script", "style", "template", "noscript", "title", "head", "noframes", "noembed", "datalist", "param", "source",
     "track", "colgroup", "area",
 })  # fmt: skip
+# As a query; the content of a template is not in the page, its declarative shadow root neither
+_UNSHOWN_ELEMENTS = ", ".join(sorted(_UNSHOWN))
 _CONTROLS = frozenset({"input", "select", "textarea", "button"})
+_CONTROL_ELEMENTS = ", ".join(sorted(_CONTROLS))
 _PICTURES = frozenset({"img", "svg", "picture", "video", "audio", "iframe", "object", "embed", "canvas", "math"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What is visible of a page: links, controls, and how many characters."""
+
+    links: frozenset[str]
+    control_names: frozenset[str]
+    text_length: int
+
+
+_NOTHING = _Sight(frozenset(), frozenset(), 0)
 
 
 class ShownPage:
@@ -41,15 +57,17 @@ class ShownPage:
     def __init__(self, tree: Document, sheets: Sequence[str]) -> None:
         self.body, self._tree = tree.select_one("body"), tree
         self._cascade = Cascade(tree, sheets)
-        self._bars = set(consent_bars(self._cascade))
+        self._bars = frozenset(consent_bars(self._cascade))
         styled = (each for each in tree.select("[style]") if _MAY_HIDE.search(each.attr("style") or ""))
         self._suspects = {*self._cascade.hidden_by(*HIDING), *styled, *tree.select("[hidden], dialog:not([open])")}
+        self._hidden_at: dict[float, frozenset[Element]] = {}
+        self._sights: dict[frozenset[Element], _Sight] = {}
 
     def nodes(self, width: float) -> Iterator[Text | Element]:
         """Return the visible text nodes and elements at a width."""
         if self.body is None:
             return iter(())
-        hidden = {each for each in self._suspects if self._is_hidden(each, width)} | self._bars
+        hidden = self._hidden(width)
         if not hidden.isdisjoint((self.body, *self.body.ancestors)):
             return iter(())
         return walk(self.body, lambda each: each not in hidden and not _is_unshown(each))
@@ -60,23 +78,44 @@ class ShownPage:
 
     def text_length(self, width: float) -> int:
         """Return the count of visible characters, white space left out."""
-        return sum(len("".join(node.data.split())) for node in self.nodes(width) if isinstance(node, Text))
+        return self._sight(width).text_length
 
-    def links(self, width: float) -> set[str]:
+    def links(self, width: float) -> frozenset[str]:
         """Return the ``href`` of the links that show something, of those that lead anywhere without scripts."""
-        links, showing = list[Element](), set[Element]()
-        for node in self.nodes(width):
-            if isinstance(node, Element) and node.tag == "a" and is_followable(node.attr("href")):
-                links.append(node)
-            if _shows(node):
-                showing.update(_links_around(node))
-        return {link.attr("href") or "" for link in links if link in showing}
+        return self._sight(width).links
 
-    def control_names(self, width: float) -> set[str]:
+    def control_names(self, width: float) -> frozenset[str]:
         """Return what the visible controls send that belong to a form that works."""
-        nodes = self.nodes(width)
-        controls = (each for each in nodes if isinstance(each, Element) and each.tag in _CONTROLS and _is_usable(each))
-        return {each.attr("name") or "" for each in controls if self._forms.is_working(each)} - {""}
+        return self._sight(width).control_names
+
+    def _hidden(self, width: float) -> frozenset[Element]:
+        known = self._hidden_at.get(width)
+        if known is None:
+            hidden = (each for each in self._suspects if self._is_hidden(each, width))
+            known = self._hidden_at[width] = self._bars.union(hidden)
+        return known
+
+    def _sight(self, width: float) -> _Sight:
+        """Return what is visible at a width; most pages hide the same at all."""
+        hidden = self._hidden(width)
+        known = self._sights.get(hidden)
+        if known is None:
+            known = self._sights[hidden] = self._look(hidden)
+        return known
+
+    def _look(self, hidden: frozenset[Element]) -> _Sight:
+        """Find what is visible by queries from the outside in: looking at each node takes ten times as long."""
+        body = self.body
+        if body is None or not hidden.isdisjoint((body, *body.ancestors)):
+            return _NOTHING
+        unseen = hidden.union(body.select(_UNSHOWN_ELEMENTS))
+        controls = (
+            each for each in body.select(_CONTROL_ELEMENTS) if _is_usable(each) and self._forms.is_working(each)
+        )
+        names = {each.attr("name") or "" for each in controls if not _is_in(each, unseen)} - {""}
+        links = (each for each in body.select("a[href]") if is_followable(each.attr("href")))
+        hrefs = {each.attr("href") or "" for each in links if not _is_in(each, unseen) and _shows_within(each, unseen)}
+        return _Sight(frozenset(hrefs), frozenset(names), TextLengths(body, unseen).of(body))
 
     @cached_property
     def hrefs(self) -> frozenset[str]:
@@ -97,14 +136,17 @@ def _is_unshown(element: Element) -> bool:
     return element.tag in _UNSHOWN and "shadowrootmode" not in element.attrs
 
 
-def _links_around(node: Text | Element) -> Iterator[Element]:
-    """Yield the links that a click on a node follows: a disabled button takes it."""
-    for each in (node, *node.ancestors):
-        if isinstance(each, Element):
-            if each.tag == "button" and "disabled" in each.attrs:
-                return
-            if each.tag == "a":
-                yield each
+def _is_in(element: Element, unseen: frozenset[Element]) -> bool:
+    return element in unseen or not unseen.isdisjoint(element.ancestors)
+
+
+def _shows_within(link: Element, unseen: frozenset[Element]) -> bool:
+    """Whether a link or something in it shows; a disabled button in it takes the click."""
+
+    def enters(element: Element) -> bool:
+        return element not in unseen and not (element.tag == "button" and "disabled" in element.attrs)
+
+    return _shows(link) or any(map(_shows, walk(link, enters)))
 
 
 def _shows(node: Text | Element) -> bool:

@@ -14,8 +14,8 @@ from typing import Any
 import tinycss2
 
 from adaptc.core.model import Role
-from adaptc.formats.css.references import css_references
-from adaptc.formats.css.sheet_text import is_too_deep
+from adaptc.formats.css.references import css_references, may_have_references
+from adaptc.formats.css.sheet_text import is_too_deep, split_rules
 
 # At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
 _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
@@ -76,11 +76,21 @@ def sheet_images(text: str) -> SheetImages:
     references = css_references(text)
     imports = any(reference.role is Role.IMPORT for reference in references)
     has_images = any(_is_file(reference.url) for reference in references if reference.role is Role.CSS_URL)
-    if not imports and not has_images:  # most sheets: parsing 300 kB takes 0.3 s
+    if not imports and not has_images:
         return SheetImages()
-    nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-    hiding = tuple(_hiding(nodes)) if _INDENT.search(text) else ()
+    hides = _INDENT.search(text) is not None
+    nodes = tinycss2.parse_stylesheet(_relevant(text, hides), skip_comments=True, skip_whitespace=True)
+    hiding = tuple(_hiding(nodes)) if hides else ()
     return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)), hiding)
+
+
+def _relevant(text: str, hides: bool) -> str:
+    """Return the rules that may load an image or, with ``hides``, may hide text: parsing 300 kB takes 0.3 s."""
+
+    def is_relevant(rule: str) -> bool:
+        return may_have_references(rule) or "\\" in rule or (hides and "text-indent" in rule.lower())
+
+    return "".join(filter(is_relevant, split_rules(text)))
 
 
 def style_images(text: str) -> tuple[ImageRule, ...]:
