@@ -12,10 +12,9 @@ from adaptc.formats.script.addresses import ImageChanges, image_changes, touches
 from adaptc.formats.script.amd import AmdModules, amd_modules
 from adaptc.formats.script.handles import Handles, find_handles
 from adaptc.formats.script.introspection import (
-    introspection_reason,
+    introspection_reasons,
     looks_for_style_sheets,
     selects_other_scripts,
-    self_inspection_reason,
     writes_document,
 )
 from adaptc.formats.script.kinds import Kind
@@ -68,8 +67,7 @@ def script_facts(text: str) -> ScriptFacts:
     """Return the facts of a script."""
     script = Script(text)
     return ScriptFacts(
-        introspection_reason(script),
-        self_inspection_reason(script),
+        *introspection_reasons(script),
         selects_other_scripts(script),
         writes_document(script),
         looks_for_style_sheets(script),

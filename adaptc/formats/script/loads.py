@@ -71,6 +71,7 @@ _REPLACED = re.compile(r"\bparseFromString\b|\bparseHTML\(|\bimportNode\(|\badop
 _COMPOSED = re.compile(
     rf'(?:"(?P<first>[^"]*)"\+)?(?P<middle>[\w$.()\[\]]+)\+"(?P<last>(?:[^"\w/][^"/]*)?\.(?:[cm]?js|json|{_MARKUP}))(?=["?#])'
 )
+_AFTER_ADDRESS = '"?#'
 _TEMPLATE_END = re.compile(rf"\}}(?:[^`$/\w][^`$/]*)?\.(?:[cm]?js|json|{_MARKUP})[`?#]")
 # webpack: "js/" + ({12: "about"}[id] || id) + "." + {12: "5f3a"}[id] + ".js"
 _MAP = r"\{(?P<%s>[^{}]*)\}\[[\w$]+\]"
@@ -78,6 +79,7 @@ _CHUNKS = re.compile(
     rf'"(?P<first>[^"]*)"\+(?:\(?{_MAP % "names"}(?:\|\|[\w$]+)?\)?|[\w$]+)'
     rf'\+"(?P<middle>[^"]*)"\+{_MAP % "hashes"}\+"(?P<last>[^"]*\.js)"'
 )
+_IN_TABLE = "}["
 _ENTRY = re.compile(r'"?([\w-]+)"?:"([^"]*)"')
 _ROOT = re.compile(r'\.p="([^"]*)"|\bpublicPath[:=]"([^"]*)"')
 
@@ -152,7 +154,7 @@ def _imports_computed(script: Script) -> bool:
 
 def _chunks(code: str) -> Iterator[str]:
     """Yield the addresses that a webpack runtime composes of the tables of its chunks."""
-    for match in _CHUNKS.finditer(code):
+    for match in _CHUNKS.finditer(code) if _IN_TABLE in code else ():
         names, hashes = dict(_ENTRY.findall(match["names"] or "")), dict(_ENTRY.findall(match["hashes"]))
         for chunk, digest in hashes.items():
             yield f"{match['first']}{names.get(chunk, chunk)}{match['middle']}{digest}{match['last']}"
@@ -162,6 +164,13 @@ def _unknown_scripts(script: Script, files: Sequence[str]) -> str | None:
     if _imports_computed(script) and not files:
         return SCRIPTS
     return SCRIPTS if _composes(script, ("js",)) else None
+
+
+def _find_composed(code: str, ends: Sequence[str]) -> Iterator[re.Match[str]]:
+    """Return the composed addresses, of which some have an end that is looked for; most scripts have no such end."""
+    if not any(end + mark in code for end in ends for mark in _AFTER_ADDRESS):
+        return iter(())
+    return _COMPOSED.finditer(_CHUNKS.sub(" ", code) if _IN_TABLE in code else code)
 
 
 def _unknown_data(script: Script) -> str | None:
@@ -177,8 +186,7 @@ def _unknown_data(script: Script) -> str | None:
 def _composes(script: Script, kinds: tuple[str, ...]) -> bool:
     """Whether a script composes addresses of files of these kinds; those on another host count there."""
     ends = tuple(f".{kind}" for kind in kinds)
-    code = _CHUNKS.sub(" ", script.code)
-    composed = (match for match in _COMPOSED.finditer(code) if match["last"].endswith(ends))
+    composed = (match for match in _find_composed(script.code, ends) if match["last"].endswith(ends))
     if any(not _ABSOLUTE.match(match["first"] or "") for match in composed):
         return True
     pieces = (text for text in script.texts_of(Kind.TEMPLATE) if text[0] == "}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 
 from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import OPERATOR_WORDS, STATEMENT_WORDS, Kind
@@ -162,24 +162,21 @@ def minify_json(text: str) -> str | None:
     """
     if _is_too_deep(text):
         return None
-    smaller = _STRING_OR_SPACE.sub(lambda match: match[1] or "", text)
+    smaller = _STRING_OR_SPACE.sub(r"\1", text)
     value = _parse_exactly(text)
     if value is None or len(smaller) >= len(text):
         return None
     return smaller if _parse_exactly(smaller) == value else None
 
 
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
 _MAX_DEPTH = 100  # values are compared by recursion
 
 
 def _is_too_deep(text: str) -> bool:
-    depth = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
-        if depth > _MAX_DEPTH:
-            return True
-    return False
+    depths = accumulate(1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(_STRING.sub("", text)))
+    return any(depth > _MAX_DEPTH for depth in depths)
 
 
 def _parse_exactly(text: str) -> tuple[object] | None:

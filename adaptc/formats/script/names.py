@@ -69,7 +69,7 @@ class ScriptNames:
         self._words, self._joined = names.words, names.joined
         self._beginnings, self._ends = tuple(sorted(names.beginnings)), tuple(sorted(names.ends))
         self._starts = tuple(sorted(start for start in names.starts if not start.startswith(self._beginnings)))
-        self._pieces = frozenset(chain.from_iterable(map(_pieces, self._words))) if self._starts else frozenset()
+        self._pieces = _pieces(" ".join(self._words)) if self._starts else frozenset()
         self._cache: dict[object, bool] = {}
 
     def __contains__(self, name: object) -> bool:
