@@ -33,6 +33,8 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
 
 def imports_nothing(content: bytes) -> bool:
     """Whether a sheet has no ``@import``, so that what is made of it depends on no other file."""
+    if is_utf8(content) and not declares_encoding(content):  # decoding takes ten times as long as searching
+        return b"@import" not in content.lower()
     return not _imports(decode_sheet(content, "utf-8").text)
 
 

@@ -8,8 +8,9 @@ A reference is what a browser fetches: ``url()``, ``src()``, the strings of ``im
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from adaptc.core.model import Role
@@ -69,7 +70,16 @@ def css_references(text: str, *, declarations: bool = False) -> list[CssReferenc
     """Return the references of a style sheet, or of a style attribute's ``declarations``, in text order."""
     if not may_have_references(text):
         return []
-    return list(_with_positions(text, _references(text, declarations)))
+    return list((_remembered if len(text) <= _REMEMBERED else _find)(text, declarations))
+
+
+def _find(text: str, declarations: bool) -> Sequence[CssReference]:
+    return tuple(_with_positions(text, _references(text, declarations)))
+
+
+# The passes of a level ask for the references of the same text one after the other
+_remembered = lru_cache(maxsize=64)(_find)
+_REMEMBERED = 1 << 19  # code points
 
 
 def imported_urls(text: str) -> list[str]:

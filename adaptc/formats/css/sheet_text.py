@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -56,14 +56,25 @@ def is_balanced(text: str) -> bool:
 
 
 def _last_rule_end(text: str) -> int:
-    return max(rule_ends(text), default=0)
+    ends = rule_ends(text)
+    return ends[-1] if ends else 0
 
 
-def rule_ends(text: str) -> Iterator[int]:
-    """Yield where each rule ends, up to an unmatched closing mark."""
-    position = 0
-    while (position := _rule_end(text, position)) >= 0:
-        yield position
+def rule_ends(text: str) -> Sequence[int]:
+    """Return where each rule ends, up to an unmatched closing mark."""
+    return (_remembered_rule_ends if len(text) <= _REMEMBERED else _find_rule_ends)(text)
+
+
+def _find_rule_ends(text: str) -> Sequence[int]:
+    ends: list[int] = []
+    while (end := _rule_end(text, ends[-1] if ends else 0)) >= 0:
+        ends.append(end)
+    return ends
+
+
+# The passes of a level ask for the same text one after the other
+_remembered_rule_ends = lru_cache(maxsize=8)(_find_rule_ends)
+_REMEMBERED = 1 << 19  # code points
 
 
 def _rule_end(text: str, position: int) -> int:
