@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from decorated_site import uses
 
+from adaptc.compile.analyse.decorations.image_rules import sheet_images
+
 FOUND = [
     ("<img src=a.png>", "img", "a.png", "a.png"),
     ("<img src=' a.png'>", "img", " a.png", "a.png"),
@@ -31,6 +33,23 @@ FOUND = [
 def test_images_of_the_markup(html: str, kind: str, ref: str, path: str | None) -> None:
     (use,) = uses(html)
     assert (use.kind, use.ref, use.path) == (kind, ref, path)
+
+
+def test_the_rules_without_images_make_no_difference_to_those_with_some() -> None:
+    """Escapes may spell the name of any function or property; what is malformed is read as it is with the others."""
+    others = "a{color:red}@media print{b{c:d}}/* } */p>i{e:f}@font-face{font-family:x}"
+    loading = (
+        "@import 's.css';",
+        ".a{background:u\\72l(a.png)}",
+        "@media screen{.b{width:9px;background:url(b.png)}.x{y:z}}",
+        ".c{tex\\t-indent:-999px}",
+        ".d{text-indent:-999px}",
+        "}.e{background:url(e.png) no-repeat}",
+    )
+    alone, among = sheet_images("".join(loading)), sheet_images(others.join(("", *loading, "")))
+    assert among == alone
+    assert [rule.url for rule in alone.rules] == ["a.png", "b.png", "e.png"]
+    assert (alone.imports, alone.hiding) == (("s.css",), (".c", ".d"))
 
 
 @pytest.mark.parametrize(

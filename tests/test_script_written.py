@@ -14,6 +14,7 @@ from adaptc.config.rulebook import load_levels
 from adaptc.core import media
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.shown import ShownPage, hidden_from_reader
+from adaptc.formats.html.visible_text import content_length, content_lengths
 
 LEVELS = load_levels(known_passes=KNOWN_PASSES)
 SCRIPT = "<script>mount(document.getElementById('root'))</script>"
@@ -172,3 +173,20 @@ def test_what_stays_visible_is_no_violation(before: str, after: str) -> None:
 )
 def test_a_page_without_anything_to_see_is_blank(body: str, is_blank: bool) -> None:
     assert shown(body).is_blank(412) is is_blank
+
+
+def test_what_is_in_hidden_elements_and_templates_counts_once_or_not_at_all() -> None:
+    """Hidden elements in hidden elements are a part of these; a shadow root of a template is not in the tree."""
+    page = shown(
+        "ab<div hidden>cd<p hidden>ef</p></div><template shadowrootmode=open>gh<a href=t>t</a></template>"
+        "<p class=small>ij<i style=opacity:0>k</i></p><button disabled><a href=b>b</a></button>",
+        "@media(max-width:500px){.small{display:none}}",
+    )
+    assert [page.text_length(width) for width in (412, 1280)] == [3, 5]
+    assert page.links(412) == {"b"}
+
+
+def test_the_text_of_a_part_is_counted_without_what_is_hidden_in_it() -> None:
+    tree = parse("<body>ab<div hidden>cde<p hidden>fghi</p>j</div><main>k <svg><text>l</text></svg>m</main>")
+    lengths, parts = content_lengths(tree), tree.select("body, div, p, main")
+    assert [lengths.of(part) for part in parts] == [content_length(part) for part in parts] == [4, 4, 4, 2]
