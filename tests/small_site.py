@@ -21,7 +21,8 @@ from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import MemoryTree
 from adaptc.core.urls import SiteAddress
-from adaptc.formats.image.halve import COPIERS, ImageCopy
+from adaptc.formats.image.copiers import COPIERS
+from adaptc.formats.image.halve import ImageCopy
 from adaptc.site.site import Site, Source
 
 _INLINE, _SHARED = Placement(True, "small"), Placement(False, "large")

@@ -25,7 +25,7 @@ RED, BLUE = (255, 0, 0), (0, 0, 255)
 def site(files: dict[str, str | bytes]) -> Server:
     """A server of ``files`` by name, pages and scripts by their ending."""
     types = {"html": "text/html", "js": "text/javascript", "gif": "image/gif", "css": "text/css"}
-    types |= {"jpg": "image/jpeg", "webp": "image/webp"}
+    types |= {"jpg": "image/jpeg", "webp": "image/webp", "avif": "image/avif"}
 
     def answer(url: str) -> Answer | None:
         name = url.removeprefix(URL)

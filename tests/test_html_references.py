@@ -6,7 +6,7 @@ import pytest
 
 from adaptc.core.model import Reference, Role
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.references import base_href, references
+from adaptc.formats.html.references import base_href, embedded_references, references
 
 
 def urls(html: str) -> list[tuple[Role, str, str]]:
@@ -137,3 +137,15 @@ def test_places() -> None:
 )
 def test_base(html: str, href: str | None) -> None:
     assert base_href(parse(html)) == href
+
+
+def test_of_a_picture_the_source_counts_that_all_windows_take_at_the_latest() -> None:
+    narrow, others = "<source media=(width<9px) srcset=s.avif>", "<source type=image/jxl srcset=x.jxl>"
+    modern = "<source type=image/avif srcset=a.avif><source type=image/webp srcset=w.webp>"
+
+    def urls(sources: str) -> list[str]:
+        tree = parse(f"<picture>{sources}<img src=a.jpg></picture>")
+        return [reference.url for reference in embedded_references(tree)]
+
+    assert urls(narrow + modern) == ["a.avif"]
+    assert urls(narrow + others) == ["s.avif", "x.jxl", "a.jpg"]

@@ -196,6 +196,9 @@ _USED_STYLES = {
     "apart": Option([]),
     "libraries": Option([]),
 }
+# The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
+_OFFERED = {"formats": _FORMATS, "target": _TARGET}
+_PICTURES = {**_OFFERED, "density": Option(2.0)}
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 # The scripts that build a prerendered page once more in the browser
@@ -227,6 +230,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 3, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
+    AssetPass("sheet-pictures", 1, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
@@ -267,6 +271,7 @@ PASSES: tuple[Pass, ...] = (
         writes=_STYLE,
         after_edits=True,
     ),
+    EditPass("pictures", 1, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),

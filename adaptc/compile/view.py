@@ -182,7 +182,7 @@ class DerivingView(View, Protocol):
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image at ``path``, or the reason why the original stays.
 
-        ``kind`` is a name of ``adaptc.formats.image.halve.COPIERS``; ``options`` are the keyword arguments of
+        ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
         its function except those that ``Settings`` holds.
         """
 

@@ -30,7 +30,8 @@ class Report:
     """The actions of a page pass.
 
     ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer. ``absorbed`` is
-    the size in bytes of fonts that are now part of the page; no reference of its markup leads to them.
+    the size in bytes of what browsers do not load any more and no reference of the markup leads to: fonts that are now
+    part of the page, and what images of its CSS have less.
     """
 
     actions: list[Action] = field(default_factory=list)

@@ -114,22 +114,35 @@ class Copies:
 
 def halve_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations: bool = False) -> str:
     """Return CSS text, or a style attribute's ``declarations``, with copies of its images; all else stays."""
+
+    def image_of(url: str) -> str | None:
+        copy = copy_of(url)
+        return _image(copy) if copy is not None and _is_close(copy) else None
+
+    return with_images(text, image_of, declarations=declarations)
+
+
+def with_images(text: str, image_of: Callable[[str], str | None], *, declarations: bool = False) -> str:
+    """Return CSS with another value for each ``url()`` of an image for which ``image_of`` returns one.
+
+    It is in a declaration of its own after the original one, which counts where a browser does not know the value.
+    """
     pieces, end = [], 0
     for declaration in image_declarations(text, declarations=declarations):
-        halved = _declaration(text, declaration, copy_of)
-        if halved is not None:
-            pieces += [text[end : declaration.start], halved]
+        replaced = _declaration(text, declaration, image_of)
+        if replaced is not None:
+            pieces += [text[end : declaration.start], replaced]
             end = declaration.end
     return "".join([*pieces, text[end:]])
 
 
-def _declaration(text: str, declaration: ImageDeclaration, copy_of: Callable[[str], Copy | None]) -> str | None:
-    """Return the original declaration followed by one with copies, or ``None`` without a copy."""
+def _declaration(text: str, declaration: ImageDeclaration, image_of: Callable[[str], str | None]) -> str | None:
+    """Return the original declaration followed by one with other images, or ``None`` without any."""
     pieces, end = [], declaration.start
     for reference in declaration.urls:
-        copy = copy_of(reference.url)
-        if copy is not None and _is_close(copy):
-            pieces += [text[end : reference.start], _image(copy)]
+        image = image_of(reference.url)
+        if image is not None:
+            pieces += [text[end : reference.start], image]
             end = reference.end
     if not pieces:
         return None

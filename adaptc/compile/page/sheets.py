@@ -13,8 +13,9 @@ from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Role
-from adaptc.core.urls import Reach, path_in_host, relative_url
+from adaptc.core.urls import Reach, join, path_in_host, relative_url
 from adaptc.formats.css.flatten import ImportedSheet
+from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
 
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PageSheets:
-    """The texts of a page's sheets, imported ones too; ``complete`` is false if some are not files of the site."""
+    """The texts of a page's sheets, imported ones too; ``complete`` is false if some are not files of the site.
+
+    ``are_known`` is true as well where those only declare fonts, and styles of icons.
+    """
 
     texts: tuple[str, ...]
     complete: bool
+    are_known: bool
 
 
 def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
@@ -37,7 +42,7 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
     """
     sheets = _Sheets(view)
     texts = tuple(text for text, _ in sheets.of(tree, base))
-    return PageSheets(texts, sheets.complete)
+    return PageSheets(texts, sheets.complete, sheets.are_known)
 
 
 def paths_in_sheets(tree: Document, base: str, view: View) -> set[str]:
@@ -55,7 +60,7 @@ class _Sheets:
     def __init__(self, view: View) -> None:
         self.view = view
         self.seen: set[str] = set()
-        self.complete = True
+        self.complete = self.are_known = True
 
     def of(self, tree: Document, base: str) -> Iterator[tuple[str, str]]:
         for element in tree.iter_elements(("link", "style")):
@@ -83,7 +88,9 @@ class _Sheets:
         destination = self.view.follow(base, url)
         is_local = destination.target.reach is Reach.LOCAL
         if destination.path is None or self.view.media_type(destination.path) != media.CSS:
-            self.complete &= is_local and destination.path is None  # a missing sheet has no rules
+            is_missing = is_local and destination.path is None  # it has no rules then
+            self.complete &= is_missing
+            self.are_known &= is_missing or is_font_service(join(base, url) or "")
             return None
         if destination.path in self.seen:
             return None

@@ -17,9 +17,11 @@ class ShownImages:
 
     def __init__(self, evidence: PageEvidence | None) -> None:
         self._seen: dict[str, list[ImageSeen]] = defaultdict(list)
+        self._widths: dict[str, dict[int, ImageSeen]] = defaultdict(dict)
         for width in evidence.widths if evidence is not None else ():
             for image in width.images:
                 self._seen[image.path].append(image)
+                self._widths[image.path][width.width] = image
 
     def is_left_alone(self, path: str) -> bool:
         """Whether an image was seen, and no script wrote its address at any width."""
@@ -39,3 +41,14 @@ class ShownImages:
             return None
         share = max(width / natural[0], height / natural[1])
         return next((step for step in _STEPS if step >= share), None)
+
+    def share(self, path: str, natural: tuple[int, int], width: int) -> float | None:
+        """Return how large the largest box at a width of the window is, as a part of the image's own sides.
+
+        ``natural`` is the size of the image in CSS pixels. The side that is the larger part counts. ``None`` where no
+        box was seen, or a script wrote the address.
+        """
+        image = self._widths.get(path, {}).get(width)
+        if image is None or not image.width or not image.height or not self.is_left_alone(path):
+            return None
+        return max(image.width / natural[0], image.height / natural[1])

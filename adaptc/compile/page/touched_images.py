@@ -25,9 +25,8 @@ TOUCHED = "a script may change its address"
 
 _SELF = ":scope"
 # Classes that scripts give to one element after the other
-_STATE = re.compile(
-    r"\.(?:in|on|hover|(?:is|has|js)-[\w-]+|[\w-]*(?:active|current|focus|open|select|selected|show|visible))\Z"
-)
+STATE_CLASSES = r"(?:in|on|hover|(?:is|has|js)-[\w-]+|[\w-]*(?:active|current|focus|open|select|selected|show|visible))"
+_STATE = re.compile(rf"\.{STATE_CLASSES}\Z")
 _COMPOUND = re.compile(r"(\s*[>+~]\s*|\s+)")
 _SIMPLE = re.compile(r"[.#](?:[\w-]|\\.|[^\x00-\x7f])+|\[[^\]]*\]|[^.#\[]+")
 

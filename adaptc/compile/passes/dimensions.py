@@ -24,6 +24,7 @@ from adaptc.formats.html.edit import Editor
 if TYPE_CHECKING:
     from turbohtml import Element
 
+__all__ = ["PageSizing", "add_dimensions", "is_styled", "natural_size", "sizing_rules"]
 
 _RASTER = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP})
 _REFUSED = frozenset({"width", "height", "style", "sizes", "srcset"})
@@ -44,7 +45,7 @@ def add_dimensions(editor: Editor, page: PageContext, view: View, options: Optio
         return report
     sizing = PageSizing(sheets.texts)
     for path, image, parent in images:
-        size = None if sizing.may_size(image, parent) else _natural_size(view.artifact(path), view)
+        size = None if sizing.may_size(image, parent) else natural_size(view.artifact(path), view)
         if size is not None:
             editor.set_attribute(image, "width", str(size[0]))
             editor.set_attribute(image, "height", str(size[1]))
@@ -63,18 +64,18 @@ def _candidates(editor: Editor, page: PageContext, view: View) -> Iterator[tuple
         if (
             path is not None
             and view.media_type(path) in _RASTER
-            and not (is_isolated(image, editor.text) or _is_styled(image))
+            and not (is_isolated(image, editor.text) or is_styled(image))
         ):
             yield path, image, parent
 
 
-def _is_styled(image: Element) -> bool:
+def is_styled(image: Element) -> bool:
     """Whether a style attribute around the image may reach it: that of the parent by its layout."""
     styles = [getattr(ancestor, "attrs", {}).get("style") or "" for ancestor in image.ancestors]
     return "display" in styles[0].lower() or any(mark in style.lower() for style in styles for mark in _REACHING)
 
 
-def _natural_size(content: bytes, view: View) -> tuple[int, int] | None:
+def natural_size(content: bytes, view: View) -> tuple[int, int] | None:
     """Return width and height as shown in CSS pixels, or ``None`` if they are uncertain."""
     from adaptc.formats.image.probe import BROKEN, open_image, read_exif
 

@@ -129,10 +129,26 @@ def embedded_references(tree: Document) -> Iterator[Reference]:
     for element in tree.iter_elements(_EMBEDDING):
         if element.tag == "style" and not _MAY_IMPORT.search(element.text):
             continue  # its images are no references of the page's markup; reading them all takes longer than the rest
+        if element.tag in ("img", "source") and _is_passed_over(element):
+            continue
         is_chosen = element.tag == "img" and _has_widths(element)  # then a browser does not consider src (4.8.4.3.9)
         for reference in _element_references(element):
             if reference.role in EMBEDDED and not (is_chosen and reference.where == "img src"):
                 yield reference
+
+
+# Formats that browsers know; they have a choice of others for those that do not
+_MODERN = frozenset({"image/avif", "image/webp"})
+
+
+def _is_passed_over(element: Element) -> bool:
+    """Whether a ``<picture>`` has a source for all windows that browsers take, at the latest, in place of this one."""
+    parent = element.parent
+    if not isinstance(parent, Element) or parent.tag != "picture":
+        return False
+    sources = (each for each in parent.iter_elements("source") if "media" not in each.attrs)
+    first = next((each for each in sources if (each.attr("type") or "").lower() in _MODERN), None)
+    return first is not None and first != element
 
 
 def _has_widths(image: Element) -> bool:

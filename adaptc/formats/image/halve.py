@@ -5,7 +5,7 @@ A copy never replaces the original under its URL: every other page that refers t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -122,16 +122,6 @@ def recompress_hard(
     """
     sizes = _Sizes(0.5, TEXT_SCALE, True, max_width)
     return _Job(content, Goal.parse(target, *qualities), effort, tuple(formats), sizes).run(limit_pixels, frozen=True)
-
-
-# The functions that make smaller copies, by the names that passes use. Raise the version when one writes other bytes
-# for the same image.
-COPIERS_VERSION = 4
-COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
-    "half": halve,
-    "exact": halve_exactly,
-    "hard": recompress_hard,
-}
 
 
 # ---- sizes

@@ -1,0 +1,231 @@
+"""pictures: images in other formats and of the sizes that are shown, of which the browser chooses one.
+
+A server that negotiates sends them under the address of the image. Where none does, the page offers them itself: in a
+``<picture>`` without a box around the ``<img>``, which stays as it is.
+
+The layout cannot move. A source with ``sizes`` has its natural size corrected by its density (HTML, 4.8.4.3), so each
+says the width of the original, and media conditions choose among them, whatever the style sheets make of the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from adaptc.browser.evidence import WIDTHS
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.copies import Copy, single_source_set, with_images
+from adaptc.compile.page.format_copies import FormatCopies
+from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.shown_images import ShownImages
+from adaptc.compile.page.touched_images import TOUCHED, TouchedImages
+from adaptc.compile.page.wrapping import OPENING, start_tag, wrappable_images
+from adaptc.compile.passes.dimensions import PageSizing, is_styled, natural_size
+from adaptc.compile.view import DerivingView, Options
+from adaptc.core.model import Action
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.script.addresses import has_lazy_address
+from adaptc.formats.script.handles import union_of
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["add_pictures"]
+
+NAME = "pictures"
+# Attributes that choose an image, ask for it in another way, or send coordinates
+_CHOOSING = frozenset({"srcset", "sizes", "crossorigin", "ismap"})
+# A copy is used up to this width of a window. A phone turned or a little wider shows an image a little larger, and
+# between the widths that were looked at, it may be as wide as the window.
+_PHONE, _LAPTOP = WIDTHS
+_WIDEST_PHONE = 430
+_SPARE = _WIDEST_PHONE / _PHONE
+# Widths of copies are multiples of so many pixels, so that pages that show an image at nearly the same size share one.
+# A copy with nearly all pixels of the original saves nothing.
+_STEP, _LARGEST_SHARE = 80, 0.85
+
+
+def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
+    """Put a ``<picture>`` with sources around the images of the page's markup, and offer those of its own CSS.
+
+    Images stay that a script of the site may change or names, that have a choice already, and those around which a rule
+    of a style sheet would match otherwise; all of a page whose sheets are not all known, or under a
+    Content-Security-Policy. ``density`` is the number of pixels of a copy for each CSS pixel of the largest box seen.
+    """
+    report = Report()
+    reason = _reason_to_leave(page)
+    if reason is not None:
+        report.actions.append(Action(NAME, KEPT, "images", reason))
+        return report
+    copies = FormatCopies(view, page.base, page.base_path or "", options)
+    if not any(script.reads_backgrounds for script in page.scripts.values()):
+        _offer_in_css(editor, copies, report)
+    _wrap_images(editor, page, view, options, copies, report)
+    return report
+
+
+def _offer_in_css(editor: Editor, copies: FormatCopies, report: Report) -> None:
+    """Offer the images of style elements and attributes."""
+    for element in editor.tree.select('style, [style*="("]'):
+        if is_isolated(element, editor.text) or (element.attr("type") or "text/css").lower() != "text/css":
+            continue
+        if element.tag == "style":
+            editor.set_raw_text(element, with_images(element.text, copies.image_set))
+            continue
+        style = element.attr("style") or ""
+        offered = with_images(style, copies.image_set, declarations=True)
+        if offered != style:
+            editor.set_attribute(element, "style", offered)
+    report.absorbed = sum(copies.saved.values())
+    report.actions += [Action(NAME, "offered", path, f"{size:,} bytes fewer") for path, size in copies.saved.items()]
+
+
+def _wrap_images(
+    editor: Editor, page: PageContext, view: DerivingView, options: Options, copies: FormatCopies, report: Report
+) -> None:
+    every = list(editor.tree.iter_elements("img"))
+    images = [image for image in every if _has_one_source(image, editor)]
+    if not images:
+        return
+    sheets = page_sheets(editor.tree, page.base, view)
+    if not sheets.are_known:
+        report.actions.append(Action(NAME, KEPT, "images", "a style sheet is not a file of this site"))
+        return
+    pictures = _Pictures(editor, page, view, options, copies, PageSizing(sheets.texts), report)
+    offered = {image: markup for image in images if (markup := pictures.sources(image))}
+    chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
+    loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen}
+    chosen = [image for image in chosen if copies.image(image.attr("src") or "") not in loaded]
+    for image, markup in offered.items():
+        path = copies.image(image.attr("src") or "") or "img"
+        if image not in chosen:
+            report.actions.append(
+                Action(NAME, KEPT, path, "a rule of a style sheet may match otherwise there, or elsewhere")
+            )
+            continue
+        start, end = start_tag(image)
+        editor.replace_element(image, f"{OPENING}{markup}{editor.text[start:end]}</picture>")
+        report.actions.append(Action(NAME, "offered", path, "in other formats or sizes"))
+
+
+def _reason_to_leave(page: PageContext) -> str | None:
+    if page.base_path is None:
+        return "the page's base is not on this site"
+    if page.has_policy:
+        return "a Content-Security-Policy restricts the page"
+    return None
+
+
+def _has_one_source(image: Element, editor: Editor) -> bool:
+    parent = getattr(image.parent, "tag", "picture")
+    is_plain = (
+        parent != "picture"
+        and "(" not in (image.attr("style") or "")
+        and bool(image.attr("src"))
+        and _CHOOSING.isdisjoint(image.attrs)
+    )
+    return is_plain and image.source_location is not None and not is_isolated(image, editor.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A copy for windows up to ``widest`` CSS pixels, all where that is ``None``; of ``width`` pixels, or all."""
+
+    widest: int | None
+    width: int | None
+
+
+class _Pictures:
+    """The sources of the images of one page."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        page: PageContext,
+        view: DerivingView,
+        options: Options,
+        copies: FormatCopies,
+        sizing: PageSizing,
+        report: Report,
+    ) -> None:
+        self.page, self.view, self.options, self.copies = page, view, options, copies
+        self.sizing, self.report = sizing, report
+        self.shown = ShownImages(page.evidence)
+        self.touched = TouchedImages(editor.tree, page)
+        self.handles = union_of([facts.handles for facts in page.scripts.values()])
+        self.is_lazy = page.lazy_loads_images()
+        self._natural: dict[str, tuple[int, int] | None] = {}
+
+    def sources(self, image: Element) -> str:
+        """Return the markup of the sources of an image, empty if there are none worth it."""
+        path = self.copies.image(image.attr("src") or "")
+        if path is None or self._may_be_changed(image, path):
+            return ""
+        if path not in self._natural:
+            self._natural[path] = natural_size(self.view.read(path), self.view)
+        natural = self._natural[path]
+        return "" if natural is None else "".join(self._markup(path, list(self._ranges(image, path, natural))))
+
+    def _may_be_changed(self, image: Element, path: str) -> bool:
+        """Whether a script of the site may change an image, or find it and what is around it."""
+        if not self.page.scripts:
+            return False
+        is_named = any(map(self._is_named, (image, image.parent)))
+        if is_named or self.touched.includes(image) or (has_lazy_address(image.attrs) and self.is_lazy):
+            self.report.actions.append(Action(NAME, KEPT, path, TOUCHED if not is_named else "a script may name it"))
+            return True
+        return False
+
+    def _is_named(self, element: object) -> bool:
+        attributes, names = getattr(element, "attrs", {}), self.handles
+        classes = str(getattr(element, "attr", lambda _: "")("class") or "").split()
+        return str(attributes.get("id")) in names.ids or not names.classes.isdisjoint(classes)
+
+    def _ranges(self, image: Element, path: str, natural: tuple[int, int]) -> Iterator[_Range]:
+        """Yield the copies, those for narrow windows first; the last is for all windows."""
+        phone, laptop = (self._seen_pixels(path, natural, width) for width in (_PHONE, _LAPTOP))
+        if phone is not None and laptop is not None:
+            wide = max(laptop, phone, min(_LAPTOP, natural[0]))
+            yield from self._if_smaller(_Range(_WIDEST_PHONE, _stepped(phone * _SPARE)), natural)
+            if wide > phone * _SPARE:
+                yield from self._if_smaller(_Range(_LAPTOP, _stepped(wide)), natural)
+        fixed = self._fixed_width(image)
+        if fixed is not None and (phone is None or laptop is None):
+            is_smaller = list(self._if_smaller(_Range(None, _stepped(fixed * self.options["density"])), natural))
+            yield from is_smaller or (_Range(None, None),)
+            return
+        yield _Range(None, None)
+
+    def _if_smaller(self, copy: _Range, natural: tuple[int, int]) -> Iterator[_Range]:
+        if self.options["target"] != "exact" and copy.width is not None and copy.width < _LARGEST_SHARE * natural[0]:
+            yield copy
+
+    def _seen_pixels(self, path: str, natural: tuple[int, int], width: int) -> float | None:
+        share = self.shown.share(path, natural, width)
+        return None if share is None else min(share * self.options["density"], 1.0) * natural[0]
+
+    def _fixed_width(self, image: Element) -> int | None:
+        """Return the width in CSS pixels that attributes give an image, if nothing else can."""
+        width, parent = image.attr("width") or "", image.parent
+        is_plain = width.isascii() and width.isdigit() and "style" not in image.attrs and not self.page.has_scripts
+        if not is_plain or is_styled(image) or self.sizing.may_size(image, parent):  # type: ignore[arg-type]
+            return None
+        return int(width) or None
+
+    def _markup(self, path: str, ranges: list[_Range]) -> Iterator[str]:
+        """Yield sources, none if the copy that all windows get is hardly smaller than the file."""
+        if self.copies.is_worth_it(path, self.copies.of(path, ranges[-1].width)):
+            yield from (_source(copy, each) for each in ranges for copy in self.copies.of(path, each.width))
+
+
+def _stepped(pixels: float) -> int:
+    return ceil(pixels / _STEP) * _STEP
+
+
+def _source(copy: Copy, place: _Range) -> str:
+    condition = "" if place.widest is None else f' media="(max-width:{place.widest}px)"'
+    scaled = single_source_set(copy)
+    chosen = f'srcset="{copy.url}"' if place.width is None else f'srcset="{scaled.srcset}" sizes="{scaled.sizes}"'
+    return f'<source{condition} type="{copy.file.media_type}" {chosen}>'
