@@ -199,6 +199,8 @@ _USED_STYLES = {
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
 _PICTURES = {**_OFFERED, "density": Option(2.0)}
+_LOADING = {"priority": Option(True), "lazy": Option(True)}
+_CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none", "prefetch", "prerender")}
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 # The scripts that build a prerendered page once more in the browser
@@ -272,6 +274,8 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("pictures", 1, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
+    EditPass("loading", 1, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True),
+    EditPass("connections", 1, _HTML, "connections:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),

@@ -45,11 +45,16 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
     return PageSheets(texts, sheets.complete, sheets.are_known)
 
 
+def sheets_with_bases(tree: Document, base: str, view: View) -> Iterator[tuple[str, str]]:
+    """Yield the texts of ``page_sheets``, each with the absolute URL that its references are relative to."""
+    yield from _Sheets(view).of(tree, base)
+
+
 def paths_in_sheets(tree: Document, base: str, view: View) -> set[str]:
     """Return the paths of the site, of existing files or not, that the sheets of such a page refer to."""
     return {
         view.follow(sheet_base, url).target.path
-        for text, sheet_base in _Sheets(view).of(tree, base)
+        for text, sheet_base in sheets_with_bases(tree, base, view)
         for url in view.facts(_SHEET, text).urls
     }
 

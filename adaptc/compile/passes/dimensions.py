@@ -121,9 +121,12 @@ _UNPREDICTABLE = re.compile(
 class SizingRules:
     """Selectors by what their rules do: size the element as an image, set ``box-sizing`` on it, put a padding or
     border around it, or lay out its children in a special way. ``is_unpredictable``: no image has a known size.
+
+    ``stretched`` are those of ``sized`` that do more than to limit the width and keep the shape.
     """
 
     sized: tuple[str, ...] = ()
+    stretched: tuple[str, ...] = ()
     boxed: tuple[str, ...] = ()
     padded: tuple[str, ...] = ()
     arranged: tuple[str, ...] = ()
@@ -144,6 +147,10 @@ class PageSizing:
             return True
         return self._any("boxed", image) and ("border" in image.attrs or self._any("padded", image))
 
+    def may_stretch(self, image: Element) -> bool:
+        """Whether an image may have another shape or width than its attributes say, but for a limit of its width."""
+        return self.is_unpredictable or self._any("stretched", image)
+
     def _any(self, kind: str, element: Element) -> bool:
         key = (kind, element.tag, element.attr("class") or "", element.attr("id") or "")
         fitting = self._fitting.get(key)
@@ -163,6 +170,7 @@ def sizing_rules(text: str) -> SizingRules:
     rules = list(_rules(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)))
     return SizingRules(
         _selected(rules, _SIZING.match, "img"),
+        _selected([rule for rule in rules if not _only_limits(rule[1])], _SIZING.match, "img"),
         _selected(rules, "box-sizing".__eq__, "img"),
         _selected(rules, _AROUND.match, "img"),
         tuple(
@@ -171,6 +179,12 @@ def sizing_rules(text: str) -> SizingRules:
             )
         ),
     )
+
+
+def _only_limits(declared: dict[str, str]) -> bool:
+    """Whether declarations size an image by a largest width alone, with the height that follows."""
+    sizing = {name: value.strip().lower() for name, value in declared.items() if _SIZING.match(name)}
+    return all(name == "max-width" or (name, value) == ("height", "auto") for name, value in sizing.items())
 
 
 def _selected(rules: list[_Rule], is_meant: Callable[[str], object], tag: str) -> tuple[str, ...]:

@@ -1,0 +1,168 @@
+"""loading: what a page shows first is fetched first, and images far below it when a reader comes near them.
+
+The largest image of the first window has a high priority; where it is the background of an element, which a browser
+finds after the sheets, it is preloaded. Images below are lazy: only those whose box is known before they load, so that
+nothing moves, and not on pages whose scripts wait for images.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adaptc.browser.evidence import ImageSeen, WidthEvidence
+from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
+from adaptc.compile.page.touched_images import TouchedImages
+from adaptc.compile.passes.dimensions import PageSizing, is_styled, natural_size
+from adaptc.compile.view import DerivingView, Options
+from adaptc.core.facts import FactKind
+from adaptc.core.model import Action
+from adaptc.core.urls import relative_url
+from adaptc.formats.css.references import css_references
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.visible_text import fold_space
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["set_loading"]
+
+NAME = "loading"
+# Square pixels of the smallest image that matters for the first window: a logo does not
+_LEAST_AREA = 10_000
+# Without a browser: images and characters of text before a lazy image; a laptop shows 40 lines of 150 characters
+_IMAGES_BEFORE, _TEXT_BEFORE = 5, 6000
+# CSS pixels by which attributes and the image's own shape may differ
+_CLOSE = 1.0
+# Scripts that measure images once they are loaded, or wait for all of them
+_WAITING = re.compile(r"naturalWidth|naturalHeight|imagesLoaded", re.IGNORECASE)
+_IMAGE_SET = re.compile(r"image-set\((?:[^()]|\([^()]*\))*\)", re.IGNORECASE)
+_TYPE = re.compile(r"""type\(["']([^"']*)["']\)""")
+
+
+def set_loading(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
+    """Set ``fetchpriority``, ``loading`` and ``decoding`` of images, and preload a background, by what was seen.
+
+    With ``priority`` the largest image of the first window is fetched first, where a browser looked at the page. With
+    ``lazy`` images are lazy that no window showed first; without a browser those after much text and other images.
+    """
+    report = Report()
+    if page.base_path is None:
+        return report
+    images = [each for each in editor.tree.iter_elements("img") if not is_isolated(each, editor.text)]
+    loading = _Loading(editor, page, view, report)
+    if options["priority"] and page.evidence is not None:
+        loading.prefer(images)
+    if options["lazy"] and not any(view.facts(_WAITS, script) for script in page.scripts):
+        loading.defer(images)
+    return report
+
+
+class _Loading:
+    """The images of one page."""
+
+    def __init__(self, editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
+        self.editor, self.page, self.view, self.report = editor, page, view, report
+        self.widths = page.evidence.widths if page.evidence is not None else ()
+
+    def _path(self, image: Element) -> str | None:
+        return self.view.follow(self.page.base, image.attr("src") or "").path
+
+    # ---- the first window
+
+    def prefer(self, images: list[Element]) -> None:
+        """Fetch the largest images of the first windows first."""
+        largest = [_largest(width) for width in self.widths]
+        for seen in dict.fromkeys(image.path for image in largest if image is not None and not image.is_background):
+            first = next((image for image in images if self._path(image) == seen), None)
+            if first is not None and not {"loading", "fetchpriority"} & set(first.attrs):
+                self.editor.set_attribute(first, "fetchpriority", "high")
+                self.report.actions.append(Action(NAME, "preferred", seen, "the largest of the first window"))
+        paths = {image.path if image is not None and image.is_background else None for image in largest}
+        if len(paths) == 1 and (path := paths.pop()) is not None:
+            self._preload(path)
+
+    def _preload(self, path: str) -> None:
+        """Preload a background that is the largest image at every width."""
+        head = self.editor.tree.select_one("head")
+        place = next((each for each in (head.iter_elements(("link", "script", "style")) if head else ())), None)
+        found = next(self._backgrounds(path), None)
+        if place is None or found is None or is_isolated(place, self.editor.text):
+            return
+        url, kind, size = found
+        typed = f' type="{kind}"' if kind else ""
+        markup = f'<link rel="preload" as="image" href="{url}"{typed} fetchpriority="high">'
+        if "preload" not in self.editor.text.lower():  # the author knows better
+            self.editor.insert_before(place, markup)
+            self.report.absorbed += size
+            self.report.actions.append(Action(NAME, "preloaded", path, "the largest of the first window"))
+
+    def _backgrounds(self, path: str) -> Iterator[tuple[str, str, int]]:
+        """Yield the address, media type and bytes of what browsers load for a background: the first choice."""
+        texts = [(each.attr("style") or "", self.page.base) for each in self.editor.tree.select('[style*="("]')]
+        for text, base in [*texts, *sheets_with_bases(self.editor.tree, self.page.base, self.view)]:
+            for match in _IMAGE_SET.finditer(text):
+                urls = [each.url for each in css_references(f"background:{match[0]}", declarations=True)]
+                if path in (self.view.follow(base, url).path for url in urls):
+                    target = self.view.follow(base, urls[0]).target.path
+                    copy, kind = self.view.derived.get(target), _TYPE.search(match[0])
+                    if copy is not None and kind is not None:
+                        yield relative_url(self.page.base_path or "", target), kind[1], copy.size + _REQUEST
+            if path in (self.view.follow(base, each.url).path for each in css_references(text, declarations=False)):
+                yield relative_url(self.page.base_path or "", path), "", len(self.view.artifact(path)) + _REQUEST
+
+    # ---- below it
+
+    def defer(self, images: list[Element]) -> None:
+        """Make images lazy that the first window does not show."""
+        sizing = PageSizing(page_sheets(self.editor.tree, self.page.base, self.view).texts)
+        touched = TouchedImages(self.editor.tree, self.page)
+        for number, image in enumerate(images):
+            path = self._path(image)
+            if path is None or "loading" in image.attrs or touched.includes(image) or not self._is_below(image, number):
+                continue
+            if self._has_known_box(image, path, sizing):
+                self.editor.set_attribute(image, "loading", "lazy")
+                self.editor.set_attribute(image, "decoding", "async")
+                self.report.actions.append(Action(NAME, "deferred", path, "it is below the first window"))
+
+    def _is_below(self, image: Element, number: int) -> bool:
+        if self.widths:
+            path = self._path(image)
+            seen = [each for width in self.widths for each in width.images if each.path == path]
+            return bool(seen) and not any(each.is_first or each.is_by_script for each in seen)
+        if self.page.has_scripts or number < _IMAGES_BEFORE or image.source_location is None:
+            return False
+        before = self.editor.text[: image.source_location.start_tag.start_offset]
+        return len(fold_space(_TAGS.sub("", before))) >= _TEXT_BEFORE
+
+    def _has_known_box(self, image: Element, path: str, sizing: PageSizing) -> bool:
+        """Whether attributes give the box of an image before it loads, in the shape that it has."""
+        width, height = image.attr("width") or "", image.attr("height") or ""
+        if not (width.isascii() and width.isdigit() and height.isascii() and height.isdigit()) or not int(width):
+            return False
+        natural = natural_size(self.view.artifact(path), self.view)
+        if natural is None or abs(int(width) * natural[1] / natural[0] - int(height)) > _CLOSE:
+            return False
+        return "style" not in image.attrs and not is_styled(image) and not sizing.may_stretch(image)
+
+
+# Bytes of a request without the body, as those of ``adaptc.compile.verify``: a preload adds none
+_REQUEST = 100
+# What is no text of a page, roughly: more of it makes fewer images lazy
+_TAGS = re.compile(r"<(script|style|head|svg|noscript)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+def _waits_for_images(text: str) -> bool:
+    return _WAITING.search(text) is not None
+
+
+_WAITS = FactKind("waits for images", _waits_for_images, False)
+
+
+def _largest(width: WidthEvidence) -> ImageSeen | None:
+    shown = [image for image in width.images if image.is_first and not image.is_by_script]
+    largest = max(shown, key=lambda image: image.width * image.height, default=None)
+    return largest if largest is not None and largest.width * largest.height >= _LEAST_AREA else None

@@ -1,0 +1,228 @@
+"""Bytes and largest contentful paint of a first visit by phone: level web, jampack (npm @divriots/jampack), neither.
+
+Of each site up to three pages stay, with all other files; both tools get a copy of that. adaptc looks at the pages
+with a browser and exports level web. Each tree is served over HTTP/1.1 with Brotli for text, as static hosts do, to
+Chromium with 412 CSS pixels at a density of 1.75, a line of 1.6 Mbit/s with 150 ms of latency, and a processor that is
+slowed down by 4 (the settings of Lighthouse). The trees are visited in turn; medians count. A page is broken if the
+console has more errors, a request more fails, an image more is not shown, or the text differs from the original's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import quote
+
+import brotli
+from playwright.sync_api import Browser, sync_playwright
+
+from adaptc.core import media
+
+PHONE = {"width": 412, "height": 823}
+LINE = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 93_750}
+TREES = ("original", "web", "jampack")
+SETTLED = 1500  # ms after the load event
+OBSERVE = """
+  window.__lcp = 0
+  new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.__lcp = entry.startTime })
+    .observe({ type: 'largest-contentful-paint', buffered: true })
+"""
+SHOWN = """() => ({
+  lcp: window.__lcp,
+  text: document.body.innerText.replace(/\\s+/g, ' ').trim(),
+  missing: [...document.images].filter((i) => i.complete && i.currentSrc && !i.naturalWidth).length,
+})"""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One load of a page: ms to the largest paint, bytes of all answers, and what was seen."""
+
+    lcp: float
+    size: int
+    errors: int
+    failed: int
+    missing: int
+    text: str
+
+    def breaks(self, original: Visit) -> bool:
+        return (
+            self.errors > original.errors
+            or self.failed > original.failed
+            or self.missing > original.missing
+            or self.text != original.text
+        )
+
+
+# ---- the trees of a site
+
+
+def chosen_pages(site: Path, count: int) -> list[str]:
+    """Return an index page and others spread over the site."""
+    pages = sorted(str(path.relative_to(site)) for path in site.rglob("*.htm*") if path.stat().st_size > 2000)
+    indexes = [page for page in pages if Path(page).name == "index.html"]
+    first = min(indexes or pages, key=lambda page: (page.count("/"), page))
+    others = [page for page in pages if page != first]
+    step = max(1, len(others) // max(1, count - 1))
+    return [first, *others[step // 2 :: step][: count - 1]]
+
+
+def copy_site(site: Path, target: Path, pages: list[str]) -> None:
+    shutil.copytree(site, target)
+    for path in target.rglob("*.htm*"):
+        if str(path.relative_to(target)) not in pages:
+            path.unlink()
+
+
+def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], directory: str, effort: str) -> None:
+    """Make those of ``TREES`` that ``scratch`` does not hold."""
+    if not (scratch / "original").exists():
+        copy_site(site, scratch / "original", pages)
+    if not (scratch / "web").exists():
+        ours, output = [sys.executable, "-P", "-m", "adaptc.cli"], ["-o", str(scratch / "opt")]
+        options = ["--level", "web", "--browser=all", "--effort", effort]
+        for command in (
+            ["build", str(scratch / "original"), *output, *options],
+            ["export", "web", str(scratch / "web"), str(scratch / "original"), *output, "--encodings", "none"],
+        ):
+            subprocess.run([*ours, *command], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not (scratch / "jampack").exists():
+        copy_site(site, scratch / "jampack", pages)
+        theirs = [*jampack, str(scratch / "jampack"), "--cleancache"]
+        subprocess.run(theirs, cwd=directory, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+# ---- a host that only sends files
+
+
+@cache
+def encoded(content: bytes) -> bytes:
+    return bytes(brotli.compress(content, quality=5))
+
+
+class Host(SimpleHTTPRequestHandler):
+    """Sends files with Brotli for text."""
+
+    protocol_version = "HTTP/1.1"
+    extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".avif": "image/avif", ".webp": "image/webp"}
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() else path
+        content = path.read_bytes() if path.is_file() else b""
+        media_type = self.guess_type(str(path))
+        self.send_response(200 if path.is_file() else 404)
+        self.send_header("Content-Type", media_type)
+        if media.is_compressible(media_type) and content:
+            content = encoded(content)
+            self.send_header("Content-Encoding", "br")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def hosted(root: Path) -> Iterator[str]:
+    """Serve a tree and yield its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), lambda *values: Host(*values, directory=str(root)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# ---- visits
+
+
+def visit(browser: Browser, url: str) -> Visit:
+    context = browser.new_context(viewport=PHONE, device_scale_factor=1.75, is_mobile=True, has_touch=True)
+    page = context.new_page()
+    errors, failed, sizes = [], set(), []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("response", lambda response: failed.add(response.url) if response.status >= 400 else None)
+    page.route(lambda address: not address.startswith(url[: url.index("/", 8)]), lambda route: route.abort())
+    session = context.new_cdp_session(page)
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    session.send("Network.emulateNetworkConditions", LINE)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    page.add_init_script(OBSERVE)
+    page.goto(url, wait_until="load", timeout=180_000)
+    page.wait_for_timeout(SETTLED)
+    seen = page.evaluate(SHOWN)
+    context.close()
+    own = [error for error in errors if "ERR_FAILED" not in error]
+    return Visit(seen["lcp"], int(sum(sizes)), len(own), len(failed), seen["missing"], seen["text"])
+
+
+def measure(browser: Browser, scratch: Path, pages: list[str], runs: int) -> dict[str, dict[str, list[Visit]]]:
+    """Return the visits of each page by tree, in turn."""
+    visits: dict[str, dict[str, list[Visit]]] = {page: {tree: [] for tree in TREES} for page in pages}
+    for page in pages:
+        for _ in range(runs):
+            for tree in TREES:
+                with hosted(scratch / tree) as address:
+                    visits[page][tree].append(visit(browser, address + quote(page)))
+    return visits
+
+
+def rows(site: str, visits: dict[str, dict[str, list[Visit]]]) -> Iterator[str]:
+    """Yield a row for each page, and one for the site: medians of bytes and ms, summed over pages."""
+    sums = {tree: [0.0, 0.0] for tree in TREES}
+    for page, trees in visits.items():
+        cells = []
+        for tree, found in trees.items():
+            size, lcp = statistics.median(each.size for each in found), statistics.median(each.lcp for each in found)
+            broken = all(each.breaks(first) for each, first in zip(found, trees["original"], strict=True))
+            sums[tree][0] += size
+            sums[tree][1] += lcp
+            cells.append(f"{size:,.0f} B {lcp:,.0f} ms{' broken' if broken else ''}")
+        yield f"  {page}: {' | '.join(cells)}"
+    means = (f"{size / len(visits):,.0f} B, {lcp / len(visits):,.0f} ms" for size, lcp in sums.values())
+    yield f"| {site} ({len(visits)}) | {' | '.join(means)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path, nargs="+")
+    parser.add_argument("--jampack", default="npx jampack", help="the command that runs jampack")
+    parser.add_argument("--directory", default=".", help="where to run it: the folder with its node_modules")
+    parser.add_argument("--trees", type=Path, help="where trees are kept, and taken from if they are there")
+    parser.add_argument("--pages", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
+    parser.add_argument("--chromium", default=shutil.which("chromium"))
+    arguments = parser.parse_args()
+    print(f"| site (pages) | {' | '.join(TREES)} |")
+    for site in arguments.sites:
+        with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+            scratch, pages = (arguments.trees or Path(directory)) / site.name, chosen_pages(site, arguments.pages)
+            scratch.mkdir(parents=True, exist_ok=True)
+            make_trees(site, scratch, pages, shlex.split(arguments.jampack), arguments.directory, arguments.effort)
+            browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox"])
+            print("\n".join(rows(site.name, measure(browser, scratch, pages, arguments.runs))), flush=True)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
