@@ -16,10 +16,11 @@ from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, differences
 from adaptc.browser.page_view import PageView, view_page
 from adaptc.cli.main import run
+from adaptc.compile.engine.proof import prover
+from adaptc.compile.engine.proof.sample import sample_pages
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.workflow.prove.prove import Proof, prove
-from adaptc.workflow.prove.sample import sample_pages
 
 LEVELS = ("lossless", "moderate", "extreme")
 WORDS = " ".join(f"word{number}" for number in range(120))
@@ -146,7 +147,7 @@ def test_what_was_proven_is_not_loaded_again(
     seed(built, "moderate", "word7 ", "")
     first = fresh()
     with monkeypatch.context() as patched:
-        patched.setattr("adaptc.workflow.prove.prover.in_chromium", lambda *_: pytest.fail("a browser was started"))
+        patched.setattr(prover, "in_chromium", lambda *_: pytest.fail("a browser was started"))
         assert fresh().verdicts == first.verdicts
     assert {verdict.case.level for verdict in first.verdicts if verdict.pictures} == {"moderate"}
     seed(built, "moderate", "word8 ", "")
@@ -160,8 +161,6 @@ def test_what_was_proven_is_not_loaded_again(
 def test_levels_that_load_the_same_are_loaded_once(
     chromium: str, built: BuiltSite, fresh: Callable[[], Proof], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adaptc.workflow.prove import prover
-
     same = (built.output / "lossless/id/index.html").read_bytes()
     for level in ("moderate", "extreme"):
         (built.output / level / "id/index.html").unlink()

@@ -16,13 +16,13 @@ from PIL import Image
 import adaptc
 from adaptc.browser.answers import Answer, level_server
 from adaptc.browser.chromium import find_chromium
+from adaptc.browser.excerpts import LARGEST
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.urls import SiteAddress
 from adaptc.report.figures import PageFigures
 from adaptc.report.screenshots import (
     HEIGHT,
-    LARGEST,
     WIDTH,
     Trees,
     sample_pages,

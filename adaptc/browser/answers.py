@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from adaptc.core import media
@@ -25,20 +26,27 @@ class Answer:
 
 # Gives the answer for an absolute URL, None for 404.
 Server = Callable[[str], Answer | None]
+# Reads a file by its path in the docroot.
+Reader = Callable[[str], bytes | None]
 
 
 def docroot_server(docroot: Path, site: Site, headers: Mapping[str, str]) -> Server:
     """Return what answers for the site as it is; ``headers`` go with every page."""
-    return _server((docroot,), site, headers)
+    return _server((_reader(docroot),), site, headers)
 
 
 def level_server(output: Path, docroot: Path, level: str, site: Site, headers: Mapping[str, str]) -> Server:
     """Return what answers for a level: the files of its tree, and where it has none the original."""
-    return _server((output / level / IDENTITY, docroot), site, headers)
+    return candidate_server(_reader(output / level / IDENTITY), docroot, site, headers)
 
 
-def _server(roots: tuple[Path, ...], site: Site, headers: Mapping[str, str]) -> Server:
-    """Return what answers with the first of ``roots`` that has a file; the last of them is the docroot."""
+def candidate_server(read: Reader, docroot: Path, site: Site, headers: Mapping[str, str]) -> Server:
+    """Return what answers with what ``read`` returns for a path, and where that is ``None`` with the original."""
+    return _server((read, _reader(docroot)), site, headers)
+
+
+def _server(readers: tuple[Reader, ...], site: Site, headers: Mapping[str, str]) -> Server:
+    """Return what answers with the first of ``readers`` that has a file; the last of them reads the docroot."""
 
     def answer(url: str) -> Answer | None:
         target = site.address.resolve(site.address.base, url)
@@ -48,7 +56,7 @@ def _server(roots: tuple[Path, ...], site: Site, headers: Mapping[str, str]) -> 
         if path is not None and path.startswith(target.path + "/"):
             return Answer(b"", "", (("Location", site.address.url_of(target.path) + "/"),), status=301)
         path = path or target.path
-        body = _first(roots if path in site.sources else roots[:-1], path)
+        body = _first(readers if path in site.sources else readers[:-1], path)
         if body is None:
             return None
         media_type = site.sources[path].media_type if path in site.sources else media.by_name(path) or media.BINARY
@@ -69,8 +77,12 @@ def _file_of(site: Site, path: str) -> str | None:
     return path + PAGE_SUFFIX if found is None and path + PAGE_SUFFIX in site.sources else found
 
 
-def _first(roots: Iterable[Path], path: str) -> bytes | None:
-    return next((body for root in roots if (body := _read(root, path)) is not None), None)
+def _first(readers: Iterable[Reader], path: str) -> bytes | None:
+    return next((body for read in readers if (body := read(path)) is not None), None)
+
+
+def _reader(root: Path) -> Reader:
+    return partial(_read, root)
 
 
 def _read(root: Path, path: str) -> bytes | None:

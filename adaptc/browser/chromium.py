@@ -56,9 +56,10 @@ class Chromium:
     It runs in its sandbox unless that cannot be had: as root, or where the kernel forbids it (``is_sandboxed``).
     """
 
-    def __init__(self, playwright: Playwright, program: str, advance: Callable[[int], None]) -> None:
-        self._playwright, self.program, self.advance = playwright, program, advance
+    def __init__(self, program: str, advance: Callable[[int], None]) -> None:
+        self.program, self.advance = program, advance
         self.is_sandboxed = os.geteuid() != 0
+        self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
 
@@ -82,6 +83,8 @@ class Chromium:
         return await self._launch_once()
 
     async def _launch_once(self) -> Browser:
+        if self._playwright is None:
+            self._playwright = await _start_playwright()
         with saying_why():
             return await self._playwright.chromium.launch(
                 executable_path=self.program,
@@ -108,33 +111,38 @@ class Chromium:
             await tab.close()
 
     async def close(self) -> None:
-        """End the browser."""
+        """End the browser, and Playwright."""
         if self._browser is not None:
             with contextlib.suppress(BrowserError), saying_why():
                 await self._browser.close()
+        if self._playwright is not None:
+            await self._playwright.stop()
+
+
+async def _start_playwright() -> Playwright:
+    try:
+        from playwright.async_api import async_playwright
+    except ImportError:
+        raise BrowserError(f"Playwright is not installed: pip install '{EXTRA}'") from None
+    return await async_playwright().start()
 
 
 def in_chromium(
     program: str, work: Callable[[Chromium], Awaitable[T]], advance: Callable[[int], None] = lambda _: None
 ) -> T:
-    """Start Playwright, give ``work`` a browser, end both, and return the result of ``work``.
+    """Give ``work`` a browser, end it, and return the result of ``work``.
 
     ``work`` runs in a thread of its own, so that the caller may have an event loop; ``Chromium.advance(n)`` calls
-    ``advance(n)`` in the thread of the caller. The browser starts when the first tab is opened. Raises
+    ``advance(n)`` in the thread of the caller. Playwright and the browser start when the first tab is opened. Raises
     ``BrowserError``, also where Playwright is not installed.
     """
-    try:
-        from playwright.async_api import async_playwright
-    except ImportError:
-        raise BrowserError(f"Playwright is not installed: pip install '{EXTRA}'") from None
 
     async def run(note: Callable[[int], None]) -> T:
-        async with async_playwright() as playwright:
-            browser = Chromium(playwright, program, note)
-            try:
-                return await work(browser)
-            finally:
-                await browser.close()
+        browser = Chromium(program, note)
+        try:
+            return await work(browser)
+        finally:
+            await browser.close()
 
     return _in_thread(run, advance)
 

@@ -233,7 +233,7 @@ class Tab:
             self.seen.departure = self.seen.departure or url
             await route.fulfill(status=204)  # no content: the page stays
             return
-        answer = self._server(url)
+        answer = await asyncio.to_thread(self._server, url)  # a file of a level may have to be built first
         if answer is None:
             self.seen.loads.append(Load(url, request.resource_type, 404, 0))
             await route.fulfill(status=404, body="")

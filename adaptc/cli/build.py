@@ -16,7 +16,7 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.purge_bound import BOUND
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.cli.site_options import overrides, site_options, with_mirror
-from adaptc.config.config import ALL_PAGES
+from adaptc.config.config import ALL_PAGES, PROVED_PAGES
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
 DEFAULT_PAGES = 3  # of a template
 
 
-_DEFAULTS = {"--screenshots": DEFAULT_SCREENSHOTS, "--browser": DEFAULT_PAGES}
+_DEFAULTS = {"--screenshots": DEFAULT_SCREENSHOTS, "--browser": DEFAULT_PAGES, "--prove": PROVED_PAGES}
 
 
 class _BuildCommand(click.Command):
-    """Accepts ``--screenshots`` and ``--browser`` without a number, and never takes the next argument for one."""
+    """Accepts options of ``_DEFAULTS`` without a number, and never takes the next argument for one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arguments = [f"{argument}={_DEFAULTS[argument]}" if argument in _DEFAULTS else argument for argument in args]
@@ -63,6 +63,13 @@ class _Pages(click.ParamType):  # type: ignore[type-arg]
     help=f"Look at N pages of each template in a browser, and use what it sees.  [{DEFAULT_PAGES} when N is not given]",
 )
 @click.option(
+    "--prove",
+    type=_Pages(),
+    metavar="[=N|all]",
+    help="Prove N pages at every level in a browser before they are published, and drop the passes that break them.  "
+    f"[{PROVED_PAGES} when N is not given]",
+)
+@click.option(
     "--screenshots",
     type=click.IntRange(1, MOST_SCREENSHOTS),
     metavar="[=N]",
@@ -80,6 +87,7 @@ class _Pages(click.ParamType):  # type: ignore[type-arg]
 def build(
     invocation: Invocation,
     browser: int | str | None,
+    prove: int | str | None,
     screenshots: int | None,
     explain: bool,
     purge_most: PurgeBound | None,
@@ -93,7 +101,7 @@ def build(
     Only new and outdated files are built; DOCROOT is never written to. It may be the URL of a site, which is crawled
     into the output's private directory first, a mirror that adaptc crawl made, or a WARC file.
     """
-    settings = {**overrides(site), "browser.pages": browser}
+    settings = {**overrides(site), "browser.pages": browser, "browser.prove": prove}
     display = _RunOptions(screenshots or 0, explain, allow_empty)
     if _is_fetched(site["docroot"]):
         del settings["docroot"]

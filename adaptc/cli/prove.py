@@ -13,16 +13,16 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.cli.site_options import FOLDER, with_mirror
+from adaptc.config.config import PROVED_PAGES
 from adaptc.core.quantities import written_plural
 from adaptc.workflow.check.ci_formats import FORMATS
 
 if TYPE_CHECKING:
+    from adaptc.compile.engine.proof.verdict import Verdict
     from adaptc.config.config import Config
     from adaptc.workflow.prove.prove import Proof
-    from adaptc.workflow.prove.verdict import Verdict
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_PAGES = 12
 
 
 @command("prove", formats=("text", "json", *FORMATS))
@@ -30,7 +30,13 @@ _PAGES = 12
 @click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--level", "levels", multiple=True, metavar="NAME", help="Prove this level; may be given again.")
 @click.option(
-    "--pages", "count", type=click.IntRange(1), default=_PAGES, show_default=True, metavar="N", help="Prove N pages."
+    "--pages",
+    "count",
+    type=click.IntRange(1),
+    default=PROVED_PAGES,
+    show_default=True,
+    metavar="N",
+    help="Prove N pages.",
 )
 @click.option("--report", type=_FILE, metavar="FILE", help="Where pictures go.  [default: proof.html in the output]")
 def prove(
@@ -114,8 +120,8 @@ def _print_json(proof: Proof, _invocation: Invocation, _config: Config, report: 
 
 
 def _print_for_ci(proof: Proof, invocation: Invocation, config: Config, _report: Path) -> None:
+    from adaptc.compile.engine.proof.verdict import diagnostic_of
     from adaptc.workflow.check.ci_formats import Problem, Summary, file_name
-    from adaptc.workflow.prove.prove import diagnostic_of
 
     def problems() -> Iterator[Problem]:
         for verdict in proof.verdicts:

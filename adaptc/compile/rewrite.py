@@ -42,10 +42,13 @@ class PageResult:
     refusal: str | None = None
 
 
-def rewrite_page(path: str, content: bytes, view: DerivingView, steps: Steps, promise: str = "same") -> PageResult:
+def rewrite_page(
+    path: str, content: bytes, view: DerivingView, steps: Steps, promise: str = "same", *, may_grow: bool = False
+) -> PageResult:
     """Return the page at ``path`` after ``steps``, verified against its source ``content``.
 
-    ``promise`` (``adaptc.config.rulebook.PROMISES``) says which parts must be the same.
+    ``promise`` (``adaptc.config.rulebook.PROMISES``) says which parts must be the same. With ``may_grow`` the page may
+    become larger.
     """
     try:
         page = read_page(content)
@@ -55,7 +58,7 @@ def rewrite_page(path: str, content: bytes, view: DerivingView, steps: Steps, pr
     if mark is not None:
         return _unchanged(path, "template-source", mark=mark)
     page_steps = [step for step in steps if not isinstance(step.pass_, SidecarPass)]
-    return _Rewriter(path, page, content, view, page_steps, promise).run()
+    return _Rewriter(path, page, content, view, page_steps, promise, may_grow=may_grow).run()
 
 
 def _unchanged(path: str, kind: str, **fields: str) -> PageResult:
@@ -74,12 +77,14 @@ class _Rewriter:
         steps: list[Step[Pass]],
         promise: str,
         written: WrittenPage | None = None,
+        *,
+        may_grow: bool = False,
     ) -> None:
         self.path, self.page, self.view, self.steps, self.promise = path, page, view, steps, promise
         self.editor, self.written = Editor(page.text), written
         self.context = page_context(path, page, self.editor.tree, view) if written is None else written.context
         # the scripts that wrote the page are gone, which the level above is compared with
-        may_grow = written is not None or any(
+        may_grow |= written is not None or any(
             isinstance(step.pass_, WholePagePass) and step.pass_.may_grow for step in steps
         )
         self.verifier = Verifier(content, self.editor.tree, self.context, view, promise, may_grow=may_grow)

@@ -175,18 +175,22 @@ class DecorationsConfig:
 
 
 ALL_PAGES = "all"
+# Pages that are proven where no number is given
+PROVED_PAGES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserConfig:
-    """``[browser]``: which pages a browser looks at before they are built.
+    """``[browser]``: which pages a browser looks at before they are built, and proves before they are published.
 
     ``pages`` is how many pages of each template (of those with the same sheets, scripts and frame), 0 for none, or
     ``ALL_PAGES``.
+    ``prove`` is how many pages are proven at every level, 0 for none, or ``ALL_PAGES``.
     ``program`` is the name or path of a Chromium; empty means ``CHROME_PATH``, or the first that is on the PATH.
     """
 
     pages: int | str = 0
+    prove: int | str = 0
     program: str = ""
 
 

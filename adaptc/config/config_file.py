@@ -22,6 +22,7 @@ from adaptc.config.config import (
     FRESHNESS,
     MIRRORS,
     NGINX_CLASSES,
+    PROVED_PAGES,
     SECTIONS,
     SERVER_DIRECTIVES,
     CodingsConfig,
@@ -109,6 +110,15 @@ def _pages(value: Any, _base: Path) -> int | str:
     raise InvalidValue(_WANTED_PAGES)
 
 
+def _proved(value: Any, base: Path) -> int | str:
+    if isinstance(value, bool):
+        return PROVED_PAGES if value else 0
+    try:
+        return _pages(value, base)
+    except InvalidValue:
+        raise InvalidValue(f"true, false, {_WANTED_PAGES}") from None
+
+
 FIELDS: dict[str, Check] = {
     "docroot": schema.path,
     "output": schema.path,
@@ -143,6 +153,7 @@ FIELDS: dict[str, Check] = {
     "decorations.rules": schema.path,
     "decorations.filters": schema.paths,
     "browser.pages": _pages,
+    "browser.prove": _proved,
     "browser.program": schema.string,
     "serve.emit": schema.subset_of(EMIT_TARGETS),
     "serve.name": schema.string,

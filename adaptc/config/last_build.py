@@ -15,7 +15,7 @@ from adaptc.core.fs import write_atomic
 
 LAST_BUILD = ".adaptc/last-build.json"
 # Options that say what is built; those that say how (as jobs) are for one build only.
-_KEYS = ("build.levels", "build.effort", "build.cache", "site.base_url", "browser.pages")
+_KEYS = ("build.levels", "build.effort", "build.cache", "site.base_url", "browser.pages", "browser.prove")
 
 
 def store_last_build(output: Path, docroot: Path, options: Mapping[str, Any]) -> None:

@@ -104,6 +104,8 @@ KINDS: dict[str, Kind] = {
     "level-larger": Kind(N, "is the same at {name} as at {above}: {name} would make it larger to transfer ({reason})"),
     "page-needs-scripts": Kind(N, "is the same at {name} as at {above}: its scripts write its content ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
+    "pass-demoted": Kind(W, "pass {name} was dropped at {level}: in a browser {reason}"),
+    "level-demoted": Kind(W, "is the same at {name} as at {above}: in a browser {reason}"),
     "not-built": Kind(E, "level {name} is not built: {reason}; the next build tries again"),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),

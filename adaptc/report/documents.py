@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
+from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics
 from adaptc.compile.engine.reporting import looking_diagnostics
 from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
@@ -115,12 +116,15 @@ class DocumentWriter:
         )
 
     def _reported(self) -> str:
-        report = self.report
-        return repr([*report.load_diagnostics, *report.failures, *looking_diagnostics(self.state)])
+        return repr((self._own_diagnostics(), last_proof(self.state)))
+
+    def _own_diagnostics(self) -> list[Diagnostic]:
+        """Return the diagnostics that are neither of a source nor of a unit."""
+        report, seen = self.report, (*looking_diagnostics(self.state), *proof_diagnostics(self.state))
+        return [*report.load_diagnostics, *report.failures, *seen]
 
     def _diagnostics(self, stored: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-        own = [*self.report.load_diagnostics, *self.report.failures, *looking_diagnostics(self.state)]
-        return tuple(with_severities([*own, *stored], self.spec.config))
+        return tuple(with_severities([*self._own_diagnostics(), *stored], self.spec.config))
 
     # ---- writing
 
@@ -204,6 +208,7 @@ class DocumentWriter:
             view_ms=cost.view_ms,
             dictionaries=tuple(_dictionary_figures(self.state)),
             browser=_browser_figures(self.state, resources) if config.browser.pages else None,
+            proof=last_proof(self.state),
         )
 
     def _screenshots(self, ledger: Ledger) -> tuple[PageShots, ...]:
@@ -266,6 +271,7 @@ def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) 
     plain["dictionaries"] = tuple(DictionaryFigures(**row) for row in plain["dictionaries"])
     plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
     plain["browser"] = plain["browser"] and BrowserFigures(**plain["browser"])
+    plain["proof"] = plain["proof"] and ProofRecord(**plain["proof"])
     return SiteFigures(**plain)
 
 

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from adaptc.compile.engine.proof.records import ProofRecord
 from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.core.model import Action
+from adaptc.core.quantities import written_plural
 
 # The groups of ``TypeFigures``, in the order in which they are shown.
 GROUPS = ("pages", "styles", "scripts", "images", "fonts", "other")
@@ -164,7 +166,7 @@ class SiteFigures:
     ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
     ``view_ms``, ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with.
     ``traffic`` is None when the means are over pages: there are no access logs, or no page views in them. ``browser``
-    is None where no browser was wanted.
+    is None where no browser was wanted, ``proof`` where nothing was proven.
     """
 
     name: str
@@ -183,6 +185,7 @@ class SiteFigures:
     view_ms: float = 0.0
     dictionaries: tuple[DictionaryFigures, ...] = ()
     browser: BrowserFigures | None = None
+    proof: ProofRecord | None = None
 
 
 def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
@@ -190,6 +193,18 @@ def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:
     if figures.traffic is None:
         return ()
     return tuple(level.level for level in figures.levels if level.pages < figures.docroot_pages)
+
+
+def proof_sentence(proof: ProofRecord) -> str:
+    """Return what a build proved, as a sentence."""
+    pages = f"{written_plural(proof.pages, 'page')} proven at every level in a browser"
+    if not proof.broken:
+        return f"{pages}: every promise is kept."
+    mended = f"{proof.dropped:,} {'pass' if proof.dropped == 1 else 'passes'} dropped"
+    if proof.as_above:
+        mended += f", {written_plural(proof.as_above, 'page')} as at the level above"
+    left = f"; {proof.left:,} still broken" if proof.left else ""
+    return f"{pages}: {written_plural(proof.broken, 'broken promise')}, {mended}{left}."
 
 
 def capacity_factor(

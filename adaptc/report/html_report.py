@@ -26,6 +26,7 @@ from adaptc.report.figures import (
     SiteFigures,
     TypeFigures,
     capacity_factor,
+    proof_sentence,
     restricted_levels,
 )
 from adaptc.report.page_table import Cost, Costs, PageTable, foremost, tabulate_pages
@@ -72,6 +73,7 @@ def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterat
         rows=_first_rows(figures, table, shown),
         page_count=len(table.rows),
         restricted=restricted_levels(figures),
+        proof=proof_sentence(figures.proof) if figures.proof is not None else "",
         data_uri=data_uri,
         bars=bars_by_type(figures.levels),
         plots=plot_pages(table),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.answers import Server, level_server
 from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
+from adaptc.browser.excerpts import SCALE, small_webp
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose
@@ -118,14 +118,10 @@ def sample_pages(pages: Iterable[PageFigures], first: str, count: int) -> list[t
     return heapq.nsmallest(count, rows, key=order)
 
 
-# ---- pictures for the report: WebP, half as wide as they were taken
+# ---- pictures for the report
 
-SCALE = 2
 # Shades of 255 by which some channel of a pixel differs when an eye sees it; recompressed textures stay below
 _VISIBLE = 24
-# Tried in this order until the picture is no larger than LARGEST bytes; the last counts in any case
-_QUALITIES = (72, 50, 25)
-LARGEST = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,16 +140,6 @@ def small_picture(png: bytes, reference: bytes) -> Picture:
 
     shot, compared = (open_image(content).convert("RGB").reduce(SCALE) for content in (png, reference))
     return Picture(small_webp(shot), *shot.size, _difference(shot, compared))
-
-
-def small_webp(image: Image.Image) -> bytes:
-    """Return an image as WebP, if it can be of no more than ``LARGEST`` bytes."""
-    for quality in _QUALITIES:
-        out = io.BytesIO()
-        image.save(out, "WEBP", quality=quality, method=4)
-        if out.tell() <= LARGEST:
-            break
-    return out.getvalue()
 
 
 def _difference(shot: Image.Image, reference: Image.Image) -> float:

@@ -19,7 +19,14 @@ from adaptc.core.quantities import (
     written_plural,
     written_saving,
 )
-from adaptc.report.figures import DiagnosticFigures, DictionaryFigures, LevelFigures, SiteFigures, restricted_levels
+from adaptc.report.figures import (
+    DiagnosticFigures,
+    DictionaryFigures,
+    LevelFigures,
+    SiteFigures,
+    proof_sentence,
+    restricted_levels,
+)
 
 GAP = "  "
 LISTED = 12  # kinds of errors and warnings with a line of their own
@@ -71,6 +78,7 @@ def render_summary(figures: SiteFigures, width: int = 80, colour: bool = False, 
         _dictionary_lines(figures),
         _traffic_lines(figures),
         _browser_lines(figures),
+        _proof_lines(figures),
         _diagnostic_lines(figures.diagnostics, paint),
         _pointers(figures, printable(output)),
     ]
@@ -180,6 +188,10 @@ def _browser_lines(figures: SiteFigures) -> list[str]:
     seen = written_plural(browser.seen, "page")
     others = f"Built by what held on pages like them: {browser.inferred:,}; without: {browser.unseen:,}."
     return [f"A browser looked at {seen}. {others}"]
+
+
+def _proof_lines(figures: SiteFigures) -> list[str]:
+    return [] if figures.proof is None else [proof_sentence(figures.proof)]
 
 
 def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) -> list[str]:

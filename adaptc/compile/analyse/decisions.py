@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
+from adaptc.compile.analyse.demotions import Demotions, demotion_rows
 from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.site.site import Source
@@ -63,6 +64,7 @@ class Decisions:
     Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
     are loaded by a single other sheet only, and which keep their imports, since those of all would be too much.
     ``evidence`` is what a browser saw of pages, or of others like them.
+    ``demotions`` are the passes that a proof in a browser drops.
     """
 
     placements: Mapping[str, Placement]
@@ -71,6 +73,7 @@ class Decisions:
     sole: frozenset[str] = frozenset()
     excess: frozenset[str] = frozenset()
     evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
+    demotions: Demotions = field(default_factory=dict)
 
 
 NO_DECISIONS = Decisions({}, frozenset())
@@ -208,7 +211,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
     excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
     seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
-    return placements | usages | pins | soles | excess | seen
+    dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
+    return placements | usages | pins | soles | excess | seen | dropped
 
 
 def _evidence_row(evidence: EvidenceKey) -> Row:

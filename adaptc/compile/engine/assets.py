@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from adaptc.compile.analyse.demotions import Demotion
 from adaptc.compile.engine.page_weight import PageWeight
 from adaptc.compile.engine.recording_view import RecordingView
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
@@ -17,7 +18,7 @@ from adaptc.compile.engine.store import Store
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, Step
 from adaptc.compile.view import Alternate, Alternates, Asset, DerivedFile, Outcome
-from adaptc.core.diagnostics import Diagnostic
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import FORMATS, Action, is_negotiable
 from adaptc.core.version import VERSION
@@ -107,11 +108,13 @@ class Assets:
 
     def _run_passes(self, level: str, path: str, content: bytes, view: RecordingView) -> Outcome:
         media_type = self.sources[path].media_type
-        steps = self.plans[level].steps_of(AssetPass, media_type)
+        demotions = view.demotions(level, path)
+        dropped = {demotion.name for demotion in demotions}
+        steps = [step for step in self.plans[level].steps_of(AssetPass, media_type) if step.name not in dropped]
         if steps and view.is_pinned(path):
             action = Action(steps[0].name, "kept", path, "an integrity attribute fixes its bytes")
             return Outcome(None, (action,))
-        processed, actions, diagnostics = content, list[Action](), list[Diagnostic]()
+        processed, actions, diagnostics = content, list[Action](), demotion_diagnostics(level, path, demotions)
         for step in steps:
             outcome = self._run_step(step, Asset(path, media_type, processed), view)
             actions.extend(outcome.actions)
@@ -204,6 +207,15 @@ class Assets:
         self.store.put_record(
             key, {"content": content, "actions": actions, "diagnostics": pack_diagnostics(outcome.diagnostics)}
         )
+
+
+def demotion_diagnostics(level: str, path: str, demotions: Iterable[Demotion]) -> list[Diagnostic]:
+    """Return the diagnostics of passes that a proof drops for a unit."""
+    return [
+        diagnose("pass-demoted", Location(path), name=demotion.name, level=level, reason=demotion.reason)
+        for demotion in demotions
+        if demotion.name != level
+    ]
 
 
 def _smaller_alternates(own: Alternates, above: Alternates, limit: int) -> Alternates:

@@ -5,9 +5,10 @@
 3. decide what concerns the whole site (``adaptc.compile.analyse.decisions``);
 4. find the outdated units (``outdated``); remove their files from the trees (``trees``) and their rows from the state;
 5. look at pages with a browser, if one is wanted (``looking``): more units may be outdated;
-6. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
-7. encode pages with dictionaries made of pages (``dictionaries``);
-8. note in the state that the trees are complete.
+6. prove pages with a browser, if that is wanted (``proof``): of what breaks a promise passes are dropped;
+7. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
+8. encode pages with dictionaries made of pages (``dictionaries``);
+9. note in the state that the trees are complete.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from adaptc.compile.engine.outdated import (
     racily_clean,
 )
 from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_for_workers
+from adaptc.compile.engine.proof.records import store_proof
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.executor import Workers
     from adaptc.compile.engine.gate import Gate, GatedPublisher
     from adaptc.compile.engine.looking import LookStage
+    from adaptc.compile.engine.proof.stage import ProofStage
     from adaptc.compile.engine.stages import BuildStage, ReadStage
     from adaptc.site.site import Source
 
@@ -195,7 +198,10 @@ class Builder:
         for path in before.keys() - sources.keys():
             reading.sums.forget_source(path)
         sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources, workers)
-        decisions = self.spec.decide(sums, sources, looking.expected() if looking else {})
+        proving = self._proof_stage(state, sources)
+        decisions = self.spec.decide(
+            sums, sources, looking.expected() if looking else {}, proving.expected() if proving else {}
+        )
         extras = self._remove_outdated(reading, read, decisions, unknown)
         self.trees.publisher.sync()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
@@ -204,8 +210,11 @@ class Builder:
         self._has_removed_outdated = True
         if looking is not None:
             decisions = self._look(looking, report, decisions, extras)
+        if proving is not None:
+            decisions = self._prove(proving, report, decisions, extras, workers)
         snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
-        building = BuildStage(self.spec, state, report, sources, self.gated_publisher)
+        proven = proving.built if proving else {}
+        building = BuildStage(self.spec, state, report, sources, self.gated_publisher, proven)
         done = building.run(snapshot, workers, self.progress)
         if not self.accepted_recipes:  # a quick build, which a better one follows
             self._update_dictionaries(building, workers)
@@ -234,6 +243,21 @@ class Builder:
             skeletons = find_skeletons(sources, snapshot, workers)
         return LookStage(self.spec, state, sources, Templates(state, sources, skeletons, count))
 
+    def _proof_stage(self, state: State, sources: Mapping[str, Source]) -> ProofStage | None:
+        if not self.spec.config.browser.prove:
+            store_proof(state, None)
+            return None
+        from adaptc.compile.engine.proof.stage import ProofStage
+
+        return ProofStage(self.spec, state, sources)
+
+    def _check(self) -> None:
+        """Raise ``BuildCancelled`` if the build is to stop."""
+        from adaptc.compile.engine.gate import BuildCancelled
+
+        if self.gated_publisher.is_cancelled:
+            raise BuildCancelled
+
     def _look(
         self, looking: LookStage, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]
     ) -> Decisions:
@@ -241,20 +265,41 @@ class Builder:
 
         The ``extras`` of those are added, too.
         """
-        from adaptc.compile.engine.gate import BuildCancelled
-        from adaptc.compile.engine.outdated import record_decisions
-
-        def check() -> None:
-            if self.gated_publisher.is_cancelled:
-                raise BuildCancelled
-
         if self.accepted_recipes:  # a quick build, which a better one follows
             report.is_blind = bool(looking.pending)
             return dataclasses.replace(decisions, evidence=looking.known())
-        evidence = looking.run(self.progress, check)
-        decisions, state = dataclasses.replace(decisions, evidence=evidence), looking.state
-        state.begin()
+        evidence = looking.run(self.progress, self._check)
+        decisions = dataclasses.replace(decisions, evidence=evidence)
+        looking.state.begin()
         looking.record(report)
+        self._adopt(looking.state, report, decisions, extras)
+        return decisions
+
+    def _prove(
+        self,
+        proving: ProofStage,
+        report: BuildReport,
+        decisions: Decisions,
+        extras: dict[Unit, None],
+        workers: Workers,
+    ) -> Decisions:
+        """Prove pages; units of which other passes are dropped than before are added to what is built.
+
+        The ``extras`` of those are added, too.
+        """
+        if self.accepted_recipes:  # a quick build, which a better one follows
+            return decisions
+        demotions = proving.run(decisions, report, workers, self.progress, self._check)
+        decisions = dataclasses.replace(decisions, demotions=demotions)
+        proving.state.begin()
+        proving.record(report)
+        self._adopt(proving.state, report, decisions, extras)
+        return decisions
+
+    def _adopt(self, state: State, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]) -> None:
+        """Record decisions, add the units that they make outdated to what is built, and commit."""
+        from adaptc.compile.engine.outdated import record_decisions
+
         changes = Changes(frozenset(), frozenset(), record_decisions(state, decisions))
         reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
         added = {unit: reason for unit, reason in reasons.items() if unit not in report.reasons}
@@ -262,7 +307,6 @@ class Builder:
         mark_incomplete(state, bool(added))
         report.reasons = in_build_order({**report.reasons, **added}, self.spec.levels)
         state.commit()
-        return decisions
 
     def _remove_outdated(
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool

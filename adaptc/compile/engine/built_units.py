@@ -12,15 +12,25 @@ from adaptc.compile.engine.store import Store
 
 
 class BuiltUnits:
-    """The units in the state of ``output``. Outdated ones have left it before any unit is built."""
+    """The units in the state of ``output``. Outdated ones have left it before any unit is built.
 
-    def __init__(self, output: Path, recipes: Mapping[str, str], store: Store) -> None:
-        self.output, self.recipes, self.store = output, recipes, store
+    Those that depend on one of the paths ``hidden`` are not up to date.
+    """
 
-    def get(self, level: str, path: str) -> UnitResult | None:
-        """Return a unit that was built by the present recipe of its level, if all its files are in the cache."""
-        result = self._state.result(level, path, self.recipes[level])
-        if result is None or not all(self.store.has(output.key) for _, output in result.files()):
+    def __init__(
+        self, output: Path, recipes: Mapping[str, str], store: Store, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        self.output, self.recipes, self.store, self.hidden = output, recipes, store, hidden
+
+    def get(self, level: str, path: str, *, notes: bool = False) -> UnitResult | None:
+        """Return a unit that was built by the present recipe of its level, if all its files are in the cache.
+
+        Without ``notes`` its actions, diagnostics and demoted passes are left out.
+        """
+        result = self._state.result(level, path, self.recipes[level], notes=notes)
+        if result is None or not self.hidden.isdisjoint(result.dependencies):
+            return None
+        if not all(self.store.has(output.key) for _, output in result.files()):
             return None
         return without_dictionary(result)
 

@@ -112,6 +112,7 @@ def _decisions(
 ) -> frozenset[str]:
     """Return the decisions that would change; ``copy`` is a state that may be written."""
     from adaptc.compile.analyse.decisions import NO_DECISIONS, evidence_of
+    from adaptc.compile.analyse.demotions import demotions_of
     from adaptc.compile.analyse.site_sums import sum_up
     from adaptc.compile.engine.outdated import record_decisions
     from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
@@ -128,5 +129,7 @@ def _decisions(
     for path in before.keys() - report.resources.keys():
         copy.forget_source(path)
     sums = sum_up(copy.facts(), lambda path: sources[path].media_type)
-    # a dry run does not look at pages
-    return record_decisions(copy, spec.decide(sums, sources, evidence_of(copy.decisions())))
+    # a dry run neither looks at pages nor proves them
+    rows = copy.decisions()
+    demotions = demotions_of(rows) if spec.config.browser.prove else {}
+    return record_decisions(copy, spec.decide(sums, sources, evidence_of(rows), demotions))

@@ -22,6 +22,7 @@ from adaptc.compile.analyse.decisions import (
     changed_decisions,
     decision_rows,
 )
+from adaptc.compile.analyse.demotions import DEMOTION, demoted_unit
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.engine.state import State, Unit
@@ -77,6 +78,17 @@ class EvidenceChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ProofChanged:
+    """A proof in a browser drops other passes than before, of this unit or of one that it depends on."""
+
+    level: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"a proof drops other passes of {printable(self.path)} at {printable(self.level)}"
+
+
+@dataclass(frozen=True, slots=True)
 class RecipeChanged:
     """The level's passes, their options, the configuration or the tool changed."""
 
@@ -95,9 +107,16 @@ class OutputMissing:
 
 
 Reason = (
-    NeverBuilt | InputChanged | DependencyChanged | DecisionChanged | EvidenceChanged | RecipeChanged | OutputMissing
+    NeverBuilt
+    | InputChanged
+    | DependencyChanged
+    | DecisionChanged
+    | EvidenceChanged
+    | ProofChanged
+    | RecipeChanged
+    | OutputMissing
 )
-REMOVED_FIRST = (InputChanged, DependencyChanged)
+REMOVED_FIRST = (InputChanged, DependencyChanged, ProofChanged)
 """With these reasons the files in the tree are wrong: they are removed before work starts."""
 
 
@@ -197,13 +216,23 @@ def outdated_units(
 def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
     """Return the units of ``levels`` that changes make outdated, built or not, without aliases."""
     reasons: dict[Unit, Reason] = {}
+    levels = list(levels)
     for key in sorted(changes.decisions):
-        reasons.update(dict.fromkeys(state.units_of(key), _turned(key)))
+        if key.startswith(DEMOTION):
+            reasons.update(_proven_otherwise(state, *demoted_unit(key), levels))
+        else:
+            reasons.update(dict.fromkeys(state.units_of(key), _turned(key)))
     for path in sorted(changes.contents | changes.presence, reverse=True):
         reasons.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
     for path in changes.contents | changes.presence:
         reasons.update(dict.fromkeys(((level, path) for level in levels), InputChanged()))
     return reasons
+
+
+def _proven_otherwise(state: State, level: str, path: str, levels: list[str]) -> dict[Unit, Reason]:
+    """Return the units that depend on how ``path`` is made at a level: at this one, and at those below it."""
+    below = levels[levels.index(level) :] if level in levels else []
+    return {unit: ProofChanged(level, path) for unit in state.units_of(path) if unit[0] in below}
 
 
 def _unbuilt(

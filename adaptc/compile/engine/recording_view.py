@@ -20,6 +20,7 @@ from adaptc.compile.analyse.decisions import (
     Decisions,
     Placement,
 )
+from adaptc.compile.analyse.demotions import Demotion
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
@@ -170,6 +171,11 @@ class RecordingView:
         if evidence is None or evidence.document is None or self._find_document is None:
             return None
         return self._find_document(evidence.document)
+
+    def demotions(self, level: str, path: str) -> tuple[Demotion, ...]:
+        """Return the passes that are dropped for a unit; its dependency on them is that on its source."""
+        source = self.site.sources[path]
+        return self.decisions.demotions.get((level, source.alias_of or path), ())
 
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None

@@ -19,6 +19,7 @@ from adaptc.compile.analyse.decisions import (
     decision_rows,
     evidence_of,
 )
+from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.analyse.site_sums import sum_up
 from adaptc.compile.engine.assets import Assets
@@ -95,9 +96,9 @@ class Session:
         started = time.time_ns()
         site = self._read_changes(pending.paths)
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
-        # what was seen of a page that changed is outdated; a full build looks again
+        # what was seen of a page that changed is outdated; a full build looks and proves again
         evidence = {path: key for path, key in evidence_of(self._rows).items() if path not in pending.paths}
-        decisions = self.builder.spec.decide(sums, site.sources, evidence)
+        decisions = self.builder.spec.decide(sums, site.sources, evidence, demotions_of(self._rows))
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)

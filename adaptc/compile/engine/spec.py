@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from adaptc.browser.evidence import code_digest
 from adaptc.compile.analyse.decisions import DeliveryCost
+from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotions
 from adaptc.compile.analyse.popularity import restrict_to_popular
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.page_weight import levels_above
@@ -158,16 +159,22 @@ class BuildSpec:
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
         mark = {"levels": self.recipes, "files": report.count, "settings": settings}
-        if self.config.browser.pages:
+        if self.config.browser.pages or self.config.browser.prove:
             mark["looking"] = code_digest()
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
 
     # ---- for the stages of a build
 
-    def decide(self, sums: SiteSums, sources: Mapping[str, Source], evidence: Mapping[str, EvidenceKey]) -> Decisions:
+    def decide(
+        self,
+        sums: SiteSums,
+        sources: Mapping[str, Source],
+        evidence: Mapping[str, EvidenceKey],
+        demotions: Demotions = NO_DEMOTIONS,
+    ) -> Decisions:
         """Decide what concerns the whole site, from the sums of the facts of all its files.
 
-        ``evidence`` are the keys of what a browser saw of pages.
+        ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops.
         """
         from adaptc.compile.analyse.decisions import decide
 
@@ -175,7 +182,7 @@ class BuildSpec:
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None
         decisions = decide(sums, sources, self.cost, largest, limits)
-        return replace(decisions, evidence=evidence)
+        return replace(decisions, evidence=evidence, demotions=demotions)
 
     def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
         """Return what workers need to know to read or build the files ``sources``."""

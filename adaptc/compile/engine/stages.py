@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
@@ -126,13 +126,14 @@ _GROUP, _GROUP_SECONDS = 256, 1.0
 
 @dataclass(frozen=True, slots=True)
 class BuildStage:
-    """The second stage: build the units of ``report`` from ``sources``."""
+    """The second stage: build the units of ``report`` from ``sources``; those in ``proven`` were built already."""
 
     spec: BuildSpec
     state: State
     report: BuildReport
     sources: Mapping[str, Source]
     gated_publisher: GatedPublisher
+    proven: dict[Unit, UnitResult] = field(default_factory=dict)
 
     def run(self, snapshot: SharedSnapshot, workers: Workers, progress: Progress) -> bool:
         """Build and publish; return whether all units could be published. Raises ``BuildCancelled``."""
@@ -156,7 +157,11 @@ class BuildStage:
         for unit in units:
             phases[phase_of(self.sources[unit[1]])].append(unit)
         for chosen in phases:
-            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen]
+            # one that is asked for again lost its artifacts
+            proven = [self.proven.pop(unit) for unit in chosen if unit in self.proven]
+            yield from proven
+            built = {(result.level, result.path) for result in proven}
+            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen if unit not in built]
             yield from workers.run(build_batch, snapshot, weighed, self._lose)
 
     def _lose(self, unit: Unit, reason: str) -> UnitResult:

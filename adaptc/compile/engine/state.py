@@ -292,16 +292,17 @@ class State:
         rows = self.db.execute("SELECT level, path FROM dependencies WHERE key = ?", (os.fsencode(key),))
         return [(level, os.fsdecode(path)) for level, path in rows]
 
-    def result(self, level: str, path: str, recipe: str) -> UnitResult | None:
-        """Return a unit with its dependencies, without its notes, if it was built by this recipe."""
+    def result(self, level: str, path: str, recipe: str, *, notes: bool = False) -> UnitResult | None:
+        """Return a unit with its dependencies, if it was built by this recipe; without ``notes`` only the outputs."""
         key = (level, os.fsencode(path))
-        query = "SELECT outputs FROM units WHERE level = ? AND path = ? AND recipe = ?"
+        columns = "outputs, notes" if notes else "outputs"
+        query = f"SELECT {columns} FROM units WHERE level = ? AND path = ? AND recipe = ?"
         row = self.db.execute(query, (*key, recipe)).fetchone()
         if row is None:
             return None
         keys = self.db.execute("SELECT key FROM dependencies WHERE level = ? AND path = ?", key)
         dependencies = tuple(os.fsdecode(dependency) for (dependency,) in keys)
-        return replace(unpack_result(level, path, row[0]), dependencies=dependencies)
+        return replace(unpack_result(level, path, *row), dependencies=dependencies)
 
     def results(self, path: str | None = None, *, notes: bool = True) -> Iterator[UnitResult]:
         """Yield the stored results by path and level, or those of one path; without ``notes`` only the outputs."""

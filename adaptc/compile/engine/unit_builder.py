@@ -18,7 +18,7 @@ from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
 from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
-from adaptc.compile.engine.assets import Assets
+from adaptc.compile.engine.assets import Assets, demotion_diagnostics
 from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
@@ -30,7 +30,7 @@ from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
-from adaptc.compile.rewrite import rewrite_page
+from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.verify import embedded_files_of
 from adaptc.compile.view import Alternates, DerivedFile
 from adaptc.core import media
@@ -55,19 +55,25 @@ _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 class UnitBuilder:
     """Builds the units of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(
+        self, snapshot: Snapshot, site: Site | None = None, hidden: frozenset[str] = frozenset(), *, alone: bool = False
+    ) -> None:
+        """``site`` is that of the snapshot, if it is known. Units in the state that depend on a path of ``hidden`` are
+        not used. With ``alone`` a page is neither compared with the level above nor refused where it grows.
+        """
         self.snapshot = snapshot
-        self.site = Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
+        self.site = site or Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
         self.tree = DiskTree(snapshot.docroot)
         self.store = Store(snapshot.cache)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
-        self.above = levels_above(snapshot.levels)
+        self.alone = alone
+        self.above = {} if alone else levels_above(snapshot.levels)
         self._pages: OrderedDict[tuple[str, str], UnitResult] = OrderedDict()
         self.image_copier = ImageCopier(self.store, snapshot.settings)
         self.evidence = EvidenceStore(self.store, snapshot.settings.limit_pixels)
         self.facts = FactStore(self.store)
         self.page_evidence = PageEvidenceStore(self.store)
-        self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store)
+        self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store, hidden)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
         self.asset_weigher = AssetWeigher(
@@ -160,18 +166,25 @@ class UnitBuilder:
         """Return a page at a level, or as it is at the level above if it would be larger than that."""
         result, refusal = self._page(level, path, view)
         above = self.above.get(level)
+        demotion = next((each.reason for each in view.demotions(level, path) if each.name == level), None)
         if above is not None:
             higher = self._above(above, path)
             view.include(higher.dependencies, ())
-            result = self._lower(result, higher, refusal, view)
+            result = self._lower(result, higher, demotion, refusal, view)
             result = dataclasses.replace(result, dependencies=tuple(view.dependencies))
+        elif demotion is not None:
+            result = _as_source(result, demotion)
         self._pages[level, path] = result
         if len(self._pages) > _CACHED_PAGES:
             self._pages.popitem(last=False)
         return result
 
-    def _lower(self, result: UnitResult, higher: UnitResult, refusal: str | None, view: RecordingView) -> UnitResult:
-        """Return the page, or as it is at the level above if it must or should stay so."""
+    def _lower(
+        self, result: UnitResult, higher: UnitResult, demotion: str | None, refusal: str | None, view: RecordingView
+    ) -> UnitResult:
+        """Return the page, or as it is at the level above if it must or should stay so; a proof has a ``demotion``."""
+        if demotion is not None:
+            return _as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
             return _as_above(result, higher, refusal, "page-needs-scripts")
         excess = self._weight(result, view).excess(self._weight(higher, view))
@@ -196,7 +209,11 @@ class UnitBuilder:
         steps = plan.steps_for(media.HTML)
         if not steps:
             return self._encode(level, path, original, original, view), None
-        done = rewrite_page(path, original, view, steps, plan.level.promise)
+        demotions = view.demotions(level, path)
+        names = [demotion.name for demotion in demotions]
+        kept = tuple(step for step in steps if level not in names and step.name not in names)
+        promise, alone = plan.level.promise, self.alone
+        done = rewrite_page(path, original, view, kept, promise, may_grow=alone) if kept else PageResult()
         result = self._encode(level, path, _or(done.content, original), original, view)
         files, diagnostics = self._sidecars(plan, path, original, view)
         page = dataclasses.replace(
@@ -204,8 +221,8 @@ class UnitBuilder:
             dependencies=tuple(view.dependencies),
             extras=(*result.extras, *files),
             actions=tuple(done.actions),
-            diagnostics=(*done.diagnostics, *diagnostics),
-            demoted=tuple(done.demoted),
+            diagnostics=(*done.diagnostics, *diagnostics, *demotion_diagnostics(level, path, demotions)),
+            demoted=(*done.demoted, *(name for name in names if name != level)),
             embeds=done.embeds,
         )
         return page, done.refusal
@@ -241,6 +258,7 @@ class UnitBuilder:
             actions=(*outcome.actions, *alternates.actions),
             dependencies=tuple(view.dependencies),
             diagnostics=diagnostics,
+            demoted=tuple(demotion.name for demotion in view.demotions(level, path)),
             embeds=embeds,
         )
 
@@ -287,6 +305,13 @@ def _as_above(result: UnitResult, higher: UnitResult, reason: str, kind: str) ->
         diagnostics=(*result.diagnostics, diagnostic),
         demoted=(*result.demoted, result.level),
     )
+
+
+def _as_source(result: UnitResult, reason: str) -> UnitResult:
+    """Return a unit without any pass, where no level is above it."""
+    diagnostic = diagnose("level-demoted", Location(result.path), name=result.level, above="full", reason=reason)
+    diagnostics = (*result.diagnostics, diagnostic)
+    return dataclasses.replace(result, diagnostics=diagnostics, demoted=(*result.demoted, result.level))
 
 
 def _extras(content: bytes, derived: Iterable[DerivedFile]) -> tuple[Extra, ...]:

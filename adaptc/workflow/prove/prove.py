@@ -11,6 +11,9 @@ from adaptc.browser.answers import docroot_server, level_server
 from adaptc.browser.chromium import find_chromium, names_tried
 from adaptc.browser.judge import promised_by
 from adaptc.browser.tab import BrowserError
+from adaptc.compile.engine.proof.prover import Levels, Prover
+from adaptc.compile.engine.proof.sample import sample_pages
+from adaptc.compile.engine.proof.verdict import Verdict, VerdictStore, diagnostic_of
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state import last_build
 from adaptc.compile.engine.store import Store
@@ -18,7 +21,7 @@ from adaptc.compile.engine.traffic import last_traffic
 from adaptc.config.config import Config
 from adaptc.config.rulebook import Level
 from adaptc.config.toml import nearest
-from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach
@@ -26,9 +29,6 @@ from adaptc.report.proof_page import ProofFigures, ProvenPage, stream_proof
 from adaptc.site.docroot import site_of
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import known_levels
-from adaptc.workflow.prove.prover import Levels, Prover
-from adaptc.workflow.prove.sample import sample_pages
-from adaptc.workflow.prove.verdict import Verdict, VerdictStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,6 @@ class Proof:
     def diagnostics(self) -> list[Diagnostic]:
         """Return a diagnostic for each verdict that is not good."""
         return [diagnostic_of(verdict) for verdict in self.verdicts if not verdict.is_kept]
-
-
-def diagnostic_of(verdict: Verdict) -> Diagnostic:
-    """Return the diagnostic of a verdict that is not good."""
-    place, case = Location(verdict.case.page), verdict.case
-    if verdict.reason is not None:
-        return diagnose("page-unproven", place, level=case.level, width=case.width, reason=verdict.reason)
-    found = "; ".join(f"{each.kind}: {each.message}" for each in verdict.differences)
-    return diagnose("promise-broken", place, level=case.level, width=case.width, differences=found)
 
 
 def prove(config: Config, names: Sequence[str], levels: Sequence[str], count: int, progress: Progress) -> Proof:

@@ -1,17 +1,31 @@
-"""Pictures of what differs, of the original and of a level, for the report of a proof."""
+"""Pictures for reports: WebP, half as wide as they were taken."""
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 from adaptc.browser.pictures import first_difference
-from adaptc.report.screenshots import SCALE, small_webp
 
 if TYPE_CHECKING:
     from PIL import Image
 
+SCALE = 2
+# Tried in this order until the picture is no larger than LARGEST bytes; the last counts in any case
+_QUALITIES = (72, 50, 25)
+LARGEST = 60_000
 # CSS pixels: how much of a page is shown, from how far above the first row that differs
 _HEIGHT, _ABOVE = 1000, 150
+
+
+def small_webp(image: Image.Image) -> bytes:
+    """Return an image as WebP, if it can be of no more than ``LARGEST`` bytes."""
+    for quality in _QUALITIES:
+        out = io.BytesIO()
+        image.save(out, "WEBP", quality=quality, method=4)
+        if out.tell() <= LARGEST:
+            break
+    return out.getvalue()
 
 
 def differing_parts(before: bytes, now: bytes) -> tuple[bytes, bytes]:

@@ -9,22 +9,27 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
+from adaptc.browser.excerpts import differing_parts
 from adaptc.browser.judge import Difference, differences
 from adaptc.browser.page_view import PageView, view_page
 from adaptc.browser.tab import BrowserError
+from adaptc.compile.engine.proof.verdict import Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Progress
-from adaptc.workflow.prove.pictures import differing_parts
-from adaptc.workflow.prove.verdict import Answers, Case, Verdict, VerdictStore
 
 # Loads of a page that seems to differ, each time with another load of the original
 _LOADS = 3
 # A page that cannot be looked at is tried again: a browser that another page crashed is started anew
 _TRIES = 2
+
+
+def pages_at_once() -> int:
+    """Return how many pages are proven side by side."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,16 @@ class Prover:
         views: dict[tuple[str, int], list[Case]] = {}
         for case in pending:
             views.setdefault((case.page, case.width), []).append(case)
-        tabs = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+        tabs = asyncio.Semaphore(pages_at_once())
 
         async def judge(browser: Chromium, cases: list[Case]) -> list[Verdict]:
             async with tabs:
-                verdicts = await _PageProver(self, browser, urls[cases[0]], cases[0].width).judge(cases)
+                page = PageProver(browser, self.verdicts, self.original, urls[cases[0]], cases[0].width)
+                verdicts = [await page.judge(case, self.levels[case.level]) for case in cases]
             browser.advance(1)
             return verdicts
 
         async def work(browser: Chromium) -> list[Verdict]:
-            await browser.start()
             done = await asyncio.gather(*(judge(browser, cases) for cases in views.values()))
             return [verdict for verdicts in done for verdict in verdicts]
 
@@ -88,41 +93,54 @@ class Prover:
             progress.end()
 
 
-class _PageProver:
-    """Judges a page at one width at each level."""
+class PageProver:
+    """Judges a page at one width, against the server ``original``, at one level after the other."""
 
-    def __init__(self, prover: Prover, browser: Chromium, url: str, width: int) -> None:
-        self.prover, self.browser, self.url, self.width = prover, browser, url, width
+    def __init__(self, browser: Chromium, verdicts: VerdictStore, original: Answers, url: str, width: int) -> None:
+        self.browser, self.verdicts, self.original, self.url, self.width = browser, verdicts, original, url, width
         self.originals: list[PageView] = []
         # loads of levels; those of one list got the same answers
         self.loads: list[list[PageView]] = []
 
-    async def judge(self, cases: Iterable[Case]) -> list[Verdict]:
-        """Return the verdicts on the levels ``cases``."""
+    async def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return the verdict on a level, which gives ``answers``. Raises ``BrowserError`` where no browser starts."""
+        known = await asyncio.to_thread(self.verdicts.find, case, self.url, self.original, answers)
+        if known is not None:
+            return known
+        await self.browser.start()
         try:
-            self.originals.append(await self._look(self.prover.original.server))
+            if not self.originals:
+                self.originals.append(await self._look(self.original.server))
         except BrowserError as error:
-            return [Verdict(case, reason=str(error)) for case in cases]
-        return [await self._judge_level(case) for case in cases]
+            return Verdict(case, reason=str(error))
+        return await self._judge_level(case, answers)
 
-    async def _judge_level(self, case: Case) -> Verdict:
-        answers = self.prover.levels[case.level]
-        if answers.gives(self.originals[0].answers):
+    async def _judge_level(self, case: Case, answers: Answers) -> Verdict:
+        if await self._gives(answers, self.originals[0]):
             return self._stored(Verdict(case), self.originals)
         try:
-            loads = next((loads for loads in self.loads if answers.gives(loads[0].answers)), None)
-            if loads is None:
-                loads = [await self._look(answers.server)]
-                self.loads.append(loads)
+            loads = await self._loads_of(answers)
             found = await self._differences(loads, case.promised)
             while found and len(loads) < _LOADS:
                 loads.append(await self._look(answers.server))
                 if len(self.originals) < len(loads):
-                    self.originals.append(await self._look(self.prover.original.server))
+                    self.originals.append(await self._look(self.original.server))
                 found = await self._differences(loads, case.promised)
         except BrowserError as error:
             return Verdict(case, (Difference("unloadable", f"it could not be looked at: {error}"),))
         return self._stored(Verdict(case, found, self._pictures(loads[0]) if found else ()), loads)
+
+    async def _loads_of(self, answers: Answers) -> list[PageView]:
+        """Return the loads of what gives ``answers``, at least one."""
+        for loads in self.loads:
+            if await self._gives(answers, loads[0]):
+                return loads
+        loads = [await self._look(answers.server)]
+        self.loads.append(loads)
+        return loads
+
+    async def _gives(self, answers: Answers, view: PageView) -> bool:
+        return await asyncio.to_thread(answers.gives, view.answers)
 
     async def _look(self, server: Server) -> PageView:
         for _ in range(_TRIES - 1):
@@ -139,11 +157,12 @@ class _PageProver:
 
     def _pictures(self, view: PageView) -> tuple[str, ...]:
         parts = differing_parts(self.originals[0].picture, view.picture)
-        return tuple(self.prover.verdicts.store.put(webp) for webp in parts)
+        return tuple(self.verdicts.store.put(webp) for webp in parts)
 
     def _stored(self, verdict: Verdict, loads: Sequence[PageView]) -> Verdict:
-        self.prover.verdicts.put(verdict, self.url, _answers(self.originals), _answers(loads))
-        return verdict
+        loaded = _answers(loads)
+        self.verdicts.put(verdict, self.url, _answers(self.originals), loaded)
+        return replace(verdict, loaded=tuple(loaded))
 
 
 def _answers(views: Iterable[PageView]) -> dict[str, str]:

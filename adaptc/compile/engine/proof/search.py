@@ -1,0 +1,171 @@
+"""Finds the passes to drop so that every page that is proven keeps what its levels promise.
+
+It goes in rounds. In each, all pages are judged under the passes that are dropped so far, and for each that breaks a
+promise one pass is found that is to blame. The findings of a round are put together before the next, so that the order
+of pages does not matter. Every verdict is stored, and so the same search on the same site asks no browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adaptc.browser.answers import Server
+from adaptc.browser.chromium import Chromium
+from adaptc.browser.evidence import WIDTHS
+from adaptc.browser.judge import promised_by
+from adaptc.compile.analyse.demotions import Demotion, Demotions, with_demotions
+from adaptc.compile.engine.page_weight import levels_above
+from adaptc.compile.engine.proof.blame import Suspect, find_culprit, suspects
+from adaptc.compile.engine.proof.candidates import CandidateLevel, Candidates, Terms
+from adaptc.compile.engine.proof.prover import PageProver, pages_at_once
+from adaptc.compile.engine.proof.verdict import Answers, Case, Verdict, VerdictStore, reason_of
+from adaptc.compile.engine.state import Unit
+from adaptc.compile.pipeline import Plan
+from adaptc.site.site import Site
+
+# Passes of a page that are dropped one by one: then the page is as it is at the level above
+_MOST_PASSES = 3
+# Rounds in which passes are dropped one by one: then all of a page and of what it loads
+_MOST_ROUNDS = 8
+
+# What a search found to be dropped
+_Found = list[tuple[Unit, Demotion]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSite:
+    """What is proven: the server of the original, the site, the levels, and what goes with every page."""
+
+    original: Server
+    site: Site
+    plans: Mapping[str, Plan]
+    headers: Mapping[str, str]
+
+
+@dataclass(eq=False)
+class Search:
+    """A search over ``pages``. ``broken`` are the units that broke a promise at first, ``verdicts`` the last ones."""
+
+    proof_site: ProofSite
+    candidates: Candidates
+    store: VerdictStore
+    pages: Sequence[str]
+    demotions: Demotions = field(default_factory=dict)
+    broken: set[Unit] = field(default_factory=set)
+    verdicts: dict[Case, Verdict] = field(default_factory=dict)
+
+    async def run(self, browser: Chromium) -> None:
+        """Search until nothing more is to be dropped. Raises ``BrowserError`` where no browser starts."""
+        original, rounds, is_last = Answers(self.proof_site.original), 0, False
+        while True:
+            before, rounds = self.demotions, rounds + 1
+            self.demotions = with_demotions(before, await self._round(browser, original, is_last=is_last))
+            is_settled = self.demotions == before
+            if is_settled and (is_last or not any(verdict.differences for verdict in self.verdicts.values())):
+                return
+            is_last = is_settled or rounds >= _MOST_ROUNDS
+
+    async def _round(self, browser: Chromium, original: Answers, *, is_last: bool) -> _Found:
+        tabs = asyncio.Semaphore(pages_at_once())
+        levels = self.levels(Terms.of(self.demotions))
+
+        async def search(page: str) -> _Found:
+            async with tabs:
+                found = await _PageSearch(self, browser, original, page, levels).run(is_last=is_last)
+            browser.advance(1)
+            return found
+
+        done = await asyncio.gather(*map(search, self.pages))
+        return [each for found in done for each in found]
+
+    def levels(self, terms: Terms) -> dict[str, CandidateLevel]:
+        """Return all levels under terms."""
+        site = self.proof_site.site
+        return {name: CandidateLevel(self.candidates, terms, name, site) for name in self.proof_site.plans}
+
+
+class _PageSearch:
+    """A round of a search for one page."""
+
+    def __init__(
+        self, search: Search, browser: Chromium, original: Answers, page: str, levels: Mapping[str, CandidateLevel]
+    ) -> None:
+        self.search, self.page, self.levels = search, page, levels
+        url = search.proof_site.site.address.url_of(page)
+        self.provers = [PageProver(browser, search.store, original, url, width) for width in WIDTHS]
+        self.above = levels_above(plan.level for plan in search.proof_site.plans.values())
+
+    async def run(self, *, is_last: bool) -> _Found:
+        """Judge the page at each level, and return what is to be dropped."""
+        broken, found = set[str](), _Found()
+        for name, level in self.levels.items():
+            verdicts = [await self._judge(level, prover) for prover in self.provers]
+            self.search.verdicts.update((verdict.case, verdict) for verdict in verdicts)
+            shown = next((verdict for verdict in verdicts if verdict.differences), None)
+            if shown is None:
+                continue
+            broken.add(name)
+            self.search.broken.add((name, self.page))
+            # a page may be as it is at the level above, which is mended first
+            if is_last or self.above.get(name) not in broken:
+                found += await self._blame(level, shown, is_last=is_last)
+        return found
+
+    async def _judge(self, level: CandidateLevel, prover: PageProver) -> Verdict:
+        proof_site = self.search.proof_site
+        promised = promised_by(proof_site.plans[level.level].level)
+        case = Case(self.page, level.level, prover.width, promised)
+        return await prover.judge(case, Answers(level.server(proof_site.headers)))
+
+    async def _blame(self, level: CandidateLevel, broken: Verdict, *, is_last: bool) -> _Found:
+        """Return the pass to drop; all of the page and of its files if no single one is found."""
+        unit, plan = (level.level, self.page), self.search.proof_site.plans[level.level]
+        found = await asyncio.to_thread(suspects, level, plan, self.page, broken.loaded)
+        if is_last:
+            return self._all(level, found, broken)
+        culprit = await self._culprit(level, found, broken)
+        if culprit is None:
+            return self._all(level, found, broken)
+        (blamed, name), shown = culprit
+        if blamed == unit and len(level.demotions.get(unit, ())) >= _MOST_PASSES:
+            name = level.level
+        return [(blamed, Demotion(name, reason_of(shown, blamed[1])))]
+
+    async def _culprit(
+        self, level: CandidateLevel, found: Sequence[Suspect], broken: Verdict
+    ) -> tuple[Suspect, Verdict] | None:
+        """Return the pass to blame, and what it breaks.
+
+        A page without some of its passes may be too large, and would lose others or be as it is at the level above. So
+        it is searched without regard to its size first, if it breaks the promise then.
+        """
+        page = (level.level, self.page)
+        unit = await asyncio.to_thread(level.unit, self.page)
+        lost = unit.demoted if unit is not None else ()
+        base = with_demotions(level.demotions, ((page, Demotion(name, "")) for name in lost if name != level.level))
+        found = [(suspect, name) for suspect, name in found if suspect != page or name not in lost]
+        for alone in (True, False):
+
+            async def judge(demotions: Demotions, alone: bool = alone) -> Verdict | None:
+                return await self._judge_under(Terms.of(demotions, alone=alone), level.level, broken.case.width)
+
+            shown = await judge(base) if alone else broken
+            if shown is not None:
+                return await find_culprit(base, found, shown, judge)
+        return None
+
+    def _all(self, level: CandidateLevel, found: Sequence[Suspect], shown: Verdict) -> _Found:
+        page = (level.level, self.page)
+        dropped = [*(suspect for suspect in found if suspect[0] != page), (page, level.level)]
+        return [(unit, Demotion(name, reason_of(shown, unit[1]))) for unit, name in dropped]
+
+    async def _judge_under(self, terms: Terms, level: str, first: int) -> Verdict | None:
+        """Return the first verdict on a level under terms that is not good; the width ``first`` is judged first."""
+        candidate = self.search.levels(terms)[level]
+        for prover in sorted(self.provers, key=lambda prover: prover.width != first):
+            verdict = await self._judge(candidate, prover)
+            if not verdict.is_kept:
+                return verdict
+        return None

@@ -1,0 +1,128 @@
+"""The stage of a build that proves pages before they are published, as ``[browser]`` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from adaptc.browser.answers import docroot_server
+from adaptc.browser.chromium import find_chromium, in_chromium, names_tried
+from adaptc.browser.tab import BrowserError
+from adaptc.compile.analyse.decisions import Decisions
+from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotion, Demotions, demotions_of, with_demotions
+from adaptc.compile.engine.executor import Workers
+from adaptc.compile.engine.proof.candidates import Candidates
+from adaptc.compile.engine.proof.records import ProofRecord, count_dropped, store_proof
+from adaptc.compile.engine.proof.sample import sample_pages
+from adaptc.compile.engine.proof.search import ProofSite, Search
+from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, reason_of
+from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.stages import share_snapshot, weight_of
+from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.pipeline import plan_level
+from adaptc.config.config import ALL_PAGES
+from adaptc.core.diagnostics import Diagnostic, diagnose
+from adaptc.core.media import HTML
+from adaptc.core.urls import SiteAddress
+from adaptc.site.site import Site, Source
+
+_LOSS = "pages are published without a proof"
+
+
+def proven_pages(sources: Mapping[str, Source], count: int | str) -> list[str]:
+    """Return ``count`` pages, or all. Access logs do not count: no unit's bytes depend on a log."""
+    sizes = {path: source.size for path, source in sources.items() if source.media_type == HTML and not source.alias_of}
+    return sample_pages(sizes, {}, len(sizes) if count == ALL_PAGES else int(count))
+
+
+class ProofStage:
+    """Proves pages of ``sources``: finds the passes to drop so that they keep what every level promises."""
+
+    def __init__(self, spec: BuildSpec, state: State, sources: Mapping[str, Source]) -> None:
+        self.spec, self.state, self.sources = spec, state, sources
+        self.pages = proven_pages(sources, spec.config.browser.prove)
+        self.diagnostics: list[Diagnostic] = []
+        self.search: Search | None = None
+        self.demotions: Demotions = NO_DEMOTIONS
+        self.built: dict[Unit, UnitResult] = {}
+
+    def expected(self) -> Demotions:
+        """Return the demotions of the last build, which the state's units have."""
+        return demotions_of(self.state.decisions())
+
+    def run(
+        self, decisions: Decisions, report: BuildReport, workers: Workers, progress: Progress, check: Callable[[], None]
+    ) -> Demotions:
+        """Return the passes to drop; ``decisions`` have the expected ones. ``check`` is called after each page."""
+        shared = share_snapshot(self.spec, self.spec.snapshot(dict(self.sources), decisions))
+        with Candidates(shared, workers, report.restriction) as candidates:
+            candidates.prepare(self._units(report))
+            self.search = self._search(candidates)
+            self.demotions = self._run(self.search, decisions.demotions, progress, check)
+            self.built = candidates.unaffected(self.demotions)
+        return self.demotions
+
+    def _run(self, search: Search, expected: Demotions, progress: Progress, check: Callable[[], None]) -> Demotions:
+        def note(pages: int) -> None:
+            progress.advance(pages, 0, 0)
+            check()
+
+        wanted = self.spec.config.browser.program
+        program = find_chromium(wanted)
+        if program is None:
+            self.diagnostics.append(diagnose("browser-missing", names=names_tried(wanted), loss=_LOSS))
+            return expected
+        progress.begin("proving", len(search.pages), 0)
+        try:
+            in_chromium(program, search.run, note)
+        except BrowserError as error:
+            self.diagnostics.append(diagnose("browser-failed", program=program, reason=error, loss=_LOSS))
+            return with_demotions(expected, self._known_bad(search))
+        finally:
+            progress.end()
+        return search.demotions
+
+    def _known_bad(self, search: Search) -> Iterator[tuple[Unit, Demotion]]:
+        """Yield what was found to be dropped before the browser failed; pages that are broken are as above."""
+        yield from ((unit, each) for unit, dropped in search.demotions.items() for each in dropped)
+        for verdict in search.verdicts.values():
+            if verdict.differences:
+                level = verdict.case.level
+                yield (level, verdict.case.page), Demotion(level, reason_of(verdict, verdict.case.page))
+
+    def _search(self, candidates: Candidates) -> Search:
+        config, headers = self.spec.config, {}
+        if config.site.csp:
+            headers["Content-Security-Policy"] = config.site.csp
+        site = Site.of(self.sources, SiteAddress(config.site.base_url), config.site.index)
+        original = docroot_server(self.spec.docroot, site, headers)
+        plans = {level.name: plan_level(level) for level in self.spec.levels}
+        return Search(ProofSite(original, site, plans, headers), candidates, VerdictStore(candidates.store), self.pages)
+
+    def _units(self, report: BuildReport) -> Iterator[tuple[Unit, int]]:
+        """Yield the outdated units of the pages and of what they embed, with their weights."""
+        pending, known = list(self.pages), set[str]()
+        while pending:
+            path = pending.pop()
+            if path in known or path not in self.sources:
+                continue
+            known.add(path)
+            for _, facts in self.state.facts(path):
+                pending += [target for _, target in facts.embeds]
+        for level in self.spec.recipes:
+            for path in sorted(known):
+                if (level, path) in report.reasons:
+                    yield (level, path), weight_of(self.sources[path])
+
+    def record(self, report: BuildReport) -> None:
+        """Record in the state what was proven. A browser that failed is tried again."""
+        report.is_blind |= bool(self.diagnostics)
+        assert self.search is not None
+        verdicts = self.search.verdicts.values()
+        left = {(each.case.level, each.case.page) for each in verdicts if each.differences}
+        unproven = {(each.case.level, each.case.page) for each in verdicts if each.reason is not None}
+        bad = sorted(map(diagnostic_of, (each for each in verdicts if not each.is_kept)), key=str)
+        dropped = count_dropped(self.demotions)
+        record = ProofRecord(len(self.pages), len(self.search.broken), len(left), len(unproven), *dropped)
+        store_proof(self.state, record, (*self.diagnostics, *bad))
