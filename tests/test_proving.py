@@ -27,6 +27,7 @@ from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.report.summary import render_summary
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.prove.prove import prove
 
@@ -271,6 +272,8 @@ def test_what_was_dropped_is_said(proven: BuiltSite, no_browser: None, capsys: p
     )
     proof = result.figures.proof
     assert (proof.pages, proof.broken, proof.left, proof.dropped, proof.as_above) == (2, 3, 0, 3, 0)
+    summary = render_summary(result.figures)
+    assert "2 pages proven at every level in a browser: 3 broken promises, 3 passes dropped.\n" in summary
     assert run(["explain", "-o", str(proven.output), "index.html"]) == 0
     assert "pass unembed was dropped at extreme: in a browser at 412 pixels shows words: " in capsys.readouterr().out
 

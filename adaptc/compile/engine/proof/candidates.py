@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
@@ -28,6 +28,8 @@ from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY
 from adaptc.site.site import Site
 
+# Seconds between two checks of whether a build is to stop
+_PATIENCE = 0.5
 # Builders that a process keeps, each with the assets that it made
 _KEPT = 4
 
@@ -105,6 +107,7 @@ class Candidates:
     built: dict[Request, UnitResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._is_closed = False
         self.store = Store(self.shared.snapshot.cache)
         # one at a time, and always in the same thread: SQLite and the caches of a builder ask for that
         self._thread = ThreadPoolExecutor(1, "candidates")
@@ -113,18 +116,27 @@ class Candidates:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._is_closed = True
         self._thread.shutdown(cancel_futures=True)
 
-    def prepare(self, units: Iterable[tuple[Unit, int]]) -> None:
-        """Build units without demotions, by all workers; each has a weight (``Workers.run``)."""
+    def prepare(self, units: Iterable[tuple[Unit, int]], check: Callable[[], None]) -> None:
+        """Build units without demotions, by all workers; each has a weight (``Workers.run``).
+
+        ``check`` is called now and then, and may raise.
+        """
         wanted: list[tuple[Request, int]] = [
             ((Terms(), unit), weight) for unit, weight in units if not self.restriction.excludes(unit)
         ]
-        self._thread.submit(self._run, wanted).result()
+        running = self._thread.submit(self._run, wanted)
+        while not wait((running,), _PATIENCE).done:
+            check()
+        running.result()
 
     def _run(self, requests: Sequence[tuple[Request, int]]) -> None:
         for result in self.workers.run(build_candidates, self.shared, requests, _lose):
             self.built[Terms(), (result.level, result.path)] = result
+            if self._is_closed:
+                return
 
     def result(self, terms: Terms, unit: Unit) -> UnitResult:
         """Return a unit under terms."""

@@ -57,7 +57,7 @@ class ProofStage:
         """Return the passes to drop; ``decisions`` have the expected ones. ``check`` is called after each page."""
         shared = share_snapshot(self.spec, self.spec.snapshot(dict(self.sources), decisions))
         with Candidates(shared, workers, report.restriction) as candidates:
-            candidates.prepare(self._units(report))
+            candidates.prepare(self._units(report), check)
             self.search = self._search(candidates)
             self.demotions = self._run(self.search, decisions.demotions, progress, check)
             self.built = candidates.unaffected(self.demotions)
