@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from built_site import BuiltSite
 from decorated_site import photo
 
-from adaptc.browser.chromium import Chromium
+from adaptc.browser.answers import Answer
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.judge import LAYOUT, Difference
+from adaptc.browser.page_view import PageView, view_page
 from adaptc.cli.main import run
 from adaptc.compile import pipeline
 from adaptc.compile.analyse.demotions import Demotion, Demotions, demotions_of, with_demotions
@@ -288,6 +291,18 @@ def test_a_pass_that_is_mended_is_used_again(proven: BuiltSite) -> None:
         patched.setitem(pipeline.BY_NAME, "late-styles", nothing)  # type: ignore[misc]
         build(mended, build__cache=cache)
         assert dropped(mended) == {unit: names for unit, names in DROPPED.items() if names != ["late-styles"]}
+
+
+@pytest.mark.chromium
+def test_what_a_server_raises_is_no_fault_of_a_page(chromium: str) -> None:
+    def full(url: str) -> Answer | None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def look(browser: Chromium) -> PageView:
+        return await view_page(browser, full, "https://site.invalid/", 412)
+
+    with pytest.raises(OSError, match="No space left"):
+        in_chromium(chromium, look)
 
 
 def test_without_a_browser_pages_are_published_without_a_proof(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,7 @@ class Tab:
         self._active, self._last = 0, time.monotonic()
         self._world: int | None = None
         self._answers: set[asyncio.Task[Any]] = set()
+        self._failure: Exception | None = None
 
     @classmethod
     async def opened(cls, browser: Browser, server: Server, width: int, height: int) -> Tab:
@@ -158,13 +159,18 @@ class Tab:
         await self.idle(_IDLE / 2)
 
     async def idle(self, most: float) -> None:
-        """Wait until nothing was asked for during a quarter of a second, at most ``most`` seconds."""
+        """Wait until nothing was asked for during a quarter of a second, at most ``most`` seconds.
+
+        Raises what the server raised.
+        """
         end = time.monotonic() + most
         while (self._active or time.monotonic() - self._last < _QUIET) and not self.seen.is_crashed:
             if time.monotonic() > end:
                 self.seen.is_late = True
                 return
             await asyncio.sleep(0.02)
+        if self._failure is not None:
+            raise self._failure
         if self.seen.is_crashed:
             raise BrowserError("the page crashed")
 
@@ -233,7 +239,12 @@ class Tab:
             self.seen.departure = self.seen.departure or url
             await route.fulfill(status=204)  # no content: the page stays
             return
-        answer = await asyncio.to_thread(self._server, url)  # a file of a level may have to be built first
+        try:
+            answer = await asyncio.to_thread(self._server, url)  # a file of a level may have to be built first
+        except Exception as error:  # a full disk, as a rule: ``idle`` raises it
+            self._failure = error
+            await route.fulfill(status=500, body="failed")  # a page that is empty would be no page
+            return
         if answer is None:
             self.seen.loads.append(Load(url, request.resource_type, 404, 0))
             await route.fulfill(status=404, body="")
