@@ -209,6 +209,7 @@ def main() -> None:
     parser.add_argument("--directory", default=".", help="where to run it: the folder with its node_modules")
     parser.add_argument("--trees", type=Path, help="where trees are kept, and taken from if they are there")
     parser.add_argument("--pages", type=int, default=3)
+    parser.add_argument("--visited", type=int, default=3, help="how many of these pages are visited")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
     parser.add_argument("--chromium", default=shutil.which("chromium"))
@@ -220,7 +221,10 @@ def main() -> None:
             scratch.mkdir(parents=True, exist_ok=True)
             make_trees(site, scratch, pages, shlex.split(arguments.jampack), arguments.directory, arguments.effort)
             browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox"])
-            print("\n".join(rows(site.name, measure(browser, scratch, pages, arguments.runs))), flush=True)
+            print(
+                "\n".join(rows(site.name, measure(browser, scratch, pages[: arguments.visited], arguments.runs))),
+                flush=True,
+            )
             browser.close()
 
 

@@ -99,7 +99,8 @@ def test_a_level_sends_its_own_files_and_the_original_where_it_has_none(trees: T
 @pytest.mark.parametrize(
     "url",
     [
-        "/docs/_adaptc/y.webp", "/docs/gone.html", "/docs/secret.txt", "/docs/../secret.txt", "/docs/%2e%2e/secret.txt",
+        "/docs/_adaptc/y.webp", "/docs/_adaptc//x.webp", "/docs/gone.html",
+        "/docs/secret.txt", "/docs/../secret.txt", "/docs/%2e%2e/secret.txt",
         "/docs/..%2f..%2fsecret.txt", "/a.html", "https://example.com/docs/a.html", "/docs/%00", "ftp://example.org/docs/",
     ],
 )  # fmt: skip

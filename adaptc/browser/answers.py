@@ -86,7 +86,7 @@ def _reader(root: Path) -> Reader:
 
 
 def _read(root: Path, path: str) -> bytes | None:
-    if ".." in path.split("/"):
+    if not {"", ".", ".."}.isdisjoint(path.split("/")):  # a path with "//" is no name of a file
         return None
     try:
         return Path(os.path.join(root, path)).read_bytes()
