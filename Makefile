@@ -1,6 +1,7 @@
 # make demo    build the example site and show what came of it
 # make test    run the tests
 # make check   format, lint, types, direction of imports
+# make docs    the documentation as a site, adapted by adaptc, in documentation/public
 #
 # All of them install the package into .venv as a user would, and again when a source changed. To work on the
 # sources without that: .venv/bin/pip install -e '.[test,check]' once, then .venv/bin/pytest.
@@ -13,7 +14,7 @@ SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup
 SITE := examples/newsroom/site
 LEVELS := full lossless moderate extreme text
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/adaptc build $(SITE) -o demo $(LEVELS:%=--level %)
@@ -30,8 +31,13 @@ check: $(VENV)/checks-installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir documentation/site
+	$(BIN)/adaptc build documentation/site -o documentation/opt
+	$(BIN)/adaptc export lossless documentation/public documentation/site -o documentation/opt
+
 clean:
-	rm -rf $(VENV) demo build dist adaptc.egg-info
+	rm -rf $(VENV) demo documentation build dist adaptc.egg-info
 
 # build/ would keep modules that are gone from the sources, and pip would install them again.
 install = echo "pip installs $(1) and its libraries into $(VENV): a minute or two" && rm -rf build && $(PIP) '$(1)' && rm -rf build
@@ -42,6 +48,10 @@ $(VENV)/installed: $(BIN)/python $(SOURCES)
 
 $(VENV)/tests-installed: $(BIN)/python $(SOURCES)
 	@$(call install,.[test])
+	@touch $@ $(VENV)/installed
+
+$(VENV)/docs-installed: $(BIN)/python $(SOURCES)
+	@$(call install,.[docs])
 	@touch $@ $(VENV)/installed
 
 $(VENV)/checks-installed: $(BIN)/python $(SOURCES)

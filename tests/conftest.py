@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +16,25 @@ from hypothesis import HealthCheck, settings
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    """Return the path of the browser; without one, skip the test, but fail it in continuous integration."""
-    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+def _program(*names: str) -> str:
+    """Return the path of the first program that is installed; without one, skip the test, or fail it in CI."""
+    path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        verdict("chromium is not installed")
+        verdict(f"{names[0]} is not installed")
     return path
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the path of the browser."""
+    return _program(*CHROMIUM_NAMES)
+
+
+@pytest.fixture
+def program() -> Callable[[str], str]:
+    """Return what finds a program of the system by its name."""
+    return _program
 
 
 @pytest.fixture

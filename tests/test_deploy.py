@@ -83,7 +83,7 @@ def test_make(place: Path) -> None:
 
 def test_github(place: Path) -> None:
     workflow = read("github.yml")
-    assert set(workflow) == {"name", True, "permissions", "jobs"}  # YAML 1.1 reads the key "on" as true
+    assert set(workflow) == {"name", True, "permissions", "env", "jobs"}  # YAML 1.1 reads the key "on" as true
     (job,) = workflow["jobs"].values()
     assert set(job) == {"runs-on", "timeout-minutes", "steps"}
     for one in job["steps"]:
@@ -97,6 +97,72 @@ def test_github(place: Path) -> None:
         run(place, [linter, str(RECIPES / "github.yml")])
 
 
+def _action_steps() -> list[dict[str, Any]]:
+    action = read("action/action.yml")
+    assert set(action) == {"name", "description", "inputs", "outputs", "runs"}
+    assert all(set(one) == {"description", "default"} for one in action["inputs"].values())
+    steps: list[dict[str, Any]] = action["runs"]["steps"]
+    assert all(set(one) <= {"name", "if", "uses", "with", "shell", "env", "run"} for one in steps)
+    assert all(one.get("shell") == "bash" for one in steps if "run" in one)
+    return steps
+
+
+def _run_action(place: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the steps of the action one after the other, as GitHub does; return the last one or the first that failed."""
+    defaults = {name: one["default"] for name, one in read("action/action.yml")["inputs"].items()}
+    given = {**defaults, **inputs}
+    surroundings = {"RUNNER_TEMP": str(place), "GITHUB_STEP_SUMMARY": str(place / "summary.md")}
+    surroundings |= {"GITHUB_ACTION_PATH": str(RECIPES / "action"), "GITHUB_REPOSITORY": "me/site"}
+    failed = None
+    for one in _action_steps():
+        if "run" not in one or (failed and not one.get("if", "").startswith("always()")):
+            continue
+        environment = {name: str(value) for name, value in one.get("env", {}).items()}
+        for name, value in {
+            **{f"inputs.{key}": value for key, value in given.items()},
+            "github.event.number": "7",
+        }.items():
+            environment = {key: text.replace(f"${{{{ {name} }}}}", value) for key, text in environment.items()}
+        assert not [text for text in environment.values() if "${{" in text.replace("${{ github.token }}", "")]
+        done = shell(place, ["bash", "-eo", "pipefail", "-c", one["run"]], **surroundings, **environment)
+        failed = failed or (done if done.returncode else None)
+    return failed or done
+
+
+def test_the_action_builds_checks_comments_and_exports(place: Path) -> None:
+    (place / "bin/gh").write_text('#!/bin/sh\necho "$@" > comment.args\n')
+    (place / "bin/gh").chmod(0o755)
+    done = _run_action(place, comment="true", dest="www")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (place / "www").iterdir()) == ["index.html", "one.css"]
+    assert (place / "www/one.css").stat().st_size < (place / "public/one.css").stat().st_size
+    assert "lossless" in (place / "summary.md").read_text()
+    assert (place / "comment.args").read_text().startswith("pr comment 7 --repo me/site --body-file")
+
+
+def test_the_action_fails_where_a_budget_is_exceeded_and_says_so_in_the_summary(place: Path) -> None:
+    (place / "adaptc.toml").write_text("[budgets.lossless]\npage_bytes = 10\n")
+    (place / "bin/gh").write_text("#!/bin/sh\n")
+    (place / "bin/gh").chmod(0o755)
+    done = _run_action(place)
+    assert done.returncode == 1
+    assert "::error" in done.stdout
+    assert "lossless" in (place / "summary.md").read_text()
+    assert not (place / "adapted").exists()
+
+
+def test_the_workflow_for_pages_uses_the_action_and_publishes_what_it_exports(place: Path) -> None:
+    jobs = read("pages.yml")["jobs"]
+    assert set(jobs) == {"site", "publish"}
+    (own,) = (one for one in jobs["site"]["steps"] if "adaptc" in one.get("uses", ""))
+    assert own["uses"] == "OWNER/adaptc/examples/deploy/action@main"
+    assert set(own["with"]) <= set(read("action/action.yml")["inputs"])
+    (upload,) = (one for one in jobs["site"]["steps"] if "upload" in one.get("uses", ""))
+    assert upload["with"]["path"] == read("action/action.yml")["inputs"]["dest"]["default"]
+    if linter := shutil.which("actionlint"):
+        run(place, [linter, str(RECIPES / "pages.yml")])
+
+
 def test_github_annotates_what_is_not_fresh(place: Path) -> None:
     (job,) = read("github.yml")["jobs"].values()
     *_, check = (one["run"] for one in job["steps"] if "run" in one)
@@ -107,7 +173,7 @@ def test_github_annotates_what_is_not_fresh(place: Path) -> None:
 
 def test_gitlab(place: Path) -> None:
     (job,) = read("gitlab-ci.yml").values()
-    assert set(job) == {"image", "cache", "before_script", "script", "artifacts"}
+    assert set(job) == {"image", "variables", "cache", "before_script", "script", "artifacts"}
     run(place, ["bash", "-e", "-c", "\n".join([*job["before_script"], *job["script"]])])
     report = (place / job["artifacts"]["reports"]["junit"]).read_text()
     assert 'failures="0"' in report

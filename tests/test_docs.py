@@ -97,7 +97,7 @@ def test_every_pass_and_option_is_documented_and_no_other() -> None:
 
 
 def test_the_examples_of_the_documentation_are_sound() -> None:
-    for page in (DOCS / "configuration.md", DOCS / "diagnostics.md"):
+    for page in (DOCS / "configuration.md", DOCS / "diagnostics.md", DOCS / "troubleshooting.md"):
         for example in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             source: TomlSource = parse_toml(example, page.name)
             load_levels(source.below("levels"), KNOWN_PASSES)

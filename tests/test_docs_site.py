@@ -1,0 +1,44 @@
+"""The documentation as a site: it is built without a warning, and every page is in its contents."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("documentation") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_every_page_is_in_the_contents(site: Path) -> None:
+    contents = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"- {page.name}\n" not in contents] == []
+
+
+def test_the_first_page_leads_to_all_others_and_to_files(site: Path) -> None:
+    home = (site / "index.html").read_text("utf-8")
+    targets = re.findall(r'href="([^"#:]+)["#]', home)
+    assert [target for target in targets if not (site / target).exists()] == []
+    assert "start/" in targets
+    assert (site / "examples/deploy/action/action.yml").read_bytes() == (
+        ROOT / "examples/deploy/action/action.yml"
+    ).read_bytes()
+
+
+def test_commands_have_their_help(site: Path) -> None:
+    page = (site / "commands/index.html").read_text("utf-8")
+    assert page.count('<h2 id="adaptc-') > 20
+    assert "--encodings [suffix|parallel|none]" in page
