@@ -33,8 +33,8 @@ check: $(VENV)/checks-installed
 
 docs: $(VENV)/docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir documentation/site
-	$(BIN)/adaptc build documentation/site -o documentation/opt
-	$(BIN)/adaptc export lossless documentation/public documentation/site -o documentation/opt
+	$(BIN)/adaptc build documentation/site -o documentation/opt --level full --level web
+	$(BIN)/adaptc export web documentation/public documentation/site -o documentation/opt
 
 clean:
 	rm -rf $(VENV) demo documentation build dist adaptc.egg-info

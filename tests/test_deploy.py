@@ -136,18 +136,18 @@ def test_the_action_builds_checks_comments_and_exports(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (place / "www").iterdir()) == ["index.html", "one.css"]
     assert (place / "www/one.css").stat().st_size < (place / "public/one.css").stat().st_size
-    assert "lossless" in (place / "summary.md").read_text()
+    assert "web" in (place / "summary.md").read_text()
     assert (place / "comment.args").read_text().startswith("pr comment 7 --repo me/site --body-file")
 
 
 def test_the_action_fails_where_a_budget_is_exceeded_and_says_so_in_the_summary(place: Path) -> None:
-    (place / "adaptc.toml").write_text("[budgets.lossless]\npage_bytes = 10\n")
+    (place / "adaptc.toml").write_text("[budgets.web]\npage_bytes = 10\n")
     (place / "bin/gh").write_text("#!/bin/sh\n")
     (place / "bin/gh").chmod(0o755)
     done = _run_action(place)
     assert done.returncode == 1
     assert "::error" in done.stdout
-    assert "lossless" in (place / "summary.md").read_text()
+    assert "web" in (place / "summary.md").read_text()
     assert not (place / "adapted").exists()
 
 

@@ -72,4 +72,4 @@ def test_every_recipe_ends_with_the_same_two_commands() -> None:
     for section in re.findall(r"^### (.+)$", MANUAL, re.MULTILINE):
         lines = commands(section).splitlines()
         site = "out" if section == "Next.js" else "site"
-        assert lines[-2:] == [f"adaptc build {site} -o opt", "adaptc export lossless public"]
+        assert lines[-2:] == [f"adaptc build {site} -o opt --level web", "adaptc export web public"]
