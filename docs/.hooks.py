@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: the documentation as a site has pages from the rest of the repository, and the help of all commands."""
+"""Hooks of MkDocs: the site has pages from the rest of the repository, and the help of all commands."""
 
 from __future__ import annotations
 

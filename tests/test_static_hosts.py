@@ -20,9 +20,10 @@ PROJECTS = {
     "MkDocs": {"mkdocs.yml": "site_name: Herons\n", "docs/index.md": f"# Herons\n\n{WORDS}\n"},
     "Sphinx": {"docs/conf.py": "project = 'Herons'\n", "docs/index.rst": f"Herons\n======\n\n{WORDS}\n"},
     "Hugo": {
-        "config.toml": 'baseURL = "https://example.org/"\ntitle = "Herons"\ndisableKinds = ["taxonomy", "term", "RSS", "sitemap"]\n',
+        "config.toml": 'baseURL = "https://example.org/"\ntitle = "Herons"\n'
+        'disableKinds = ["taxonomy", "term", "RSS", "sitemap"]\n',
         "content/_index.md": f"---\ntitle: Herons\n---\n{WORDS}\n",
-        "layouts/index.html": "<!DOCTYPE html>\n<html lang=en>\n<title>{{ .Title }}</title>\n\n\n{{ .Content }}\n</html>\n",
+        "layouts/index.html": "<!DOCTYPE html>\n<html lang=en>\n<title>t</title>\n\n\n{{ .Content }}\n</html>\n",
     },
     "Jekyll": {
         "index.md": f"---\ntitle: Herons\nlayout: page\n---\n{WORDS}\n",
