@@ -23,7 +23,9 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adaptc.compile.engine import unit_work
 from adaptc.compile.engine.damage import STATE_TYPES, check_values
+from adaptc.compile.engine.dictionary_records import dictionary_records
 from adaptc.compile.engine.outdated import (
     Changes,
     FileChanges,
@@ -149,7 +151,8 @@ class Builder:
             return report
         check_values(state.db, STATE_TYPES)
         with self._workers() as workers:
-            workers.prepare([report.resources[path].size for path in touched.touched])
+            sizes = [report.resources[path].size for path in touched.touched]
+            workers.prepare(sizes * len(self.spec.levels))
             from adaptc.compile.engine.running_sums import RunningSums
             from adaptc.compile.engine.stages import ReadStage
 
@@ -180,7 +183,8 @@ class Builder:
 
         jobs = self.spec.config.build.jobs or available_cpus()
         is_isolated = self.is_isolated or has_memory_limit()
-        return worker_pool(jobs, self._worker_lock(), modules_of(self.spec.levels), is_isolated=is_isolated)
+        modules = [unit_work.MODULE, *modules_of(self.spec.levels)]
+        return worker_pool(jobs, self._worker_lock(), modules, is_isolated=is_isolated)
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> bool:
         """Read what was ``touched``, and build what is outdated; return whether every unit could be published.
@@ -222,6 +226,8 @@ class Builder:
         return done
 
     def _update_dictionaries(self, built: BuildStage, workers: Workers) -> None:
+        if not (self.spec.config.codings.dictionaries or dictionary_records(built.state)):
+            return
         from adaptc.compile.engine.dictionaries import DictionaryStage
 
         stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)

@@ -25,6 +25,8 @@ from adaptc.core.sync import sync
 
 ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)
 _TRIES = 3
+# How often a unit is built when another build that shares the cache removes its artifacts
+TRIES = 4
 
 # The target's file system has no such name: too long, or bytes that it does not allow.
 _NAME_REFUSED = (errno.ENAMETOOLONG, errno.EILSEQ)

@@ -12,13 +12,13 @@ from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
-from adaptc.compile.engine.publish import ObjectGone, cache_loses
+from adaptc.compile.engine.publish import TRIES, ObjectGone, cache_loses
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult, unpublished
 from adaptc.compile.engine.running_sums import RunningSums
 from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
 from adaptc.compile.engine.state import State, Unit, as_sources
-from adaptc.compile.engine.unit_builder import TRIES, build_batch, gather_batch
+from adaptc.compile.engine.unit_work import build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.media import CSS, HTML, JS, PNG, SVG
 from adaptc.core.model import Resource

@@ -1,7 +1,7 @@
 """Build one unit: a resource at a level, from its source to its files in the cache.
 
-Worker processes call ``gather_batch`` and ``build_batch``: they load a snapshot once and then take units in batches. A
-session builds in its own process.
+Worker processes call ``gather_batch`` and ``build_batch``, by ``unit_work``: they load a snapshot once and then take
+units in batches. A session builds in its own process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
-from adaptc.compile.engine.publish import ObjectGone, cache_loses
+from adaptc.compile.engine.publish import TRIES, ObjectGone, cache_loses
 from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
@@ -44,9 +44,6 @@ from adaptc.site.site import Site, Source
 
 # Results that the next level of the same page is compared with: a batch has all levels of a page in sequence
 _CACHED_PAGES = 64
-
-# How often a unit is built when another build that shares the cache removes its artifacts
-TRIES = 4
 
 # The encodings in which a page may contain the ASCII name of a file
 _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
