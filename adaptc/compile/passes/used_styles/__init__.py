@@ -124,8 +124,8 @@ class _UsedStyles:
             return None
         if self.reach.unknown is not None:
             return EVERYTHING
-        names = merge_names([_merged(self.reach.scripts), *self.reach.data])
-        return ScriptNames(names).of_page(self.page.page.text)
+        parts = (_merged(self.reach.scripts), *self.reach.data)
+        return _script_names(parts).of_page(self.page.page.text)
 
     def _rest(self) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
@@ -185,6 +185,11 @@ class _UsedStyles:
 @lru_cache(maxsize=16)
 def _merged(scripts: tuple[ScriptFacts, ...]) -> Names:
     return merge_names([script.names for script in scripts])
+
+
+@lru_cache(maxsize=16)
+def _script_names(parts: tuple[Names, ...]) -> ScriptNames:
+    return ScriptNames(merge_names(parts))
 
 
 def _keep(style: PageStyle) -> PageStyle:
