@@ -155,6 +155,9 @@ class View(Protocol):
     def is_pinned(self, path: str) -> bool:
         """Whether a page fixes the bytes of ``path`` with an ``integrity`` attribute."""
 
+    def is_unused(self, path: str) -> bool:
+        """Whether no page, style sheet or SVG file refers to the JPEG at ``path``."""
+
     def keeps_imports(self, path: str) -> bool:
         """Whether the sheet at ``path`` keeps its imports, since those of all sheets would exceed the budget."""
 

@@ -26,11 +26,14 @@ from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.demotions import Demotions, demotion_rows
 from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.compile.analyse.site_sums import SiteSums
+from adaptc.core import media
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
-# SOLE is on whether a single sheet loads a sheet, by an import; EXCESS on whether a sheet keeps its imports.
+# SOLE is on whether a single sheet loads a sheet, by an import; EXCESS on whether a sheet keeps its imports; UNUSED on
+# whether no file refers to a JPEG.
 PLACEMENT, PIN, USAGE, SOLE, EXCESS = "/placement/", "/pin/", "/usage/", "/sole/", "/excess/"
+UNUSED = "/unused/"
 # On what a browser saw of a page
 EVIDENCE = "/evidence/"
 
@@ -62,7 +65,8 @@ class Decisions:
     """Decisions about the whole site.
 
     Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
-    are loaded by a single other sheet only, and which keep their imports, since those of all would be too much.
+    are loaded by a single other sheet only, and which keep their imports, since those of all would be too much; and
+    the ``unused`` JPEGs, to which no page, style sheet or SVG file refers.
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
     """
@@ -72,6 +76,7 @@ class Decisions:
     usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
     excess: frozenset[str] = frozenset()
+    unused: frozenset[str] = frozenset()
     evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
     demotions: Demotions = field(default_factory=dict)
 
@@ -160,7 +165,13 @@ def decide(
     usages = {} if limits is None else _usages(sums, limits)
     sizes = {path: source.size for path, source in sources.items()}
     excess = sheets_over_budget(sums.imports, sizes, _counted(sums.loaded))
-    return Decisions(place_assets(uses, sums.pages, cost), _counted(sums.pinned), usages, _sole(sums), excess)
+    pinned, placements = _counted(sums.pinned), place_assets(uses, sums.pages, cost)
+    return Decisions(placements, pinned, usages, _sole(sums), excess, _unused(sums, sources))
+
+
+def _unused(sums: SiteSums, sources: Mapping[str, Source]) -> frozenset[str]:
+    photographs = (path for path, source in sources.items() if source.media_type == media.JPEG)
+    return frozenset(path for path in photographs if not sums.photographs[path])
 
 
 def _counted(counter: Counter[str]) -> frozenset[str]:
@@ -210,9 +221,10 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
     excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
+    unused = {UNUSED + path: (1, "no file refers to it") for path in decisions.unused}
     seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
     dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
-    return placements | usages | pins | soles | excess | seen | dropped
+    return placements | usages | pins | soles | excess | unused | seen | dropped
 
 
 def _evidence_row(evidence: EvidenceKey) -> Row:

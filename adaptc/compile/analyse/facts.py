@@ -26,7 +26,8 @@ class Facts:
     ``embeds`` are the files that a browser loads by itself, each once, in order; ``pinned`` those of them whose
     bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source refers to, for a check when
     files come or go; ``transfer`` the estimated compressed size in bytes of a style sheet or script. ``images`` are the
-    image files that a page's markup or a sheet shows, each once, and ``first_image`` is the first of a page.
+    image files that a page's markup or a sheet shows, each once, and ``first_image`` is the first of a page;
+    ``photographs`` are the JPEGs that it refers to in any way.
     """
 
     digest: str
@@ -37,6 +38,7 @@ class Facts:
     diagnostics: tuple[Diagnostic, ...] = ()
     images: tuple[str, ...] = ()
     first_image: str | None = None
+    photographs: tuple[str, ...] = ()
 
 
 def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> frozenset[str]:
@@ -106,6 +108,7 @@ def _resolved(path: str, content: bytes, parsed: _References, site: Site, transf
         tuple(missing),
         tuple(dict.fromkeys(file for _, file in shown if file is not None and _is_image(file, site))),
         next((file for reference, file in shown if _is_in_markup(reference)), None),
+        tuple(dict.fromkeys(file for _, file, _ in known.values() if file is not None and _is_photograph(file, site))),
     )
 
 
@@ -115,6 +118,10 @@ _SHOWING = frozenset({Role.IMAGE, Role.OBJECT, Role.LAZY, Role.CSS_URL})
 
 def _is_image(file: str, site: Site) -> bool:
     return site.sources[file].media_type.startswith("image/")
+
+
+def _is_photograph(file: str, site: Site) -> bool:
+    return site.sources[file].media_type == media.JPEG
 
 
 def _is_in_markup(reference: Reference) -> bool:

@@ -62,6 +62,7 @@ class SiteSums:
 
     ``uses`` are the pages that embed a file which may be placed in them, ``pinned`` those that fix its bytes,
     ``loaded`` those that load it by themselves. ``transfer`` and ``imports`` are those of each sheet and script.
+    ``photographs`` are the files that refer to a JPEG in any way.
     """
 
     pages: int = 0
@@ -71,9 +72,11 @@ class SiteSums:
     transfer: dict[str, int] = field(default_factory=dict)
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
     images: ImageUses = field(default_factory=ImageUses)
+    photographs: Counter[str] = field(default_factory=Counter)
 
     def add(self, path: str, facts: Facts, media_type: str) -> None:
         """Add the facts of a file."""
+        self._count_photographs(facts, 1)
         if media_type == media.HTML:
             self._count_page(facts, 1)
         elif media_type in _TEXTS:
@@ -83,6 +86,7 @@ class SiteSums:
 
     def remove(self, path: str, facts: Facts, media_type: str) -> None:
         """Take away facts that were added."""
+        self._count_photographs(facts, -1)
         if media_type == media.HTML:
             self._count_page(facts, -1)
         elif media_type in _TEXTS:
@@ -100,11 +104,16 @@ class SiteSums:
                 counter[file] += times
         self.images.count_page(facts, times)
 
+    def _count_photographs(self, facts: Facts, times: int) -> None:
+        for file in facts.photographs:
+            self.photographs[file] += times
+
     # ---- as JSON
 
     def pack(self) -> dict[str, Any]:
         """Return the sums as JSON values."""
         counters = {"uses": self.uses, "pinned": self.pinned, "loaded": self.loaded, "first": self.images.first}
+        counters["photographs"] = self.photographs
         shown = sorted([*key, count] for key, count in self.images.pages.items() if count)
         texts = {path: [self.transfer[path], self.imports[path], self.images.of_sheets[path]] for path in self.transfer}
         return {"pages": self.pages, "shown": shown, "texts": texts} | {
@@ -120,7 +129,8 @@ class SiteSums:
         shown = Counter({(tuple(sheets), tuple(images)): count for sheets, images, count in values["shown"]})
         transfer = {path: size for path, (size, _, _) in texts.items()}
         imports = {path: tuple(targets) for path, (_, targets, _) in texts.items()}
-        return cls(values["pages"], uses, pinned, loaded, transfer, imports, ImageUses(first, of_sheets, shown))
+        images, photographs = ImageUses(first, of_sheets, shown), Counter(values["photographs"])
+        return cls(values["pages"], uses, pinned, loaded, transfer, imports, images, photographs)
 
 
 def sum_up(facts: Iterable[tuple[str, Facts]], media_type_of: Callable[[str], str]) -> SiteSums:

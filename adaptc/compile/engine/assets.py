@@ -18,6 +18,7 @@ from adaptc.compile.engine.store import Store
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, Step
 from adaptc.compile.view import Alternate, Alternates, Asset, DerivedFile, Outcome
+from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import FORMATS, Action, is_negotiable
@@ -111,9 +112,8 @@ class Assets:
         demotions = view.demotions(level, path)
         dropped = {demotion.name for demotion in demotions}
         steps = [step for step in self.plans[level].steps_of(AssetPass, media_type) if step.name not in dropped]
-        if steps and view.is_pinned(path):
-            action = Action(steps[0].name, "kept", path, "an integrity attribute fixes its bytes")
-            return Outcome(None, (action,))
+        if steps and (reason := _reason_to_keep(path, media_type, view)):
+            return Outcome(None, (Action(steps[0].name, "kept", path, reason),))
         processed, actions, diagnostics = content, list[Action](), demotion_diagnostics(level, path, demotions)
         for step in steps:
             outcome = self._run_step(step, Asset(path, media_type, processed), view)
@@ -141,7 +141,7 @@ class Assets:
     def _alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
         asset = Asset(path, self.sources[path].media_type, content)
         steps = self.plans[level].steps_of(AlternatePass, asset.media_type)
-        if not steps or not is_negotiable(path) or view.is_pinned(path):
+        if not steps or not is_negotiable(path) or _reason_to_keep(path, asset.media_type, view):
             return Alternates()
         (step,) = steps
         key = digest_parts(
@@ -216,6 +216,16 @@ def demotion_diagnostics(level: str, path: str, demotions: Iterable[Demotion]) -
         for demotion in demotions
         if demotion.name != level
     ]
+
+
+def _reason_to_keep(path: str, media_type: str, view: RecordingView) -> str | None:
+    """Return why a file keeps its bytes, whatever the passes would make of them."""
+    if view.is_pinned(path):
+        return "an integrity attribute fixes its bytes"
+    # photographs take most of the time of a build, and templates come with dozens that no page shows
+    if media_type == media.JPEG and view.settings.effort == "fast" and view.is_unused(path):
+        return 'no file refers to it, and the effort is "fast"'
+    return None
 
 
 def _smaller_alternates(own: Alternates, above: Alternates, limit: int) -> Alternates:

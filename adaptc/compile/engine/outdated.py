@@ -17,6 +17,7 @@ from adaptc.compile.analyse.decisions import (
     PIN,
     PLACEMENT,
     SOLE,
+    UNUSED,
     USAGE,
     Decisions,
     changed_decisions,
@@ -284,7 +285,7 @@ def _turned(key: str) -> Reason:
 
 
 def _subject(key: str) -> str:
-    for prefix in (PLACEMENT, PIN, USAGE, SOLE, EXCESS):
+    for prefix in (PLACEMENT, PIN, USAGE, SOLE, EXCESS, UNUSED):
         key = key.removeprefix(prefix)
     return key
 

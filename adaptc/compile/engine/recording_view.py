@@ -16,6 +16,7 @@ from adaptc.compile.analyse.decisions import (
     PIN,
     PLACEMENT,
     SOLE,
+    UNUSED,
     USAGE,
     Decisions,
     Placement,
@@ -180,6 +181,10 @@ class RecordingView:
     def is_pinned(self, path: str) -> bool:
         self.dependencies[PIN + path] = None
         return path in self.decisions.pinned
+
+    def is_unused(self, path: str) -> bool:
+        self.dependencies[UNUSED + path] = None
+        return path in self.decisions.unused
 
     def keeps_imports(self, path: str) -> bool:
         self.dependencies[EXCESS + path] = None

@@ -36,7 +36,7 @@ from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 11
+SCHEMA = 12
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -200,6 +200,7 @@ class State:
             "diagnostics": pack_diagnostics(facts.diagnostics),
             "images": facts.images,
             "first_image": facts.first_image,
+            "photographs": facts.photographs,
         }
         targets = zlib.compress(_join(facts.targets), 1)
         row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
@@ -222,6 +223,7 @@ class State:
                     unpack_diagnostics(values["diagnostics"]),
                     tuple(values["images"]),
                     values["first_image"],
+                    tuple(values["photographs"]),
                 ),
             )
 
