@@ -44,6 +44,7 @@ FILES: dict[str, str | bytes] = {
     "index.html": PAGE,
     "drawing.png": encoded(drawing(), compress_level=1),
     "img/a photo%41.JPG": encoded(photo(160, 120), "JPEG", quality=92),
+    "a.css": "p{background:url('img/a photo%2541.JPG')}",  # effort "fast" leaves unused photographs alone
     "still.gif": encoded(drawing(5), "GIF"),
     "moving.gif": encoded(drawing(5), "GIF", save_all=True, append_images=[drawing(9)]),
 }
