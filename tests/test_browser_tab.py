@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from adaptc.browser.answers import Answer, Server
-from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
+from adaptc.browser.chromium import Chromium, _end, find_chromium, in_chromium, names_tried
 from adaptc.browser.tab import BrowserError, Load, Tab
 
 pytestmark = pytest.mark.chromium
@@ -81,6 +81,35 @@ def test_each_load_of_a_page_is_the_same(chromium: str) -> None:
     first, second = (visit(chromium, page, text) for _ in range(2))
     assert first == second
     assert first.endswith("2023")
+
+
+def test_the_clock_goes_on_with_timers_and_frames_only(chromium: str) -> None:
+    page = """<body><script>
+      const begun = Date.now(), late = () => document.body.append(' ', Date.now() - begun)
+      while (performance.now() < 30);
+      document.body.append(Date.now() - begun)
+      setTimeout(late, 70)
+      let rounds = 0
+      const timer = setInterval(() => { if (++rounds === 3) { late(); clearInterval(timer) } }, 40)
+      document.body.append(new Date(0).getTime(), new Date() - begun, Date().length > 9)
+    </script>"""
+    assert visit(chromium, page, text).split() == ["000true", "70", "120"]
+
+
+def test_a_loop_that_waits_for_the_clock_ends(chromium: str) -> None:
+    page = "<body><script>const end = Date.now() + 50; while (Date.now() < end); document.write('ended')</script>"
+    assert visit(chromium, page, text) == "ended"
+
+
+def test_pages_get_more_time_where_opening_a_tab_took_longer(chromium: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def patience(tab: Tab) -> float:
+        return tab.patience
+
+    slowest = {}
+    for seconds in (100.0, 0.0001):
+        monkeypatch.setattr("adaptc.browser.tab._OPENING", seconds)
+        slowest[seconds] = visit(chromium, "<body>", patience)
+    assert slowest == {100.0: 45.0, 0.0001: 360.0}
 
 
 def test_what_a_page_loads_late_is_waited_for(chromium: str) -> None:
@@ -204,6 +233,26 @@ def test_pages_done_are_said_in_the_thread_of_the_caller(chromium: str) -> None:
 
     in_chromium(chromium, work, lambda count: said.append((count, threading.current_thread())))
     assert said == [(2, threading.current_thread())]
+
+
+def test_tasks_that_begin_when_the_browser_ends_are_ended_too() -> None:
+    loop, tasks = asyncio.new_event_loop(), []
+
+    async def forever(then: int) -> None:
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            if then:
+                tasks.append(loop.create_task(forever(then - 1)))
+
+    async def start() -> None:
+        tasks.append(loop.create_task(forever(3)))
+        await asyncio.sleep(0)
+
+    loop.run_until_complete(start())
+    _end(loop)
+    assert loop.is_closed()
+    assert [task.cancelled() for task in tasks] == [True] * 4
 
 
 def test_what_fails_in_the_browser_fails_for_the_caller(chromium: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from built_site import BuiltSite
 
 import adaptc
+from adaptc.browser.answers import Server, docroot_server
 from adaptc.browser.evidence import PageEvidence
 from adaptc.cli.build import DEFAULT_PAGES, build
 from adaptc.compile.analyse.decisions import evidence_of
@@ -124,6 +126,41 @@ def test_images_of_style_sheets_and_of_scripts(chromium: str, tmp_path: Path) ->
     assert {path for path, image in images.items() if image.is_by_script} == {"d.gif", "e.gif"}
     assert (images["a.gif"].width, images["a.gif"].height) == (20, 30)
     assert all(image.is_first for image in images.values())
+
+
+NARROW = """<style>.bg { width: 30px; height: 20px } summary:hover + p { color: red }
+@media (max-width: 600px) { .bg { background: url(b.gif) } }
+@media (min-width: 601px) { .bg { background: url(c.gif) } }</style>
+<img src=a.gif width=50%><div class=bg></div>
+<details><summary>More</summary><img src=d.gif width=9 height=8></details>"""
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize(
+    ("more", "answers"), [("", 1), ("<p hidden><img srcset='e.gif 1x'>", 2), ("<script>0</script>", 3 + 2)]
+)
+def test_a_page_without_scripts_is_loaded_once_for_both_widths(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, answers: int
+) -> None:
+    asked = []
+
+    def noting(*given: Any) -> Server:
+        answer = docroot_server(*given)
+        return lambda url: asked.append(url) or answer(url)
+
+    monkeypatch.setattr("adaptc.compile.engine.looking.docroot_server", noting)
+    head = "<meta name=viewport content='width=device-width'>"
+    site = site_of(tmp_path, {"index.html": head + NARROW + more}).write({f"{name}.gif": DOT for name in "bcde"})
+    look(site)
+    phone, laptop = evidence(site)["index.html"].widths
+    sizes = [{image.path: (image.width, image.height) for image in width.images} for width in (phone, laptop)]
+    for width in sizes:
+        width.pop("e.gif", None)
+        assert width.pop("d.gif") == (9, 8)
+    assert {path for path, _ in sizes[0].items()} == {"a.gif", "b.gif"}
+    assert {path for path, _ in sizes[1].items()} == {"a.gif", "c.gif"}
+    assert sizes[0]["a.gif"][0] < 210 and sizes[1]["a.gif"][0] > 600
+    assert sum(url.endswith("index.html") for url in asked) == answers
 
 
 # ---- when a page is looked at again

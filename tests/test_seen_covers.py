@@ -7,7 +7,7 @@ from small_site import SmallSite
 from test_browser_tab import URL, site
 
 from adaptc.browser.chromium import in_chromium
-from adaptc.browser.covers import look_without_scripts
+from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import CoverSeen, PageEvidence, WidthEvidence
 from adaptc.compile.pipeline import BY_NAME, Step
 
@@ -25,10 +25,13 @@ SCRIPT = f"<script>start({list(range(500))})</script>"
 PAGE = f"<!doctype html><html><head>{HEAD}</head><body>{{body}}{SCRIPT}</body></html>"
 
 
-def covers(program: str, body: str, document: str = "<p>a") -> dict[int, tuple[CoverSeen, ...]]:
+def bare_page(program: str, body: str, document: str = "<p>a", shown: str = "") -> BarePage:
     server = site({"index.html": PAGE.format(css=CSS, body=body)})
-    bare = in_chromium(program, lambda browser: look_without_scripts(browser, server, URL, document.encode()))
-    return dict(bare.covers)
+    return in_chromium(program, lambda browser: look_without_scripts(browser, server, URL, document.encode(), shown))
+
+
+def covers(program: str, body: str, document: str = "<p>a") -> dict[int, tuple[CoverSeen, ...]]:
+    return dict(bare_page(program, body, document).covers)
 
 
 @pytest.mark.chromium
@@ -51,6 +54,16 @@ def test_no_script_runs_and_the_page_after_scripts_is_looked_at_too(chromium: st
     document = PAGE.format(css=CSS, body=f"<div class=veil id='a.b'>Letter</div>\u00fc{TEXT}")
     seen = covers(chromium, TEXT + "<script>document.body.innerHTML='<div class=veil></div>'</script>", document)
     assert [(each.selector, each.classes) for each in seen[1280]] == [(r"#a\.b", "veil")]
+
+
+@pytest.mark.chromium
+def test_a_page_that_shows_the_same_needs_no_look_at_its_markup_after_scripts(chromium: str) -> None:
+    document = PAGE.format(css=CSS, body=VEIL + TEXT)
+    first = bare_page(chromium, TEXT, document)
+    assert [each.classes for each in first.covers[412]] == ["veil"]
+    same = bare_page(chromium, TEXT, document, first.shown)
+    assert same.shown == first.shown
+    assert dict(same.covers) == {412: (), 1280: ()}
 
 
 # ---- levels without scripts

@@ -181,9 +181,8 @@ def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], a
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:
     """Close a loop; answers to pages that were closed meanwhile are given up."""
-    rest = asyncio.all_tasks(loop)
-    for task in rest:
-        task.cancel()
-    if rest:
+    while rest := asyncio.all_tasks(loop):  # what is cancelled may start other tasks
+        for task in rest:
+            task.cancel()
         loop.run_until_complete(asyncio.wait(rest))
     loop.close()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, CoverSeen
-from adaptc.browser.tab import PHONE, script
+from adaptc.browser.tab import Tab, script
 from adaptc.core import media
 
 _BOM = b"\xef\xbb\xbf"  # beats the encoding that the markup declares
@@ -26,24 +27,35 @@ class BarePage:
     shown: str
 
 
-async def look_without_scripts(browser: Chromium, server: Server, url: str, document: bytes) -> BarePage:
-    """Look at a page, and at its markup after scripts (``document``), without scripts. Raises ``BrowserError``."""
+async def look_without_scripts(
+    browser: Chromium, server: Server, url: str, document: bytes, shown_with_scripts: str
+) -> BarePage:
+    """Look at a page, and at its markup after scripts (``document``), without scripts. Raises ``BrowserError``.
+
+    Where the page shows the same as ``shown_with_scripts``, nothing is made of its markup after scripts.
+    """
     covers: dict[int, dict[CoverSeen, None]] = {width: {} for width in WIDTHS}
-    shown = ""
-    for version in (None, document):
-        async with browser.tab(without_scripts(server, url, version), WIDTHS[-1], HEIGHTS[WIDTHS[-1]]) as tab:
-            await tab.open(url)
-            if version is None:
-                await tab.scroll()
-            await tab.settle()
-            if version is None:
-                shown = await tab.run(script("show"))
-            for width in reversed(WIDTHS):
-                size = {"width": width, "height": HEIGHTS[width], "deviceScaleFactor": 1, "mobile": width < PHONE}
-                await tab.send("Emulation.setDeviceMetricsOverride", size)
-                found = await tab.run(script("covers"))
-                covers[width].update(dict.fromkeys(CoverSeen(**cover) for cover in found))
+    async with browser.tab(server, WIDTHS[-1], HEIGHTS[WIDTHS[-1]]) as tab:
+        async with asyncio.timeout(tab.patience):
+            tab.serve(without_scripts(server, url), runs_scripts=False)
+            await tab.load(url)
+            shown = str(await tab.run(script("show")))
+            await _note_covers(tab, covers)
+            if shown != shown_with_scripts:
+                tab.serve(without_scripts(server, url, document), runs_scripts=False)
+                await tab.resize(WIDTHS[-1], HEIGHTS[WIDTHS[-1]])
+                await tab.open(url)
+                await tab.settle()
+                await _note_covers(tab, covers)
     return BarePage({width: tuple(found) for width, found in covers.items()}, shown)
+
+
+async def _note_covers(tab: Tab, covers: dict[int, dict[CoverSeen, None]]) -> None:
+    """Add what covers a page at each width, the largest first."""
+    for width in reversed(WIDTHS):
+        await tab.resize(width, HEIGHTS[width])
+        found = await tab.run(script("covers"))
+        covers[width].update(dict.fromkeys(CoverSeen(**cover) for cover in found))
 
 
 def without_scripts(server: Server, url: str, document: bytes | None = None) -> Server:

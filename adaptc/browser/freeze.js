@@ -1,5 +1,7 @@
 // Runs in every frame before the page's own scripts, so that each load of a page goes the same way: the same clock and
-// random numbers, and no timer of two seconds or more (a slide show stays at its first slide). The event
+// random numbers, and no timer of two seconds or more (a slide show stays at its first slide). The clock goes on with
+// timers, by their delays, and with frames, not with the time that things take: names made of it are the same in each
+// load. A loop that waits for a time reads the clock until it moves. The event
 // "adaptc:still" stops all timers and frames, "adaptc:move" lets new ones run; "adaptc:busy" is cancelled while the page draws or changes something.
 (() => {
   const QUIET = 250, LONG = 2000, NEVER = 1e8
@@ -14,8 +16,10 @@
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
 
-  const Clock = Date, start = Clock.now()
-  const time = () => 1700000000000 + (Clock.now() - start)
+  const Clock = Date, FRAME = 16, PATIENT = 1000
+  let clock = 1700000000000, reads = 0
+  const moveTo = (moment) => { clock = Math.max(clock, moment); reads = 0 }
+  const time = () => ++reads > PATIENT ? ++clock : clock
   const Frozen = new Proxy(Clock, {
     construct: (target, values, made) => Reflect.construct(target, values.length ? values : [time()], made === Frozen ? target : made),
     apply: () => new Clock(time()).toString(),
@@ -28,14 +32,21 @@
   const timed = (name) => {
     const original = window[name]
     window[name] = { [name](f, delay, ...values) {
-      return original.call(window, unlessStill(f), delay >= LONG ? NEVER : delay, ...values)
+      const step = Math.max(Number(delay) || 0, 0)
+      let due = clock + step
+      const run = typeof f !== 'function' ? f : function (...given) {
+        moveTo(due)
+        due += step
+        return f.apply(this, given)
+      }
+      return original.call(window, unlessStill(run), delay >= LONG ? NEVER : delay, ...values)
     } }[name]
   }
   timed('setTimeout')
   timed('setInterval')
   const frame = window.requestAnimationFrame
   window.requestAnimationFrame = function requestAnimationFrame(f) {
-    return frame.call(window, typeof f !== 'function' ? f : (t) => { if (!isStill) { lastChange = now(); f(t) } })
+    return frame.call(window, typeof f !== 'function' ? f : (t) => { if (!isStill) { lastChange = now(); moveTo(clock + FRAME); f(t) } })
   }
 
   new MutationObserver(() => { lastChange = now() })

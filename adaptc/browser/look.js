@@ -113,14 +113,14 @@
   }
   let isOpened = false
   const IMAGES = 'img,input,image,use,video,embed,object'
-  seen.collect = (root = document) => {
+  const collect = seen.collect = (root = document) => {
     for (const element of root.querySelectorAll(IMAGES)) {
       const url = source(element)
       if (url) add(absolute(url), element, { isByScript: isByScript(absolute(url)) })
     }
   }
   const collectAll = (root) => {
-    seen.collect(root)
+    collect(root)
     styled(root).forEach(addBackgrounds)
     for (const element of root.querySelectorAll('*')) if (element.shadowRoot) collectAll(element.shadowRoot)
   }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,10 +14,12 @@ from adaptc.browser.chromium import Chromium
 from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.interaction import interact
-from adaptc.browser.tab import PATIENCE, RESTLESS, BrowserError, Tab, script
+from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
 _TIME = re.compile(r"1700000\d{6}")
+
+_RESULT = "() => globalThis.adaptc.result()"
 
 T = TypeVar("T")
 
@@ -51,23 +53,25 @@ class NotSeen(Exception):
 
 async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) -> Look:
     """Look at a page. Raises ``NotSeen``, and ``BrowserError`` where the browser ended."""
-    views = [await _visit(browser, server, width, lambda tab: _view(tab, server, url, path_of)) for width in WIDTHS]
-    urls = frozenset[str]().union(*(urls for _, urls in views))
-    view, widths = views[-1][0], tuple(view.evidence for view, _ in views)
+    phone, laptop = WIDTHS
+    views, urls = await _visit(browser, server, laptop, lambda tab: _views(tab, server, url, path_of, also=phone))
+    if len(views) == 1:
+        narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
+        views, urls = [*narrow, *views], urls | others
+    view, widths = views[-1], tuple(view.evidence for view in views)
     if view.document is None:
         return Look(PageEvidence(widths), None, urls)
-    bare = await _bare(browser, server, url, view.document)
+    bare = await _bare(browser, server, url, view)
     if bare is None:
         return Look(PageEvidence(widths), view.document, urls)
     widths = tuple(replace(seen, covers=bare.covers[seen.width]) for seen in widths)
     return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls)
 
 
-async def _bare(browser: Chromium, server: Server, url: str, document: bytes) -> BarePage | None:
+async def _bare(browser: Chromium, server: Server, url: str, view: _View) -> BarePage | None:
     """Return what is seen of a page without its scripts, as far as that can be seen."""
     try:
-        async with asyncio.timeout(PATIENCE):
-            return await look_without_scripts(browser, server, url, document)
+        return await look_without_scripts(browser, server, url, view.document or b"", view.shown)
     except (BrowserError, TimeoutError):
         if not browser.is_running:
             raise BrowserError("it ended") from None
@@ -80,7 +84,7 @@ async def _visit(
     """Open a page in a tab; return what ``look`` sees, and the URLs that were asked for. Raises as ``look_at``."""
     async with browser.tab(server, width, HEIGHTS[width]) as tab:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(tab.patience):
                 seen = await look(tab)
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:
@@ -98,38 +102,68 @@ class _View:
     shown: str
 
 
-async def _view(tab: Tab, server: Server, url: str, path_of: PathOf) -> _View:
+async def _views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None = None) -> list[_View]:
+    """Return the page at the width of the tab, and in front of it at the width ``also`` if that needs no other load."""
+    await _load(tab, url)
+    document = await tab.run(script("document"))
+    sent = server(url) if document is not None else None
+    await tab.run(script("look"), {"markup": None if sent is None else base64.b64encode(sent.body).decode()})
+    shown = str(await tab.run(script("show")))
+    if also is not None and document is None and await tab.run(script("resizable")):
+        return [_View(evidence, None, shown) for evidence in await _at_both_widths(tab, also, path_of)]
+    await interact(tab, has_scripts=document is not None)
+    evidence = _evidence(tab.width, await tab.run(_RESULT), tab.seen.loads, path_of)
+    return [_View(evidence, None if document is None else document.encode("utf-8", "replace"), shown)]
+
+
+async def _at_both_widths(tab: Tab, also: int, path_of: PathOf) -> list[WidthEvidence]:
+    """Look at the page, which has no scripts and was looked at, at the width ``also`` as well; interact at both."""
+    width, first = tab.width, len(tab.seen.loads)
+    await tab.run("() => { globalThis.adaptc.first = globalThis.adaptc.result }")
+    await tab.resize(also, HEIGHTS[also])
+    await tab.settle()
+    await tab.run(script("look"), {"markup": None})
+    await interact(tab, has_scripts=False)
+    narrow = await tab.run(_RESULT)
+    await tab.resize(width, HEIGHTS[width])
+    wide = await tab.run("() => globalThis.adaptc.first()")
+    # a background that only one of the widths has would not be loaded at the other one
+    before, after = tab.seen.loads[:first], tab.seen.loads[first:]
+    other = [load for load in before if path_of(load.url) not in _paths(wide, path_of)]
+    narrow_evidence = _evidence(also, narrow, [*other, *after], path_of)
+    other = [load for load in after if path_of(load.url) not in _paths(narrow, path_of)]
+    return [narrow_evidence, _evidence(width, wide, [*before, *other], path_of)]
+
+
+def _paths(found: Mapping[str, Any], path_of: PathOf) -> set[str | None]:
+    return {path_of(image["url"]) for image in found["images"]}
+
+
+async def _load(tab: Tab, url: str) -> None:
+    """Load the page and note what happens in it from its start. Raises ``NotSeen``."""
     await tab.send("Page.enable")
     await tab.send("Page.addScriptToEvaluateOnNewDocument", {"source": script("observe"), "worldName": "adaptc"})
     await tab.load(url)
-    urls = {load.url for load in tab.seen.loads}
     if tab.seen.departure is not None:
+        urls = {load.url for load in tab.seen.loads}
         raise NotSeen(f"it goes to {tab.seen.departure}", urls, is_final=True)
     if tab.seen.is_late:
         raise NotSeen(RESTLESS)
-    document = await tab.run(script("document"))
-    sent = server(url) if document is not None else None
-    markup = None if sent is None else base64.b64encode(sent.body).decode()
-    await tab.run(script("look"), {"markup": markup})
-    shown = await tab.run(script("show"))
-    await interact(tab, has_scripts=document is not None)
-    after = await tab.run("() => globalThis.adaptc.result()")
-    evidence = WidthEvidence(
-        tab.width,
-        _images(after["images"], tab, path_of),
-        frozenset(name for name in after["names"] if not _TIME.search(name)),
-    )
-    return _View(evidence, None if document is None else document.encode("utf-8", "replace"), shown)
 
 
-def _images(found: list[dict[str, Any]], tab: Tab, path_of: PathOf) -> tuple[ImageSeen, ...]:
+def _evidence(width: int, found: Mapping[str, Any], loads: Iterable[Load], path_of: PathOf) -> WidthEvidence:
+    names = (name for name in found["names"] if not _TIME.search(name))
+    return WidthEvidence(width, _images(found["images"], loads, path_of), frozenset(names))
+
+
+def _images(found: list[dict[str, Any]], loads: Iterable[Load], path_of: PathOf) -> tuple[ImageSeen, ...]:
     """Return the images by path; those that were loaded and are in no box have the size 0."""
     images: dict[str, ImageSeen] = {}
     for image in found:
         path = path_of(image["url"])
         if path is not None:
             images[path] = _joined(images.get(path), _image(path, image))
-    for load in tab.seen.loads:
+    for load in loads:
         path = path_of(load.url) if load.kind == "image" and load.status == 200 else None
         if path is not None and path not in images:
             images[path] = ImageSeen(path, 0, 0)

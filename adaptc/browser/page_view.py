@@ -10,7 +10,7 @@ from typing import Any
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS
-from adaptc.browser.tab import PATIENCE, RESTLESS, BrowserError, Load, script
+from adaptc.browser.tab import RESTLESS, BrowserError, Load, script
 from adaptc.core.digest import digest_parts
 
 # The icon that a browser asks for by itself, and now and then after the page was drawn
@@ -69,7 +69,7 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
     recorder = _Recorder(server)
     async with browser.tab(recorder, width, HEIGHTS[width]) as tab:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(tab.patience):
                 await tab.load(url)
                 record = await tab.run(script("collect"))
                 picture = await tab.picture()

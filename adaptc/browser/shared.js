@@ -8,6 +8,8 @@
     sleep,
     // until two frames were drawn, or none is
     drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),
+    // until a frame was drawn, and what observes it was told
+    shown: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))), sleep(400)]),
     isVisible: (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
     isOpaque: (element) => {
       const style = getComputedStyle(element)

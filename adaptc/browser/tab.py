@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 PHONE = 600
 # CSS pixels of a page that are drawn at most
 TALLEST = 10_000
-# Seconds: for the load event; for the requests after it to end; without a request until a page counts as idle; for a
-# script in the page, a picture and others
-_LOAD, _IDLE, _QUIET, _ANSWER = 20.0, 8.0, 0.25, 20.0
+# Seconds, on an idle machine: for the load event; for the requests after it to end; for a script in the page, a picture
+# and others
+_LOAD, _IDLE, _ANSWER = 20.0, 8.0, 20.0
+# Seconds without a request until a page counts as idle: scripts may wait for less before they ask for more
+_QUIET, _QUIET_WITHOUT_SCRIPTS = 0.25, 0.05
 _MOST_ERRORS = 50
 # Seconds for all that is done with a page in a tab, and what a page is that takes longer
-PATIENCE = 45.0
+_PATIENCE = 45.0
+# Seconds that opening a tab takes, at most, on an idle machine: where it takes so many times as long, everything may;
+# and the most of that factor, and of it for quiet
+_OPENING, _SLOWEST, _SLOWEST_QUIET = 0.5, 8.0, 4.0
 RESTLESS = "it does not come to rest"
 _SHARED = "adaptcShared"
 _HEIGHT = "() => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)"
@@ -91,6 +96,7 @@ class Tab:
     def __init__(self, context: BrowserContext, page: Page, cdp: CDPSession, server: Server, width: int) -> None:
         self._context, self._page, self._cdp, self._server, self.width = context, page, cdp, server, width
         self.seen = Seen()
+        self.pace, self._quiet = 1.0, _QUIET
         self._url = ""
         self._active, self._last = 0, time.monotonic()
         self._world: int | None = None
@@ -100,6 +106,7 @@ class Tab:
     @classmethod
     async def opened(cls, browser: Browser, server: Server, width: int, height: int) -> Tab:
         """Open a tab of ``width`` by ``height`` CSS pixels."""
+        begun = time.monotonic()
         context = await browser.new_context(
             viewport={"width": width, "height": height},
             device_scale_factor=1,
@@ -119,6 +126,7 @@ class Tab:
         page.on("console", tab._take_message)
         page.on("pageerror", lambda error: tab._take_error(error.message))
         page.on("crash", lambda _: tab._take_crash())
+        tab.pace = min(max(1.0, (time.monotonic() - begun) / _OPENING), _SLOWEST)
         return tab
 
     async def close(self) -> None:
@@ -128,7 +136,24 @@ class Tab:
         for task in self._answers:  # what they wait for does not come any more
             task.cancel()
 
+    @property
+    def patience(self) -> float:
+        """Seconds for all that is done with a page: more of them the busier the machine is."""
+        return _PATIENCE * self.pace
+
     # ---- loading
+
+    def serve(self, server: Server, *, runs_scripts: bool = True) -> None:
+        """Take the next answers from another server; ``runs_scripts`` says whether pages of it run any."""
+        self._server, self._quiet = server, _QUIET if runs_scripts else _QUIET_WITHOUT_SCRIPTS
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the window another size, in CSS pixels; a phone obeys what the page says of its viewport."""
+        self.width, is_phone = width, width < PHONE
+        size = {"width": width, "height": height, "screenWidth": width, "screenHeight": height}
+        orientation = {"angle": 0, "type": "portraitPrimary" if is_phone else "landscapePrimary"}
+        more = {"deviceScaleFactor": 1, "mobile": is_phone, "screenOrientation": orientation}
+        await self.send("Emulation.setDeviceMetricsOverride", {**size, **more})
 
     async def load(self, url: str) -> None:
         """Load a page, scroll through it so that it loads what it loads late, and make it still."""
@@ -140,10 +165,10 @@ class Tab:
         """Load a page and wait until it asks for nothing more."""
         from playwright.async_api import TimeoutError as Late
 
-        self._url = urldefrag(url).url
+        self._url, self._world = urldefrag(url).url, None
         with saying_why():
             try:
-                await self._page.goto(url, wait_until="load", timeout=1000 * _LOAD)
+                await self._page.goto(url, wait_until="load", timeout=1000 * _LOAD * self.pace)
             except Late:
                 self.seen.is_late = True
         await self.idle(_IDLE)
@@ -155,16 +180,17 @@ class Tab:
 
     async def settle(self) -> None:
         """Wait for fonts, images and what is drawn, then stop time and all movement."""
-        await self.run(script("settle"))
+        await self.run(script("settle"), {"pace": self.pace})
         await self.idle(_IDLE / 2)
 
     async def idle(self, most: float) -> None:
         """Wait until nothing was asked for during a quarter of a second, at most ``most`` seconds.
 
-        Raises what the server raised.
+        Both are longer on a busy machine; without scripts, a page that asked for nothing rests sooner. Raises what the
+        server raised.
         """
-        end = time.monotonic() + most
-        while (self._active or time.monotonic() - self._last < _QUIET) and not self.seen.is_crashed:
+        end, quiet = time.monotonic() + most * self.pace, self._quiet * min(self.pace, _SLOWEST_QUIET)
+        while (self._active or time.monotonic() - self._last < quiet) and not self.seen.is_crashed:
             if time.monotonic() > end:
                 self.seen.is_late = True
                 return
@@ -205,7 +231,7 @@ class Tab:
     async def send(self, method: str, parameters: dict[str, Any] | None = None) -> Any:
         """Call a method of the Chrome DevTools Protocol and return its result."""
         with saying_why():
-            return await asyncio.wait_for(self._cdp.send(method, parameters), _ANSWER)
+            return await asyncio.wait_for(self._cdp.send(method, parameters), _ANSWER * self.pace)
 
     async def picture(self, height: int | None = None) -> bytes:
         """Return the top of the page as a PNG, ``height`` CSS pixels high or the whole page."""
