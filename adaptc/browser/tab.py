@@ -133,8 +133,11 @@ class Tab:
         """Close the tab, and forget all that the page stored."""
         with contextlib.suppress(BrowserError), saying_why():
             await asyncio.wait_for(self._context.close(), _ANSWER)
-        for task in self._answers:  # what they wait for does not come any more
+        answers = tuple(self._answers)
+        for task in answers:  # what they wait for does not come any more
             task.cancel()
+        if answers:
+            await asyncio.wait(answers, timeout=_ANSWER)
 
     @property
     def patience(self) -> float:
