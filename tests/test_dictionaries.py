@@ -186,12 +186,12 @@ def test_a_changed_page_keeps_the_dictionary_and_gets_a_new_body(tmp_path):
 
 
 def test_another_site_gets_another_dictionary_and_nothing_of_the_old_one_stays(tmp_path):
-    site = site_of(tmp_path)
-    site.build(**ON)
+    site, settings = site_of(tmp_path), {**ON, "codings__versions_back": 0}
+    site.build(**settings)
     (old,) = site.output.glob("lossless/dcz-*")
     other = "".join(f"<li>{text(5000 + number, 6)}</li>\n" for number in range(60))
     site.write({f"p{number}.html": page(number, other) for number in range(6)})
-    site.build(**ON)
+    site.build(**settings)
     (new,) = site.output.glob("lossless/dcz-*")
     assert new != old
     (dictionary,) = site.output.glob("lossless/id/_adaptc/*.dict")

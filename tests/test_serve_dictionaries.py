@@ -224,7 +224,7 @@ def test_what_is_emitted_passes(public: BuiltSite, server: str, settings: dict[s
 
 # By what is wrong: the template, the part of it that is replaced, and what replaces it
 MISTAKES = {
-    "any dictionary": ("nginx-http.conf", "dcz-${{ p.name }}_hash", '"dcz-{{ p.dictionaries["lossless"] }}"'),
+    "any dictionary": ("nginx-http.conf", "{{ directory | arg }}", '"dcz-{{ p.dictionaries["lossless"] }}"'),
     "no coding": ("nginx-http.conf", '{{ ("~" ~ accepts["dcz"]) | arg }}', '"~."'),
     "no use": ("nginx-server.conf", "add_header Use-As-Dictionary", "#"),
     "no link": ("nginx-location.conf", "add_header Link", "#"),

@@ -67,13 +67,15 @@ class BuildConfig:
 class CodingsConfig:
     """``[codings]``: the content codings that are written, by directory name.
 
-    With ``dictionaries`` pages are also encoded with a dictionary of their level (RFC 9842).
+    With ``dictionaries`` pages are also encoded with a dictionary of their level (RFC 9842), and files with what they
+    and the dictionary were ``versions_back`` versions ago.
     """
 
     gz: bool = True
     br: bool = True
     zst: bool = True
     dictionaries: bool = False
+    versions_back: int = 1
 
 
 @dataclass(frozen=True, slots=True)

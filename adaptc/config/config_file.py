@@ -138,6 +138,7 @@ FIELDS: dict[str, Check] = {
     "build.cache_size": schema.size(),
     "build.identity": one_of("complete", "changed"),
     **{f"codings.{field.name}": flag for field in fields(CodingsConfig)},
+    "codings.versions_back": schema.whole(0),
     "select.logs": _logs,
     "select.share": schema.number(0.01, 1),
     "select.format": _log_format,

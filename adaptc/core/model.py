@@ -128,7 +128,9 @@ MEDIA_TYPES = {row.name: row.token for row in REPRESENTATIONS if row.kind == "fo
 CODINGS, FORMATS = tuple(TOKENS), tuple(MEDIA_TYPES)
 
 # Dictionary-compressed Zstandard (RFC 9842, section 5). A level has a directory for each dictionary: the token, and the
-# SHA-256 of the dictionary as the field Available-Dictionary has it, without the padding: 43 letters and digits.
+# SHA-256 of the dictionary as the field Available-Dictionary has it, without the padding and with _ for each slash.
+# Servers replace so many slashes: of random digests 0.5 % have more.
+MOST_SLASHES = 3
 DICTIONARY_TOKEN = "dcz"
 _DICTIONARY_PREFIX = f"{DICTIONARY_TOKEN}-"
 # Dictionaries themselves are files of ``OWN_DIRECTORY`` with this extension.
@@ -140,7 +142,17 @@ NEGOTIABLE = ("png", "jpg", "jpeg", "gif")
 
 def dictionary_coding(name: str) -> str:
     """Return the directory of a level's tree for files that are encoded with the dictionary ``name``."""
-    return _DICTIONARY_PREFIX + name
+    return _DICTIONARY_PREFIX + name.replace("/", "_")
+
+
+def name_of_coding(coding: str) -> str:
+    """Return the name of the dictionary with which the files in a directory of a level's tree are encoded."""
+    return coding.removeprefix(_DICTIONARY_PREFIX).replace("_", "/")
+
+
+def is_servable_coding(coding: str) -> bool:
+    """Whether servers find the directory of a dictionary by the field of a request."""
+    return coding.count("_") <= MOST_SLASHES
 
 
 def is_dictionary_coding(coding: str) -> bool:

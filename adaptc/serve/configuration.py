@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.diagnostics import UsageError, printable
-from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, MEDIA_TYPES, TOKENS
+from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, MEDIA_TYPES, MOST_SLASHES, TOKENS
 from adaptc.serve.patterns import (
     ACCEPT_CH,
     DICTIONARIES,
@@ -90,6 +90,7 @@ def _variables(server: Server, policy: Policy) -> dict[str, Any]:
         "codings_re": "|".join(CODINGS),
         "accepts": {coding: accepts(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},
         "held": HELD,
+        "most_slashes": MOST_SLASHES,
         "dictionary_urls": DICTIONARIES,
         "accepts_format": {name: accepts_format(name) for name in policy.formats},
         "media_types": MEDIA_TYPES,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from adaptc.core.model import MEDIA_TYPES, NEGOTIABLE, TOKENS
+from adaptc.core.model import MEDIA_TYPES, MOST_SLASHES, NEGOTIABLE, TOKENS
 
 # URLs of images that may have alternates, in any case
 IMAGES = rf"\.(?:{'|'.join(NEGOTIABLE)})"
 
-# An Available-Dictionary (RFC 9842, section 2.2) with the name of a dictionary of ours, which it captures: SHA-256 in
-# Base64, of letters and digits alone
-HELD = r"^:([A-Za-z0-9]{43})=:$"
+# An Available-Dictionary (RFC 9842, section 2.2), of which it captures the SHA-256 in Base64
+HELD = r"^:([A-Za-z0-9+/]{43})=:$"
 DICTIONARIES = r"/_adaptc/[A-Za-z0-9]{43}\.dict$"
 
 # Client hints of the network (WICG: Network Information, Save Data), and the fields that may carry each
@@ -43,6 +42,15 @@ _SPECIAL = re.compile(r"[^A-Za-z0-9_/ ,:=!@~<>&;'\x80-\U0010ffff-]")
 def literal(text: str) -> str:
     """Return a regular expression (PCRE) that matches ``text`` and nothing else."""
     return _SPECIAL.sub(lambda match: rf"\x{ord(match[0]):02x}" if match[0] in '"\n\t' else f"\\{match[0]}", text)
+
+
+def held_directories() -> Iterator[tuple[str, int]]:
+    """Yield patterns of an ``Available-Dictionary`` and the number of their groups: what slashes separate.
+
+    The directory is ``dcz-`` with these groups, joined by ``_``.
+    """
+    for slashes in range(MOST_SLASHES + 1):
+        yield f"^:{'/'.join(['([A-Za-z0-9+]*)'] * (slashes + 1))}=:$", slashes + 1
 
 
 def accepts(coding: str) -> str:

@@ -53,7 +53,8 @@ class Policy:
     the default. ``class_levels`` maps a class, and each word that a client may ask for, to the highest-quality level it
     gets. ``formats`` are the image formats that the trees have in addition to the images' own. ``unbuilt`` are URL
     paths below the prefix that were left out, since rules of the server apply to them. ``dictionaries`` are the names
-    of dictionaries by level.
+    of dictionaries by level. ``version_levels`` are those whose style sheets and scripts may be dictionaries of their
+    later versions.
     """
 
     name: str
@@ -73,11 +74,25 @@ class Policy:
     formats: tuple[str, ...] = ()
     unbuilt: tuple[str, ...] = ()
     dictionaries: Mapping[str, str] = field(default_factory=dict)
+    version_levels: tuple[str, ...] = ()
+
+    @property
+    def uses_dictionaries(self) -> bool:
+        """Whether answers depend on what a client holds."""
+        return bool(self.dictionaries or self.version_levels)
+
+    def version_use(self, pattern: str) -> str:
+        """Return the field ``Use-As-Dictionary`` of a style sheet or script, for its later versions at ``pattern``.
+
+        Destinations count more than patterns (RFC 9842, section 2.2.3): without them a browser with a service worker
+        would send the dictionary of pages.
+        """
+        return f'match="{pattern}", match-dest=("style" "script" "")'
 
     @property
     def vary(self) -> str:
         """The request fields that decide which version of a page is sent."""
-        return "Accept-Encoding, Available-Dictionary" if self.dictionaries else "Accept-Encoding"
+        return "Accept-Encoding, Available-Dictionary" if self.uses_dictionaries else "Accept-Encoding"
 
     def dictionary_file(self, level: str) -> str:
         """Return the path of a level's dictionary."""
@@ -248,7 +263,8 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
     prefix = config.url_prefix
     title = serve.name or _title(config, built)
     output = os.path.abspath(serve.output or config.output)
-    same = tuple(name for name in names if levels[name].promise == "same" and levels[name].number is not None)
+    faithful = tuple(name for name in names if levels[name].promise == "same")
+    same = tuple(name for name in faithful if levels[name].number is not None)
     level = serve.level or (same or names)[-1]
     return Policy(
         identifier(title),
@@ -259,7 +275,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         output,
         os.path.abspath(serve.state) if serve.state else f"{output}/{STATE_DIRECTORY}",
         names,
-        tuple(name for name in names if levels[name].promise != "same"),
+        tuple(name for name in names if name not in faithful),
         level,
         built.codings,
         built.follow,
@@ -268,6 +284,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         built.formats,
         built.unbuilt,
         built.dictionaries,
+        faithful if config.codings.dictionaries and config.codings.versions_back else (),
     )
 
 

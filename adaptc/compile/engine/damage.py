@@ -135,6 +135,7 @@ STATE_TYPES = {
     "decisions": "key blob, choice integer, figures text",
     "directories": "path path, mtime_ns integer, sizes text, fingerprint text",
     "touched": "path path",
+    "versions": "level level, name path, versions text",
 }
 # The trees have files of these names; a name that leads out of them would have a build remove something else
 _CONDITIONS = {

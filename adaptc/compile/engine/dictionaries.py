@@ -1,4 +1,7 @@
-"""The stage of a build that gives each level a dictionary, and encodes the level's pages with it (RFC 9842).
+"""The stage of a build that gives each level a dictionary, and encodes files with what browsers hold (RFC 9842).
+
+Pages are encoded with the dictionary of their level and with those that it had before; style sheets and scripts with
+their own earlier versions (``dictionary_history``).
 
 It comes after the pages are built, since dictionaries are made of pages as they are sent. What it adds are outputs of
 the units like others, so that every build, check and removal sees them; the dictionary is an extra file of each page
@@ -17,30 +20,32 @@ from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from adaptc.compile.analyse.dictionary_search import MOST_PAGES, MOST_SAMPLED, Found
+from adaptc.compile.engine.dictionary_history import EARLIER, DictionaryHistory
 from adaptc.compile.engine.dictionary_records import LevelRecord, dictionary_records, store_records
 from adaptc.compile.engine.dictionary_work import (
-    BuiltPage,
+    BuiltFile,
     DictionaryWork,
+    FileToEncode,
     LevelDictionary,
     LevelSample,
-    PageToEncode,
     encode_batch,
     search_batch,
     search_key,
 )
+from adaptc.compile.engine.earlier import coding_of, store_versions, stored_versions
 from adaptc.compile.engine.gate import BuildCancelled
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.results import UnitResult, pack_outputs, without_dictionary
 from adaptc.compile.engine.stages import in_groups
 from adaptc.core.media import HTML
-from adaptc.core.model import IDENTITY, Effort, is_dictionary_coding
+from adaptc.core.model import IDENTITY, Effort, is_dictionary, is_dictionary_coding
 from adaptc.core.urls import is_at_or_below
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.executor import Workers
     from adaptc.compile.engine.gate import GatedPublisher
     from adaptc.compile.engine.reporting import BuildReport, Progress
-    from adaptc.compile.engine.results import Output
+    from adaptc.compile.engine.results import Extra, Output
     from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state import State
     from adaptc.compile.engine.trees import Trees
@@ -51,8 +56,11 @@ _CHANGED = 0.1
 # Pages that are published together, and the seconds after which fewer are
 _GROUP, _GROUP_SECONDS = 256, 1.0
 
-Pages = Mapping[str, Sequence[BuiltPage]]
+Pages = Mapping[str, Sequence[BuiltFile]]
 """The pages of each level, in the order of their paths."""
+
+Coded = dict[BuiltFile, tuple["Output", ...]]
+"""What the tree has of dictionaries, of the files of which that changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,43 +80,58 @@ class DictionaryStage:
         is_on = self.spec.config.codings.dictionaries
         if not (is_on or last):
             return
-        pages = self._pages()
+        history = DictionaryHistory(self.spec, self.sources, stored_versions(self.state) if is_on else {})
+        pages = self._pages(history)
         changed = {level: self._changed(level, last.get(level)) for level in pages}
         chosen = self._choose(pages, last, changed, workers) if is_on else {}
-        coded = self._encode(pages, chosen, workers, progress)
+        history.end({level: dictionary.version for level, dictionary in chosen.items()})
+        coded = self._encode(pages, chosen, history, workers, progress)
         records = {
             level: self._record(built, chosen[level], coded, changed[level])
             for level, built in pages.items()
             if level in chosen
         }
-        self._store(records, last, is_changed=bool(coded))
+        self._store(records, last, history, is_changed=bool(coded))
 
-    def _store(self, records: Mapping[str, LevelRecord], last: Mapping[str, LevelRecord], *, is_changed: bool) -> None:
-        """Store the records, and remove the dictionaries that no page is encoded with any more."""
+    def _store(
+        self,
+        records: Mapping[str, LevelRecord],
+        last: Mapping[str, LevelRecord],
+        history: DictionaryHistory,
+        *,
+        is_changed: bool,
+    ) -> None:
+        """Store the records and versions, and remove the dictionaries that no page is encoded with any more."""
         self.state.begin()
         if is_changed or records != last:
             self.state.set_meta("build", None)
             store_records(self.state, records)
+        store_versions(self.state, history.versions)
+        history.contents.keep_only(history.versions)
         used = {level: record.path for level, record in last.items() if record.path is not None}
         self.trees.remove_unused_extras(self.state, dict.fromkeys(used.items()))
         self.state.commit()
 
     # ---- choosing
 
-    def _pages(self) -> Pages:
-        pages: dict[str, list[BuiltPage]] = {level: [] for level in self.spec.recipes}
+    def _pages(self, history: DictionaryHistory) -> Pages:
+        """Return the pages, and add the other files to ``history``."""
+        pages: dict[str, list[BuiltFile]] = {level: [] for level in self.spec.recipes}
         hits = self.report.traffic.hits if self.report.traffic else {}
         for result in self.state.results(notes=False):
             if result.media_type == HTML and result.level in pages and result.path in self.sources:
                 pages[result.level].append(self._page(result, hits.get(result.path, 0) if hits else 1))
+            else:
+                history.add(result)
         return pages
 
-    def _page(self, result: UnitResult, weight: int) -> BuiltPage:
+    def _page(self, result: UnitResult, weight: int) -> BuiltFile:
         source, plain = self.sources[result.path], without_dictionary(result).outputs
         digest = next((output.digest for output in plain if output.coding == IDENTITY), source.digest)
         sent = min((output.size for output in plain), default=source.size)
-        coded = next((output for output in result.outputs if is_dictionary_coding(output.coding)), None)
-        return BuiltPage(result.level, result.path, digest, sent, weight, coded)
+        coded = tuple(output for output in result.outputs if is_dictionary_coding(output.coding))
+        dictionary = next((extra.path for extra in result.extras if is_dictionary(extra.path)), None)
+        return BuiltFile(result.level, result.path, digest, sent, weight, coded, dictionary)
 
     def _changed(self, level: str, record: LevelRecord | None) -> int:
         """Return how many pages of a level were built since its dictionary was searched."""
@@ -142,7 +165,7 @@ class DictionaryStage:
         content = work.store.content(record.digest)
         return None if content is None else work.describe(level, Found(content, None))
 
-    def _sample(self, pages: Sequence[BuiltPage]) -> Iterator[BuiltPage]:
+    def _sample(self, pages: Sequence[BuiltFile]) -> Iterator[BuiltFile]:
         """Yield pages to search a dictionary for: the most viewed, or else pages at even distances.
 
         A dictionary must hold only what every visitor may read: pages that are never adapted are left out.
@@ -162,66 +185,74 @@ class DictionaryStage:
     def _work(self) -> DictionaryWork:
         spec = self.spec
         effort = cast(Effort, spec.config.build.effort)
-        return DictionaryWork(spec.docroot, spec.cache, spec.codings, spec.codec, effort, spec.cost)
+        kept = self.spec.private / EARLIER
+        return DictionaryWork(spec.docroot, spec.cache, kept, spec.codings, spec.codec, effort, spec.cost)
 
     # ---- encoding
 
     def _encode(
-        self, pages: Pages, chosen: Mapping[str, LevelDictionary], workers: Workers, progress: Progress
-    ) -> dict[BuiltPage, Output | None]:
-        """Encode pages with the dictionaries of their levels; return those that changed, as they are now."""
-        to_encode, to_strip = list[tuple[PageToEncode, int]](), list[BuiltPage]()
-        for level, built in pages.items():
-            identity = chosen[level].identity if level in chosen else None
-            if identity is None:
-                to_strip += [page for page in built if page.coded]
-            else:
-                coding = chosen[level].coding
-                waiting = [page for page in built if page.coded is None or page.coded.coding != coding]
-                to_encode += [(PageToEncode(page, identity.digest), page.sent) for page in waiting]
+        self,
+        pages: Pages,
+        chosen: Mapping[str, LevelDictionary],
+        history: DictionaryHistory,
+        workers: Workers,
+        progress: Progress,
+    ) -> Coded:
+        """Encode files with what browsers hold; return those that changed, as they are now."""
+        wanted = [(page, history.dictionaries(level)) for level, built in pages.items() for page in built]
+        to_encode, to_strip = list[tuple[FileToEncode, int]](), list[BuiltFile]()
+        for file, versions in (*wanted, *history.files()):
+            present, named = {output.coding for output in file.coded}, {coding_of(version) for version in versions}
+            is_outdated = file.dictionary not in (None, _path(chosen.get(file.level)))
+            if not versions and present:
+                to_strip.append(file)
+            elif present != named or is_outdated:
+                to_encode.append((FileToEncode(file, versions), file.sent * len(versions)))
         if to_encode or to_strip:
             self.state.set_meta("build", None)  # the documents will be outdated
         progress.begin("encoding with dictionaries", len(to_encode), 0)
         encoded = itertools.chain(
-            ((page, None) for page in to_strip),
-            workers.run(encode_batch, self._work(), to_encode, _lose_page),
+            ((file, ()) for file in to_strip),
+            workers.run(encode_batch, self._work(), to_encode, _lose_file),
         )
-        coded = self._publish_all(
-            ((page, output) for page, output in encoded if page.coded or output), chosen, progress
-        )
+        coded = self._publish_all(encoded, chosen, progress)
         progress.end()
         return coded
 
     def _publish_all(
         self,
-        encoded: Iterator[tuple[BuiltPage, Output | None]],
+        encoded: Iterator[tuple[BuiltFile, tuple[Output, ...]]],
         chosen: Mapping[str, LevelDictionary],
         progress: Progress,
-    ) -> dict[BuiltPage, Output | None]:
-        coded: dict[BuiltPage, Output | None] = {}
-        results = ((page, output, self._result(page, output, chosen.get(page.level))) for page, output in encoded)
+    ) -> Coded:
+        coded: Coded = {}
+        needed = ((file, outputs, _needed(outputs, chosen.get(file.level))) for file, outputs in encoded)
+        results = (
+            (file, outputs, self._result(file, outputs, extra))
+            for file, outputs, extra in needed
+            if (outputs, extra and extra.path) != (file.coded, file.dictionary)
+        )
         self.state.begin()
         for group in in_groups(results, _GROUP, _GROUP_SECONDS, lambda: self.gated_publisher.is_cancelled):
             self.gated_publisher.commit(self.state, [result for _, _, result in group if result is not None])
             if self.gated_publisher.is_cancelled:
                 raise BuildCancelled
             self.state.begin()
-            for page, output, result in group:
+            for file, outputs, result in group:
                 progress.advance(1, 0, 0)
                 if result is not None and self._publish(result):
-                    coded[page] = output
+                    coded[file] = outputs
         self.gated_publisher.commit(self.state)
         return coded
 
-    def _result(self, page: BuiltPage, output: Output | None, chosen: LevelDictionary | None) -> UnitResult | None:
-        """Return a page's unit with ``output``; ``None`` if it left the state."""
-        stored = self.state.result(page.level, page.path, self.spec.recipes[page.level])
+    def _result(self, file: BuiltFile, outputs: tuple[Output, ...], extra: Extra | None) -> UnitResult | None:
+        """Return a unit as it is to be now; ``None`` when it is gone."""
+        stored = self.state.result(file.level, file.path, self.spec.recipes[file.level])
         if stored is None:
             return None
         plain = without_dictionary(stored)
-        if output is None or chosen is None or chosen.file is None:
-            return plain
-        return dataclasses.replace(plain, outputs=(*plain.outputs, output), extras=(*plain.extras, chosen.file))
+        extras = plain.extras if extra is None else (*plain.extras, extra)
+        return dataclasses.replace(plain, outputs=(*plain.outputs, *outputs), extras=extras)
 
     def _publish(self, result: UnitResult) -> bool:
         """Publish what a unit has of a dictionary, and store that; return whether it could be published."""
@@ -237,16 +268,16 @@ class DictionaryStage:
 
     def _record(
         self,
-        pages: Sequence[BuiltPage],
+        pages: Sequence[BuiltFile],
         chosen: LevelDictionary,
-        coded: Mapping[BuiltPage, Output | None],
+        coded: Coded,
         changed: int,
     ) -> LevelRecord:
         """Return the record of a level; a page that is not encoded is sent as without a dictionary."""
         weights = [page.weight for page in pages] if any(page.weight for page in pages) else None
         first = fmean([page.sent for page in pages], weights) if pages else 0
-        outputs = [(page.sent, coded.get(page, page.coded)) for page in pages]
-        following = fmean([output.size if output else sent for sent, output in outputs], weights) if pages else 0
+        sent = [_sent(page, coded.get(page, page.coded), chosen.coding) for page in pages]
+        following = fmean(sent, weights) if pages else 0
         file, identity = chosen.file, chosen.identity
         return LevelRecord(
             file.path if file else None,
@@ -265,8 +296,23 @@ def _lose_search(sample: LevelSample, reason: str) -> LevelDictionary:
     return LevelDictionary(sample.level, None, reason)
 
 
-def _lose_page(unit: PageToEncode, _reason: str) -> tuple[BuiltPage, None]:
-    return unit.page, None
+def _lose_file(unit: FileToEncode, _reason: str) -> tuple[BuiltFile, tuple[Output, ...]]:
+    return unit.file, ()
+
+
+def _needed(outputs: tuple[Output, ...], chosen: LevelDictionary | None) -> Extra | None:
+    """Return the dictionary of a level if one of the outputs is encoded with it."""
+    is_used = chosen is not None and any(output.coding == chosen.coding for output in outputs)
+    return chosen.file if chosen is not None and is_used else None
+
+
+def _path(chosen: LevelDictionary | None) -> str | None:
+    return chosen.file.path if chosen is not None and chosen.file is not None else None
+
+
+def _sent(page: BuiltFile, outputs: tuple[Output, ...], coding: str | None) -> int:
+    """Return the bytes of a page for a browser that holds the dictionary of its level."""
+    return next((output.size for output in outputs if output.coding == coding), page.sent)
 
 
 def replace_outputs(state: State, result: UnitResult) -> None:

@@ -1,4 +1,4 @@
-"""What workers do for dictionaries: search one for a level, and encode pages with it. Results are in the cache."""
+"""What workers do for dictionaries: search one for a level, and encode files with them. Results are in the cache."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING
 from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
 from adaptc.compile.analyse.dictionary_search import Found, SampledPage, search
 from adaptc.compile.engine.derived import Encoder
+from adaptc.compile.engine.earlier import EarlierContents, Version, coding_of
 from adaptc.compile.engine.results import Extra, Output
 from adaptc.compile.engine.store import Store
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
-from adaptc.core.model import DICTIONARY_TOKEN, Effort, dictionary_coding, dictionary_path, name_of_dictionary
+from adaptc.core.model import (
+    DICTIONARY_TOKEN,
+    IDENTITY,
+    Effort,
+    dictionary_coding,
+    dictionary_path,
+    name_of_dictionary,
+)
 from adaptc.core.version import VERSION
 from adaptc.formats.codings import CodingError
 from adaptc.formats.dictionary import MOST_BYTES, DictionaryCodec, name_of
@@ -26,10 +34,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltPage:
-    """A page of a level: the digest of its content, its bytes as sent without a dictionary, and its views (or 1).
+class BuiltFile:
+    """A file of a level: the digest of its content, its bytes as sent without a dictionary, and its views (or 1).
 
-    ``coded`` is what the tree has of a dictionary.
+    ``coded`` is what the tree has of dictionaries, ``dictionary`` the path of the one that the unit needs in the tree.
     """
 
     level: str
@@ -37,7 +45,8 @@ class BuiltPage:
     digest: str
     sent: int
     weight: int = 1
-    coded: Output | None = None
+    coded: tuple[Output, ...] = ()
+    dictionary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class LevelSample:
     """Some pages of a level, and the digest of the dictionary that it has now."""
 
     level: str
-    pages: tuple[BuiltPage, ...]
+    pages: tuple[BuiltFile, ...]
     last: str | None
 
 
@@ -68,17 +77,23 @@ class LevelDictionary:
         return None if self.file is None else dictionary_coding(name_of_dictionary(self.file.path))
 
     @property
+    def version(self) -> Version | None:
+        """What browsers hold of it."""
+        identity = self.identity
+        return None if identity is None else Version(identity.digest, IDENTITY, identity.key)
+
+    @property
     def sent(self) -> int:
         """The bytes of the dictionary in the best coding."""
         return min([output.size for output in self.file.outputs], default=0) if self.file else 0
 
 
 @dataclass(frozen=True, slots=True)
-class PageToEncode:
-    """A page, and the digest of the dictionary to encode it with."""
+class FileToEncode:
+    """A file, and the contents to encode it with, each by itself."""
 
-    page: BuiltPage
-    dictionary: str
+    file: BuiltFile
+    dictionaries: tuple[Version, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,7 @@ class DictionaryWork:
 
     docroot: Path
     cache: Path
+    earlier: Path
     codings: tuple[str, ...]
     codec: str
     effort: Effort
@@ -97,8 +113,8 @@ class DictionaryWork:
         """The cache."""
         return Store(self.cache)
 
-    def content(self, page: BuiltPage) -> bytes | None:
-        """Return the content of a page, from the cache or the docroot; ``None`` if it is in neither, or too large."""
+    def content(self, page: BuiltFile) -> bytes | None:
+        """Return the content of a file, from the cache or the docroot; ``None`` if it is in neither, or too large."""
         content = self.store.content(page.digest)
         if content is None:
             try:
@@ -137,27 +153,29 @@ def search_batch(work: DictionaryWork, samples: tuple[LevelSample, ...]) -> Iter
         yield work.describe(sample.level, found)
 
 
-def encode_batch(work: DictionaryWork, units: tuple[PageToEncode, ...]) -> Iterator[tuple[BuiltPage, Output | None]]:
-    """Yield each page with its encoding, ``None`` where that is not smaller than what is sent without it."""
-    return ((unit.page, _encode(work, unit)) for unit in units)
+def encode_batch(
+    work: DictionaryWork, units: tuple[FileToEncode, ...]
+) -> Iterator[tuple[BuiltFile, tuple[Output, ...]]]:
+    """Yield each file with its encodings that are smaller than what is sent without them."""
+    for unit in units:
+        content = work.content(unit.file)
+        encodings = (_encode(work, unit.file, content, version) for version in unit.dictionaries) if content else ()
+        yield unit.file, tuple(output for output in encodings if output is not None)
 
 
-def _encode(work: DictionaryWork, unit: PageToEncode) -> Output | None:
-    content = work.content(unit.page)
-    if content is None:
-        return None
-    codec = _codec(work.cache, unit.dictionary, work.effort)
+def _encode(work: DictionaryWork, file: BuiltFile, content: bytes, version: Version) -> Output | None:
+    codec = _codec(work.cache, work.earlier, version, work.effort)
     if codec is None:  # another build that shares the cache removed it
         return None
-    parts = ("encode", work.codec, VERSION, DICTIONARY_TOKEN, work.effort, unit.dictionary, unit.page.digest)
+    parts = ("encode", work.codec, VERSION, DICTIONARY_TOKEN, work.effort, version.digest, file.digest)
     key = digest_parts(*parts)
     encoded = work.store.read(key)
     if encoded is None or not _encodes(codec, encoded, content):
         encoded = codec.encode(content)
         work.store.put(encoded, key)
-    if len(encoded) >= unit.page.sent:
+    if len(encoded) >= file.sent:
         return None
-    return Output(dictionary_coding(name_of(codec.dictionary)), key, digest_bytes(encoded), len(encoded))
+    return Output(coding_of(version), key, digest_bytes(encoded), len(encoded))
 
 
 def _encodes(codec: DictionaryCodec, encoded: bytes, content: bytes) -> bool:
@@ -168,8 +186,10 @@ def _encodes(codec: DictionaryCodec, encoded: bytes, content: bytes) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _codec(cache: Path, digest: str, effort: Effort) -> DictionaryCodec | None:
-    dictionary = Store(cache).content(digest)
+def _codec(cache: Path, earlier: Path, version: Version, effort: Effort) -> DictionaryCodec | None:
+    dictionary = Store(cache).content(version.digest)
+    if dictionary is None:
+        dictionary = EarlierContents(earlier).content(version, MOST_BYTES)
     return None if dictionary is None else DictionaryCodec(dictionary, effort)
 
 

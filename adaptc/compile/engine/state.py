@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.engine.damage import discard, discard_foreign, has_schema, reason_of_damage
+from adaptc.compile.engine.earlier import TABLES as VERSIONS
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import (
     StoredFile,
@@ -372,7 +373,7 @@ def _tune(db: sqlite3.Connection) -> sqlite3.Connection:
 def _create(path: Path) -> sqlite3.Connection:
     db = _connect(path)
     db.execute("PRAGMA journal_mode = WAL")
-    _tune(db).executescript(f"BEGIN; {_TABLES} {TOUCHED} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    _tune(db).executescript(f"BEGIN; {_TABLES} {TOUCHED} {VERSIONS} PRAGMA user_version = {SCHEMA}; COMMIT;")
     return db
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.hashed_names import hashed_path, plain_path
 from adaptc.core.media import BY_EXTENSION
 from adaptc.formats.directives import Directive, directives_in, usual_server_root
 from adaptc.serve.doctor.access import bypassed_rules
@@ -62,6 +63,8 @@ def variables(policy: Policy) -> dict[str, Any]:
         "root_rw": rewrite_argument(policy.output),
         "level_rw": policy.start if fixed else f"%{{ENV:{policy.name}_level}}",
         "log_format": _log_format(policy),
+        "hashed_path": hashed_path(),
+        "plain_path": plain_path(),
     }
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS, dictionary_coding
-from adaptc.serve.patterns import token_pattern
+from adaptc.core.hashed_names import hashed_path, plain_path
+from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS
+from adaptc.serve.patterns import held_directories, token_pattern
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Server, always
 
-PATH = "{path}"  # the path of the request, the only placeholder that Caddy shall expand
+# The placeholders that Caddy shall expand: the path of the request, and the directory of what a client holds
+PATH, HELD = "{path}", "{adaptc_held}"
 
 
 def _variables(policy: Policy) -> dict[str, Any]:
@@ -21,14 +24,24 @@ def _variables(policy: Policy) -> dict[str, Any]:
     name = policy.dictionaries.get(policy.level)
     return {
         "codings": [*policy.codings, IDENTITY],
-        "page_codings": [*([DICTIONARY_TOKEN] if name else []), *policy.codings, IDENTITY],
+        "page_codings": [*([DICTIONARY_TOKEN] if policy.uses_dictionaries else []), *policy.codings, IDENTITY],
+        "held": HELD,
+        "held_directories": list(_held_directories()),
+        "hashed_path": f"^{hashed_path()}$",
+        "plain_path": f"^{plain_path()}$",
         "dictionary": name,
         "index_paths": " ".join(argument(PATH + index) for index in policy.indexes),
         "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
-        "directories": {DICTIONARY_TOKEN: dictionary_coding(name)} if name else {},
+        "directories": {DICTIONARY_TOKEN: HELD},
         "takes": {coding: takes(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},
         "excluded": " ".join(pattern if "*" in pattern else argument(pattern) for pattern in excluded),
     }
+
+
+def _held_directories() -> Iterator[tuple[str, str]]:
+    """Yield patterns of Available-Dictionary, and the directory of a tree that each stands for."""
+    for pattern, groups in held_directories():
+        yield pattern, f"{DICTIONARY_TOKEN}-" + "_".join(f"${{{group + 1}}}" for group in range(groups))
 
 
 def takes(coding: str) -> str:
@@ -42,7 +55,7 @@ def argument(text: str) -> str:
 
     Raises ``ValueError`` for a character without an escape.
     """
-    if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", text.replace(PATH, "")):
+    if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", text.replace(PATH, "").replace(HELD, "")):
         raise ValueError(f"{match[0]!r}, which a Caddyfile cannot express")
     return f'"{text}"'
 

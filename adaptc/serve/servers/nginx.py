@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.hashed_names import hashed_path, plain_path
 from adaptc.core.media import BY_EXTENSION
-from adaptc.core.model import IDENTITY
+from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY
 from adaptc.formats.directives import Directive, Section
 from adaptc.serve.doctor.accounts import account_of
 from adaptc.serve.launch import program_of, run_quietly, unprivileged_user
-from adaptc.serve.patterns import HELD, asks, literal
+from adaptc.serve.patterns import asks, held_directories, literal
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 from adaptc.serve.server import (
     EmittedFile,
@@ -47,7 +48,7 @@ _LOG = (
 def _variables(policy: Policy) -> dict[str, Any]:
     steps = tuple(fallbacks(policy))
     plain = [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY]
-    chain = [f"${policy.name}_best", *plain] if policy.dictionaries else plain
+    chain = [f"${policy.name}_best", *plain] if policy.uses_dictionaries else plain
     prefix = literal(policy.prefix)
     return {
         "buckets": list(BUCKETS),
@@ -57,7 +58,8 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "next_codings": sorted({name for _, rows in steps for _, name in rows}),
         "chain": chain,
         "own_chain": plain,
-        "held_name": HELD.replace("(", f"(?<{policy.name}_hash>"),
+        "held_directories": list(_held_directories(policy)),
+        "version_patterns": list(_version_patterns(policy)),
         "offered_is_held": r"^:|^([A-Za-z0-9]{43})::\1=:$",  # nothing is offered, or what is held
         "places": list(places(policy, chain)),
         "state_text": _without_dollars(policy.state, policy.dollar),
@@ -69,6 +71,23 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "class_variable": _class_variable(policy),
         "log_format": _log_format(policy),
     }
+
+
+def _held_directories(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Yield patterns of Available-Dictionary, with named groups, and the directory of a tree that each stands for."""
+    for number, (pattern, groups) in enumerate(held_directories()):
+        names = [f"{policy.name}_held{number}{group}" for group in range(groups)]
+        named = pattern
+        for name in names:
+            named = named.replace("([", f"(?<{name}>[", 1)
+        yield named, f"{DICTIONARY_TOKEN}-" + "_".join(f"${{{name}}}" for name in names)
+
+
+def _version_patterns(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Yield patterns of paths, and the patterns of the paths of their later versions."""
+    head, tail, whole = (f"{policy.name}_{part}" for part in ("head", "tail", "whole"))
+    yield hashed_path(f"?<{head}>", f"?<{tail}>"), f"${{{head}}}*${{{tail}}}"
+    yield plain_path(f"?<{whole}>"), f"${{{whole}}}"
 
 
 def _script(policy: Policy) -> str:

@@ -14,6 +14,7 @@ from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable,
 from adaptc.core.urls import quote_path
 from adaptc.formats.codings import CodingError, decode
 from adaptc.serve.policy import Policy
+from adaptc.serve.verify.dictionary_cases import pattern_of_versions
 from adaptc.serve.verify.http_client import Response
 from adaptc.serve.verify.negotiation import ORIGINAL, Version
 from adaptc.serve.verify.scenario import Baseline, Case
@@ -180,6 +181,7 @@ class AnswerChecker:
         yield from self._vary(case, response)
         yield from self._site_headers(case, response, version)
         yield from self._caching(case, response, version)
+        yield from self._versions(case, response, version)
         yield from self._exposed(case, response, version)
 
     def _vary(self, case: Case, response: Response) -> Iterator[Diagnostic]:
@@ -229,6 +231,14 @@ class AnswerChecker:
             yield wrong_header(case, "Cache-Control", actual, wanted or NONE)
         if version.level != ORIGINAL and "last-modified" in response.headers:
             yield wrong_header(case, "Last-Modified", response.header("last-modified"), NONE)
+
+    def _versions(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
+        """Yield a fault where a style sheet or script is not said to be a dictionary of its later versions."""
+        is_used = version.level in self.policy.version_levels
+        pattern = pattern_of_versions(quote_path(f"{self.policy.prefix}/{case.path}")) if is_used else None
+        wanted = f'match="{pattern}", match-dest=("style" "script" "")' if pattern else ""
+        if response.header("use-as-dictionary") != wanted:
+            yield wrong_header(case, "Use-As-Dictionary", response.header("use-as-dictionary"), wanted or NONE)
 
     def _exposed(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         if not self.policy.serve.expose:
