@@ -7,13 +7,14 @@ import hashlib
 import json
 import os
 import random
+from typing import Any
 
 import pytest
 import zstandard
 from built_site import BuiltSite
 
 from adaptc.compile.analyse.decisions import DeliveryCost
-from adaptc.compile.analyse.dictionary_search import SampledPage, search
+from adaptc.compile.analyse.dictionary_search import FIELDS, SampledPage, search
 from adaptc.compile.engine.gate import Gate
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.quantities import written_bytes
@@ -45,7 +46,7 @@ def site_of(root, pages: int = 6) -> BuiltSite:
     return BuiltSite(root).write({f"p{number}.html": page(number) for number in range(pages)})
 
 
-def dictionary_of(site: BuiltSite, level: str = "lossless") -> dict[str, object] | None:
+def dictionary_of(site: BuiltSite, level: str = "lossless") -> dict[str, Any] | None:
     levels = json.loads((site.output / "manifest.json").read_text())["levels"]
     return next(row.get("dictionary") for row in levels if row["name"] == level)
 
@@ -118,6 +119,15 @@ def test_the_last_dictionary_is_kept_while_another_would_save_little_more():
     other = "".join(f"<li>{text(5000 + number, 6)}</li>\n" for number in range(60))
     much = search(sampled([page(number, other) for number in range(30)]), first, COST, "fast").dictionary
     assert much not in (first, None)
+
+
+def test_none_pays_where_many_visits_would_take_more_bytes():
+    """Pages in groups: the mean of all visits is smaller, but those that see two groups pay for both."""
+    mixed = [page(number, SHARED * 2 if number % 5 else "") for number in range(40)]
+    found = search(sampled(mixed), None, COST, "fast")
+    assert found.visit is not None
+    assert found.visit.first < found.visit.without and found.visit.risk > 0.05
+    assert found.dictionary is None
 
 
 def test_equal_pages_give_an_equal_dictionary():
@@ -243,6 +253,17 @@ def test_summary_and_report_have_the_first_page_and_the_next(tmp_path):
     summary = render_summary(result.figures)
     assert f"  lossless  first page {first}, next page {following}; the dictionary {written_bytes(row.sent)}" in summary
     assert f"a page alone is {first}, with it {following}" in result.report.read_text()
+    assert row.visit is not None and row.visit.pages == 3
+    assert row.visit.without == pytest.approx(3 * row.first)
+    assert row.visit.later == pytest.approx(3 * row.next)
+    assert row.visit.first == pytest.approx(row.first + row.sent + FIELDS + 2 * row.next)
+    expected = 0.7 * row.visit.first + 0.3 * row.visit.later
+    assert row.visit.mean == pytest.approx(0.7 * expected + 0.3 * row.visit.without)
+    visit, later = written_bytes(row.visit.first), written_bytes(row.visit.later)
+    assert f"a visit of 3 pages {visit}, a later one {later}, without" in summary
+    assert f"A visit of 3 pages is {visit}, a later one {later};" in result.report.read_text()
+    manifest = dictionary_of(site)
+    assert manifest is not None and manifest["visit"]["mean"] == pytest.approx(row.visit.mean, abs=1)
     assert site.build(**ON).figures.dictionaries == (row,)
 
 

@@ -12,11 +12,13 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine.earlier import Version, coding_of
+from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.store import Store
 from adaptc.core.hashed_names import pattern_of
 from adaptc.core.model import MOST_SLASHES, dictionary_coding, is_servable_coding, name_of_coding
 from adaptc.formats.dictionary import DictionaryCodec, name_of
 from adaptc.serve.verify.dictionary_cases import pattern_of_versions
+from adaptc.workflow.watch.builder_session import BuilderSession
 
 ON: dict[str, Any] = {"codings__dictionaries": True, "build__levels": ("full",), "build__effort": "fast"}
 
@@ -228,6 +230,29 @@ def test_turned_off_nothing_is_left(tmp_path):
     assert deltas(site) and list((site.output / ".adaptc/earlier").iterdir())
     published(site, "app.css", codings__dictionaries=False)
     assert not deltas(site) and not list((site.output / ".adaptc/earlier").iterdir())
+
+
+def test_a_watcher_encodes_against_earlier_versions_with_the_best_encodings(tmp_path):
+    site, old = BuiltSite(tmp_path), holding(sheet(1))
+    site.write({"app.css": old})
+    published(site, "app.css")
+    session = BuilderSession(site.config(**{**ON, "build__effort": "default"}), lambda *_: None, Silent())
+    try:
+        session.build_site()
+        session.build_best()
+        for number in (2, 3):
+            site.write({"app.css": holding(sheet(number))})
+            session.invalidator.invalidate(["app.css"], whole=False)
+            assert not deltas(site)
+            session.build_changed()
+            assert not deltas(site)
+            session.build_best()
+            ((name, body),) = deltas(site).items()
+            assert name == f"{dictionary_coding(name_of(old))}/app.css"
+            assert DictionaryCodec(old, "default").decode(body, 10**6) == holding(sheet(number))
+            old = holding(sheet(number))
+    finally:
+        session.close()
 
 
 # ---- dictionaries of pages

@@ -67,3 +67,23 @@ def test_a_site_without_pages() -> None:
 @pytest.mark.parametrize("kilobyte_ms", [0.0, 1e-320])
 def test_where_bytes_cost_nothing_everything_goes_inline_in_a_crowd(kilobyte_ms: float) -> None:
     assert DeliveryCost(0.83, kilobyte_ms, 3.0, 0.3).crowd_limit() == sys.maxsize
+
+
+# ---- dictionaries
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(1.0, 0.3 * 3 + 0.7 * 0.7 * 2), (0.5, 0.3 * 2 + 0.7 * 0.7 * 2), (0.2, 1.4)]
+)
+def test_browsers_with_dictionaries_receive_an_inline_asset_twice_in_a_first_visit(share, expected):
+    cost = DeliveryCost(0.83, 0.033, 3.0, 0.3, 0.7)
+    assert cost.inline(1000, share) == pytest.approx(expected * 0.033)
+
+
+def test_a_sheet_of_every_page_is_inlined_up_to_a_larger_size_with_dictionaries():
+    with_them = DeliveryCost(0.83, 0.033, 3.0, 0.3, 0.7)
+    limits = [
+        max(size for size in range(100, 40_000, 100) if place_assets({"a": AssetUse(size, 10)}, 10, cost)["a"].inline)
+        for cost in (COST, with_them)
+    ]
+    assert limits == [7600, 14900]

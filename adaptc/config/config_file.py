@@ -147,6 +147,7 @@ FIELDS: dict[str, Check] = {
     "cost.kilobyte_ms": schema.number(0),
     "cost.pages_per_visit": schema.number(1),
     "cost.warm_share": schema.number(0, 1),
+    "cost.dictionary_share": schema.number(0, 1),
     "cost.data_uri_budget": schema.size(),
     "cost.data_uri_max": schema.size(),
     "decorations.keep": schema.texts,

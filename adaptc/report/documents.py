@@ -35,6 +35,7 @@ from adaptc.report.figures import (
     SiteFigures,
     TrafficFigures,
     TypeFigures,
+    VisitFigures,
 )
 from adaptc.report.manifest import MANIFEST
 
@@ -42,7 +43,9 @@ REPORT = "report.html"
 LEDGER = "ledger.sqlite"
 
 if TYPE_CHECKING:
+    from adaptc.compile.analyse.decisions import DeliveryCost
     from adaptc.compile.analyse.popularity import Traffic
+    from adaptc.compile.engine.dictionary_records import LevelRecord
     from adaptc.compile.engine.reporting import BuildReport, Progress
     from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state import State
@@ -206,7 +209,7 @@ class DocumentWriter:
             cost.kilobyte_ms,
             _traffic_figures(report.traffic),
             view_ms=cost.view_ms,
-            dictionaries=tuple(_dictionary_figures(self.state)),
+            dictionaries=tuple(_dictionary_figures(self.state, self.spec.cost)),
             browser=_browser_figures(self.state, resources) if config.browser.pages else None,
             proof=last_proof(self.state),
         )
@@ -248,12 +251,20 @@ def _browser_figures(state: State, resources: Iterable[Resource]) -> BrowserFigu
     return BrowserFigures(seen, inferred, len(pages) - seen - inferred)
 
 
-def _dictionary_figures(state: State) -> Iterator[DictionaryFigures]:
+def _dictionary_figures(state: State, cost: DeliveryCost) -> Iterator[DictionaryFigures]:
     from adaptc.compile.engine.dictionary_records import dictionary_records
 
     for level, record in dictionary_records(state).items():
         sizes = (record.size, record.sent, record.first, record.next)
-        yield DictionaryFigures(level, record.path, record.digest, *sizes, record.reason)
+        visit = _visit_figures(record, cost) if record.path else None
+        yield DictionaryFigures(level, record.path, record.digest, *sizes, record.reason, visit)
+
+
+def _visit_figures(record: LevelRecord, cost: DeliveryCost) -> VisitFigures:
+    from adaptc.compile.analyse.dictionary_search import Visit
+
+    visit = Visit(cost, record.first, record.next, record.sent)
+    return VisitFigures(cost.pages_per_visit, visit.first, visit.later, visit.without, visit.mean)
 
 
 # ---- the figures of a build as JSON, for a later run that finds nothing to do
@@ -268,11 +279,15 @@ def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) 
     """Return the figures that ``pack_figures`` packed, with these diagnostics."""
     plain = {**values, "levels": tuple(map(_level, values["levels"]))}
     plain["diagnostics"] = diagnostic_figures(diagnostics)
-    plain["dictionaries"] = tuple(DictionaryFigures(**row) for row in plain["dictionaries"])
+    plain["dictionaries"] = tuple(map(_dictionary, plain["dictionaries"]))
     plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
     plain["browser"] = plain["browser"] and BrowserFigures(**plain["browser"])
     plain["proof"] = plain["proof"] and ProofRecord(**plain["proof"])
     return SiteFigures(**plain)
+
+
+def _dictionary(values: dict[str, Any]) -> DictionaryFigures:
+    return DictionaryFigures(**{**values, "visit": values["visit"] and VisitFigures(**values["visit"])})
 
 
 def _level(values: dict[str, Any]) -> LevelFigures:

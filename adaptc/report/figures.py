@@ -109,6 +109,21 @@ class LevelFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class VisitFigures:
+    """Bytes of the pages of a visit, of so many ``pages``, each alone in the best coding: the mean of a level.
+
+    ``first`` is a first visit with the dictionary, its download included; ``later`` one that has it already;
+    ``without`` one of a browser that takes no dictionaries; ``mean`` is over all visits and browsers.
+    """
+
+    pages: float
+    first: float
+    later: float
+    without: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
 class DictionaryFigures:
     """The dictionary of a level: bytes of it and of a mean page (view) in the best coding, and of it as it is.
 
@@ -124,6 +139,7 @@ class DictionaryFigures:
     first: float
     next: float
     reason: str
+    visit: VisitFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)

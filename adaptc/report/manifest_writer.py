@@ -137,7 +137,8 @@ def manifest_head(
 
 def _dictionary(row: DictionaryFigures) -> dict[str, Any]:
     described = {"path": row.path, "size": row.size, "sha256": row.sha256, "transfer": row.sent}
-    return described | {"first": round(row.first, _DIGITS), "next": round(row.next, _DIGITS)}
+    visit = {name: round(value, _DIGITS) for name, value in dataclasses.asdict(row.visit).items()} if row.visit else {}
+    return described | {"first": round(row.first, _DIGITS), "next": round(row.next, _DIGITS), "visit": visit}
 
 
 def _means(level: LevelFigures) -> dict[str, Any]:

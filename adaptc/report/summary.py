@@ -24,6 +24,7 @@ from adaptc.report.figures import (
     DictionaryFigures,
     LevelFigures,
     SiteFigures,
+    VisitFigures,
     proof_sentence,
     restricted_levels,
 )
@@ -154,7 +155,10 @@ def _dictionary_lines(figures: SiteFigures) -> list[str]:
     if not figures.dictionaries:
         return []
     width = max(len(printable(row.level)) for row in figures.dictionaries)
-    lines = [f"  {printable(row.level):{width}}  {_dictionary(row)}" for row in figures.dictionaries]
+    lines = list[str]()
+    for row in figures.dictionaries:
+        lines.append(f"  {printable(row.level):{width}}  {_dictionary(row)}")
+        lines += [f"  {'':{width}}  {_visit(row.visit)}"] if row.visit else []
     return ["Dictionaries (a page alone, without what it loads):", *lines]
 
 
@@ -163,6 +167,11 @@ def _dictionary(row: DictionaryFigures) -> str:
         return f"none: {row.reason}"
     first, following = written_bytes(row.first), written_bytes(row.next)
     return f"first page {first}, next page {following}; the dictionary {written_bytes(row.sent)}"
+
+
+def _visit(visit: VisitFigures) -> str:
+    first, later, without, mean = map(written_bytes, (visit.first, visit.later, visit.without, visit.mean))
+    return f"a visit of {visit.pages:g} pages {first}, a later one {later}, without dictionaries {without}; mean {mean}"
 
 
 def _traffic_lines(figures: SiteFigures) -> list[str]:

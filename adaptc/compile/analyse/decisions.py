@@ -11,6 +11,12 @@ with a warm cache. For an asset of ``s`` kB as transferred:
     own file:  (1 - w) (a + b s)        one request in a cold visit, none in a warm one
     inline:    e b s                    the bytes again in each of those pages, no request
 
+Where pages are encoded with dictionaries (RFC 9842), a share ``d`` of the browsers takes them. A dictionary holds what
+a third of the pages has. So these browsers receive an inline asset twice at most in a cold visit, with the first page
+and with the dictionary, and not at all in a warm one:
+
+    inline:    ((1 - d) e + d (1 - w) min(e, 2)) b s
+
 The lower cost decides; with equal costs the asset stays a file, which keeps pages small.
 """
 
@@ -89,15 +95,22 @@ NO_DECISIONS = Decisions({}, frozenset())
 
 KILOBYTE = 1000.0
 
+# The share of pages that must have what a dictionary holds, for certain; some hold what fewer have
+DICTIONARY_PAGES = 1 / 3
+
 
 @dataclass(frozen=True, slots=True)
 class DeliveryCost:
-    """The model's parameters: ms a request, ms a kB, pages a visit (v), share of visits with a warm cache (w)."""
+    """The model's parameters: ms a request, ms a kB, pages a visit (v), share of visits with a warm cache (w).
+
+    ``dictionary_share`` are the browsers that take dictionaries (d), 0 where there are none.
+    """
 
     request_ms: float
     kilobyte_ms: float
     pages_per_visit: float
     warm_share: float
+    dictionary_share: float = 0.0
 
     def own_file(self, size: int) -> float:
         """Return ms for a visit that finds the asset of ``size`` transferred bytes in a file of its own."""
@@ -106,6 +119,9 @@ class DeliveryCost:
     def inline(self, size: int, share: float) -> float:
         """Return ms for a visit that finds the asset inline; ``share`` of the site's pages use it (0 to 1)."""
         expected_pages = 1 + (self.pages_per_visit - 1) * share
+        if share >= DICTIONARY_PAGES:
+            held = (1 - self.warm_share) * min(expected_pages, 2)
+            expected_pages += self.dictionary_share * (held - expected_pages)
         return expected_pages * self.kilobyte_ms * size / KILOBYTE
 
     def crowd_limit(self) -> int:

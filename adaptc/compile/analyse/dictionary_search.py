@@ -10,6 +10,7 @@ KiB) lost every time. They save more only where they are so large that their own
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import DeliveryCost
     from adaptc.core.model import Effort
 
-VERSION = "1"
+VERSION = "2"
 """The version of the search; raise it when it finds other dictionaries for the same pages."""
 
 # Pages of the sample, and their bytes: enough for a median, and for a second of work
@@ -33,6 +34,16 @@ MOST_SAMPLED = 16 << 20
 
 # Bytes of header fields: those of the answer that has the dictionary, and the field Link that names it
 FIELDS = 600
+
+# The share of first visits that may take more bytes with a dictionary: those of pages with little in common with others
+MOST_RISK = 0.05
+# Visits of which that is computed, and pages of all of them at most
+_VISITS, _VISITED = 1_000, 20_000
+
+# A dictionary is sent in Brotli at its best, which takes too long for each candidate: so much of its size at the least
+# effort was left of nine dictionaries, 0.86 to 0.93
+DICTIONARY_EFFORT: Effort = "max"
+_BEST = 0.92
 
 # A new dictionary takes the place of the last one, which visitors hold, when it saves more than this share
 LEAST_GAIN = 0.1
@@ -52,12 +63,14 @@ class Visit:
     """What a visitor receives for the pages of a visit, in bytes.
 
     ``plain`` is the mean of a page without a dictionary, ``coded`` with it, ``download`` the dictionary as sent.
+    ``risk`` is the share of first visits that take more bytes with it: their pages save less than the mean.
     """
 
     cost: DeliveryCost
     plain: float
     coded: float
     download: int
+    risk: float = 0.0
 
     @property
     def without(self) -> float:
@@ -71,14 +84,24 @@ class Visit:
 
     @property
     def expected(self) -> float:
-        """The bytes of a visit on average, later ones included."""
-        later = self.cost.pages_per_visit * self.coded
-        return (1 - self.cost.warm_share) * self.first + self.cost.warm_share * later
+        """The bytes of a visit on average, later ones included, for browsers that take dictionaries."""
+        return (1 - self.cost.warm_share) * self.first + self.cost.warm_share * self.later
+
+    @property
+    def later(self) -> float:
+        """The bytes of a visit with the dictionary of an earlier one."""
+        return self.cost.pages_per_visit * self.coded
+
+    @property
+    def mean(self) -> float:
+        """The bytes of a visit on average, for all browsers."""
+        share = self.cost.dictionary_share
+        return share * self.expected + (1 - share) * self.without
 
     @property
     def pays(self) -> bool:
-        """Whether no visit is larger than without the dictionary."""
-        return self.first < self.without
+        """Whether first visits are not larger than without the dictionary, on average and nearly all of them."""
+        return self.first < self.without and self.risk <= MOST_RISK
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +121,11 @@ def search(pages: Sequence[SampledPage], last: bytes | None, cost: DeliveryCost,
     training, tested = _split(pages)
     weigh = _weigher(tested, cost)
     candidates = [nameable(content) for content in dict.fromkeys(_candidates(training)) if content]
-    visits = [weigh(candidate, "fast") for candidate in candidates]
+    visits = [weigh(candidate, "fast", round(_BEST * len(encode(candidate, "br", "fast")))) for candidate in candidates]
     ranks = [(not visit.pays, visit.expected, number) for number, visit in enumerate(visits)]
     best = candidates[min(ranks)[2]] if ranks else None
     chosen = [dictionary for dictionary in (best, last) if dictionary is not None]
-    found = [Found(dictionary, weigh(dictionary, effort)) for dictionary in chosen]
+    found = [Found(each, weigh(each, effort, len(encode(each, "br", DICTIONARY_EFFORT)))) for each in chosen]
     return _stable(found, last) if found else Found(None, None)
 
 
@@ -123,16 +146,27 @@ def _split(pages: Sequence[SampledPage]) -> tuple[Sequence[SampledPage], Sequenc
     return (pages[::2], pages[1::2]) if len(pages) >= MOST_PAGES // 2 else (pages, pages)
 
 
-def _weigher(pages: Sequence[SampledPage], cost: DeliveryCost) -> Callable[[bytes, Effort], Visit]:
+def _weigher(pages: Sequence[SampledPage], cost: DeliveryCost) -> Callable[[bytes, Effort, int], Visit]:
     weights = [page.weight for page in pages]
     plain = fmean([page.sent for page in pages], weights)
 
-    def weigh(dictionary: bytes, effort: Effort) -> Visit:
+    def weigh(dictionary: bytes, effort: Effort, download: int) -> Visit:
         codec = DictionaryCodec(dictionary, effort)
-        coded = fmean([min(page.sent, len(codec.encode(page.content))) for page in pages], weights)
-        return Visit(cost, plain, coded, len(encode(dictionary, "br", effort)))
+        coded = [min(page.sent, len(codec.encode(page.content))) for page in pages]
+        savings = [page.sent - size for page, size in zip(pages, coded, strict=True)]
+        risk = _risk(savings, weights, download + FIELDS, round(cost.pages_per_visit) - 1)
+        return Visit(cost, plain, fmean(coded, weights), download, risk)
 
     return weigh
+
+
+def _risk(savings: Sequence[int], weights: Sequence[int], download: int, count: int) -> float:
+    """Return the share of visits in which ``count`` pages save less than the ``download``."""
+    if count < 1:
+        return 1.0
+    visits, rng = max(min(_VISITS, _VISITED // count), 1), random.Random(0)
+    totals = (sum(rng.choices(savings, weights, k=count)) for _ in range(visits))
+    return sum(total < download for total in totals) / visits
 
 
 # ---- candidates

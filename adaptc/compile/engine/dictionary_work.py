@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.dictionary_search import DICTIONARY_EFFORT, Found, SampledPage, search
 from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
-from adaptc.compile.analyse.dictionary_search import Found, SampledPage, search
 from adaptc.compile.engine.derived import Encoder
 from adaptc.compile.engine.earlier import EarlierContents, Version, coding_of
 from adaptc.compile.engine.results import Extra, Output
@@ -128,11 +128,15 @@ class DictionaryWork:
         """Return the dictionary that was found, stored with its encodings."""
         if found.dictionary is None:
             return LevelDictionary(level, None, _refusal(found))
-        encoder = Encoder(self.store, self.codings, self.codec, self.effort)
-        # a text as far as codings are concerned
-        outputs = encoder.outputs(found.dictionary, media.HTML, identity=True)
+        # a text as far as codings are concerned; browsers that take dictionaries take Brotli
+        others = Encoder(self.store, tuple(name for name in self.codings if name != "br"), self.codec, self.effort)
+        best = Encoder(self.store, tuple(name for name in self.codings if name == "br"), self.codec, DICTIONARY_EFFORT)
+        outputs = (
+            *others.outputs(found.dictionary, media.HTML, identity=True),
+            *best.outputs(found.dictionary, media.HTML, identity=False),
+        )
         path = dictionary_path(name_of(found.dictionary))
-        return LevelDictionary(level, Extra(path, media.BINARY, tuple(outputs)), "")
+        return LevelDictionary(level, Extra(path, media.BINARY, outputs), "")
 
 
 def _refusal(found: Found) -> str:
@@ -140,6 +144,8 @@ def _refusal(found: Found) -> str:
         return "its pages are too few, or have too little in common"
     excess = found.visit.first / found.visit.without - 1
     pages = found.visit.cost.pages_per_visit
+    if excess < 0:
+        return f"{found.visit.risk:.0%} of the first visits of {pages:g} pages would take more bytes with the best one"
     return f"a first visit of {pages:g} pages would take {max(excess, 0):.1%} more bytes with the best one"
 
 

@@ -87,7 +87,8 @@ class BuildSpec:
     def cost(self) -> DeliveryCost:
         """What requests and bytes cost."""
         cost = self.config.cost
-        return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share)
+        share = cost.dictionary_share if self.config.codings.dictionaries else 0.0
+        return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share, share)
 
     def load(self, known: Mapping[str, tuple[Resource, str]] | None = None) -> Docroot:
         """Load the docroot; of files that are as they were when they became the ``known`` ones nothing is read."""
