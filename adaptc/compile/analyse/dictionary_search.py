@@ -120,7 +120,7 @@ def search(pages: Sequence[SampledPage], last: bytes | None, cost: DeliveryCost,
     """
     training, tested = _split(pages)
     weigh = _weigher(tested, cost)
-    candidates = [nameable(content) for content in dict.fromkeys(_candidates(training)) if content]
+    candidates = [nameable(content) for content in dict.fromkeys(candidates_of(training)) if content]
     visits = [weigh(candidate, "fast", round(_BEST * len(encode(candidate, "br", "fast")))) for candidate in candidates]
     ranks = [(not visit.pays, visit.expected, number) for number, visit in enumerate(visits)]
     best = candidates[min(ranks)[2]] if ranks else None
@@ -183,7 +183,7 @@ _LEAST_SHARES = (1 / 6, 1 / 3, 1 / 2)
 _WHOLE_PAGES = (1, 2, 3)
 
 
-def _candidates(pages: Sequence[SampledPage]) -> Iterator[bytes]:
+def candidates_of(pages: Sequence[SampledPage]) -> Iterator[bytes]:
     """Yield contents of dictionaries, each of ``MOST_BYTES`` at most."""
     contents = _median_first([page.content for page in pages])
     for number in _WHOLE_PAGES:

@@ -41,8 +41,10 @@ class DictionaryHistory:
 
     def add(self, result: UnitResult) -> None:
         """Add a unit of the build."""
+        if result.media_type not in (CSS, JS) or result.level not in self._levels:
+            return
         source, name = self.sources.get(result.path), pattern_of(f"/{result.path}")
-        if source is None or name is None or result.media_type not in (CSS, JS) or result.level not in self._levels:
+        if source is None or name is None:
             return
         plain, is_excluded = without_dictionary(result).outputs, is_at_or_below(f"/{result.path}", self._excluded)
         if not plain or source.alias_of is not None or is_excluded:
@@ -80,12 +82,9 @@ class DictionaryHistory:
     def files(self) -> Iterator[tuple[BuiltFile, tuple[Version, ...]]]:
         """Yield style sheets and scripts with the earlier versions to encode them with."""
         for unit, files in self._files.items():
+            versions = tuple(filter(is_named, self.versions.get(unit, ())))
             for file, _ in files:
-                versions = self.versions.get(unit, ())
-                yield (
-                    file,
-                    tuple(version for version in versions if version.digest != file.digest and is_named(version)),
-                )
+                yield file, tuple(version for version in versions if version.digest != file.digest)
 
 
 def is_named(version: Version) -> bool:
