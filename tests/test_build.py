@@ -892,10 +892,10 @@ def test_a_bug_on_one_page_does_not_cost_the_others(site: BuiltSite, monkeypatch
 
     rewrite_page, gather = unit_builder.rewrite_page, unit_builder.gather
 
-    def fails(path: str, *rest: object) -> object:
+    def fails(path: str, *rest: object, **options: object) -> object:
         if path == "a.html":
             raise OSError("cannot identify image file")  # Pillow's, without a number
-        return rewrite_page(path, *rest)  # type: ignore[arg-type]
+        return rewrite_page(path, *rest, **options)  # type: ignore[arg-type]
 
     def fails_to_gather(path: str, *rest: object) -> object:
         return {}[path] if path == "sub/b.html" else gather(path, *rest)  # type: ignore[arg-type]
