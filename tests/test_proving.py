@@ -6,6 +6,8 @@ import asyncio
 import errno
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,15 +18,17 @@ from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.judge import LAYOUT, Difference
 from adaptc.browser.page_view import PageView, view_page
+from adaptc.browser.tab import BrowserError
 from adaptc.cli.main import run
 from adaptc.compile import pipeline
 from adaptc.compile.analyse.demotions import Demotion, Demotions, demotions_of, with_demotions
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.proof import stage
+from adaptc.compile.engine.proof import prover, search, stage
 from adaptc.compile.engine.proof.blame import Suspect, find_culprit
-from adaptc.compile.engine.proof.verdict import Case, Verdict
+from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.state import State, state_path
+from adaptc.compile.engine.store import Store
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import UsageError
@@ -228,6 +232,27 @@ def test_the_order_of_pages_does_not_matter(
 
 
 @pytest.mark.chromium
+def test_what_a_busy_machine_could_not_load_is_proven_by_the_next_build(
+    proven: BuiltSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, cache = elsewhere(proven, "busy"), proven.output / ".adaptc/cache"
+    judge = search._PageSearch._judge
+
+    async def hangs(self: Any, level: Any, prover: Any) -> Verdict:
+        verdict = await judge(self, level, prover)
+        is_slow = (verdict.case.level, verdict.case.page) == ("extreme", "about.html")
+        return replace(verdict, differences=(Difference(UNLOADABLE, "it hangs"),)) if is_slow else verdict
+
+    with monkeypatch.context() as patched:
+        patched.setattr(search._PageSearch, "_judge", hangs)
+        build(busy, build__cache=cache)
+    assert ("extreme", "about.html") in dropped(busy)
+    build(busy, build__cache=cache)
+    assert dropped(busy) == DROPPED
+    assert not build(busy, build__cache=cache).built
+
+
+@pytest.mark.chromium
 def test_without_a_proof_nothing_is_dropped(proven: BuiltSite, no_browser: None) -> None:
     plain, cache = elsewhere(proven, "plain"), proven.output / ".adaptc/cache"
     build(plain, build__cache=cache)
@@ -303,6 +328,36 @@ def test_what_a_server_raises_is_no_fault_of_a_page(chromium: str) -> None:
 
     with pytest.raises(OSError, match="No space left"):
         in_chromium(chromium, look)
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_page_that_cannot_be_loaded_is_a_fault_of_the_level_only_if_the_original_can(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_busy: bool
+) -> None:
+    loads = iter([False, is_busy, is_busy])  # whether the machine is too busy for the original
+
+    class Started:
+        async def start(self) -> None:
+            pass
+
+    async def look(browser: Any, server: Any, url: str, width: int) -> Any:
+        if server is level or next(loads):
+            raise BrowserError("it does not come to rest")
+        return SimpleNamespace(answers={url: "a digest of the original"})
+
+    def original(url: str) -> Answer | None:
+        return None
+
+    def level(url: str) -> Answer | None:
+        return None
+
+    monkeypatch.setattr(prover, "view_page", look)
+    verdicts, url = VerdictStore(Store(tmp_path)), "https://site.invalid/"
+    judge = prover.PageProver(Started(), verdicts, Answers(original), url, 412)  # type: ignore[arg-type]
+    verdict = asyncio.run(judge.judge(CASE, Answers(level)))
+    assert [each.kind for each in verdict.differences] == ([] if is_busy else [UNLOADABLE])
+    assert verdict.reason == ("it does not come to rest" if is_busy else None)
+    assert verdicts.find(CASE, url, Answers(original), Answers(level)) is None
 
 
 def test_without_a_browser_pages_are_published_without_a_proof(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from adaptc.browser.excerpts import differing_parts
 from adaptc.browser.judge import Difference, differences
 from adaptc.browser.page_view import PageView, view_page
 from adaptc.browser.tab import BrowserError
-from adaptc.compile.engine.proof.verdict import Answers, Case, Verdict, VerdictStore
+from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Progress
 
 # Loads of a page that seems to differ, each time with another load of the original
@@ -127,8 +127,16 @@ class PageProver:
                     self.originals.append(await self._look(self.original.server))
                 found = await self._differences(loads, case.promised)
         except BrowserError as error:
-            return Verdict(case, (Difference("unloadable", f"it could not be looked at: {error}"),))
+            return await self._unloadable(case, error)
         return self._stored(Verdict(case, found, self._pictures(loads[0]) if found else ()), loads)
+
+    async def _unloadable(self, case: Case, error: BrowserError) -> Verdict:
+        """Blame the level for a page that cannot be looked at only if the original still can: machines may be busy."""
+        try:
+            await self._look(self.original.server)
+        except BrowserError:
+            return Verdict(case, reason=str(error))
+        return Verdict(case, (Difference(UNLOADABLE, f"it could not be looked at: {error}"),))
 
     async def _loads_of(self, answers: Answers) -> list[PageView]:
         """Return the loads of what gives ``answers``, at least one."""

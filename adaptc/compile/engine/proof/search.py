@@ -20,7 +20,7 @@ from adaptc.compile.engine.page_weight import levels_above
 from adaptc.compile.engine.proof.blame import Suspect, find_culprit, suspects
 from adaptc.compile.engine.proof.candidates import CandidateLevel, Candidates, Terms
 from adaptc.compile.engine.proof.prover import PageProver, pages_at_once
-from adaptc.compile.engine.proof.verdict import Answers, Case, Verdict, VerdictStore, reason_of
+from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore, reason_of
 from adaptc.compile.engine.state import Unit
 from adaptc.compile.pipeline import Plan
 from adaptc.site.site import Site
@@ -55,6 +55,7 @@ class Search:
     demotions: Demotions = field(default_factory=dict)
     broken: set[Unit] = field(default_factory=set)
     verdicts: dict[Case, Verdict] = field(default_factory=dict)
+    is_unsure: bool = False  # whether a level could not be looked at, which may be otherwise next time
 
     async def run(self, browser: Chromium) -> None:
         """Search until nothing more is to be dropped. Raises ``BrowserError`` where no browser starts."""
@@ -103,6 +104,9 @@ class _PageSearch:
         for name, level in self.levels.items():
             verdicts = [await self._judge(level, prover) for prover in self.provers]
             self.search.verdicts.update((verdict.case, verdict) for verdict in verdicts)
+            self.search.is_unsure |= any(
+                each.kind == UNLOADABLE for verdict in verdicts for each in verdict.differences
+            )
             shown = next((verdict for verdict in verdicts if verdict.differences), None)
             if shown is None:
                 continue

@@ -116,9 +116,9 @@ class ProofStage:
                     yield (level, path), weight_of(self.sources[path])
 
     def record(self, report: BuildReport) -> None:
-        """Record in the state what was proven. A browser that failed is tried again."""
-        report.is_blind |= bool(self.diagnostics)
+        """Record in the state what was proven. What failed in the browser is tried again by the next build."""
         assert self.search is not None
+        report.is_blind |= bool(self.diagnostics) or self.search.is_unsure
         verdicts = self.search.verdicts.values()
         left = {(each.case.level, each.case.page) for each in verdicts if each.differences}
         unproven = {(each.case.level, each.case.page) for each in verdicts if each.reason is not None}

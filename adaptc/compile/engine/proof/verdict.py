@@ -15,6 +15,9 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import OWN_DIRECTORY
 
+UNLOADABLE = "unloadable"
+"""The kind of difference where the original can be looked at, and the level cannot. Such a verdict is not stored."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
