@@ -255,6 +255,38 @@ def test_tasks_that_begin_when_the_browser_ends_are_ended_too() -> None:
     assert [task.cancelled() for task in tasks] == [True] * 4
 
 
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_request_that_cannot_be_answered_is_ended(is_gone: bool) -> None:
+    from playwright.async_api import Error
+
+    done = []
+
+    class Request:
+        """The request of a window that was opened and has no frame yet."""
+
+        url = "https://other.invalid/"
+
+        def is_navigation_request(self) -> bool:
+            raise Error("Frame for this navigation request is not available")
+
+    class Route:
+        request = Request()
+
+        async def abort(self) -> None:
+            if is_gone:
+                raise Error("Target page, context or browser has been closed")
+            done.append("abort")
+
+        async def fallback(self) -> None:
+            done.append("fallback")
+
+    tab = Tab.__new__(Tab)
+    tab._active, tab._answers = 0, set()
+    asyncio.run(tab._answer(Route()))  # type: ignore[arg-type]
+    assert done == ["fallback" if is_gone else "abort"]
+    assert (tab._active, tab._answers) == (0, set())
+
+
 def test_what_fails_in_the_browser_fails_for_the_caller(chromium: str) -> None:
     async def work(browser: Chromium) -> None:
         raise ValueError("no")

@@ -257,7 +257,7 @@ class Tab:
         try:
             await self._fulfil(route, route.request)
         except Error:  # the page was closed meanwhile, or gave the request up
-            pass
+            await _give_up(route)
         finally:
             self._answers.discard(task)
             self._active, self._last = self._active - 1, time.monotonic()
@@ -311,6 +311,17 @@ def script(name: str) -> str:
 
 def _first_line(text: str) -> str:
     return next((line for line in text.splitlines() if line.strip()), "")[:400]
+
+
+async def _give_up(route: Route) -> None:
+    """End the handling of a request that nobody waits for, which Playwright would otherwise wait for without end."""
+    from playwright.async_api import Error
+
+    try:
+        await route.abort()
+    except Error:  # there is nothing left to abort
+        with contextlib.suppress(Error):
+            await route.fallback()
 
 
 async def _closed(other: Page, page: Page) -> None:
