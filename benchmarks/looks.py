@@ -45,7 +45,7 @@ async def look_at_pages(browser: Chromium, docroot: Path, site: Site, pages: lis
 
 def cpu_seconds() -> float:
     """Return the CPU time of this process and of those that it started and that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [resource.getrusage(processes) for processes in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 

@@ -16,32 +16,22 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
-import brotli
-from playwright.sync_api import Browser, sync_playwright
-
+from adaptc.browser.answers import Answer
+from adaptc.browser.chromium import Chromium, find_chromium, in_chromium
+from adaptc.browser.loopback import loopback_host
+from adaptc.browser.paint import Line, phone
 from adaptc.core import media
 
-PHONE = {"width": 412, "height": 823}
-LINE = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 93_750}
+LINE = Line(150, 1_600_000, 750_000)
+ORIGIN = "http://site.invalid"
 TREES = ("original", "web", "jampack")
-SETTLED = 1500  # ms after the load event
-OBSERVE = """
-  window.__lcp = 0
-  new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.__lcp = entry.startTime })
-    .observe({ type: 'largest-contentful-paint', buffered: true })
-"""
 SHOWN = """() => ({
-  lcp: window.__lcp,
   text: document.body.innerText.replace(/\\s+/g, ' ').trim(),
   missing: [...document.images].filter((i) => i.complete && i.currentSrc && !i.naturalWidth).length,
 })"""
@@ -108,81 +98,41 @@ def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], 
 # ---- a host that only sends files
 
 
-@cache
-def encoded(content: bytes) -> bytes:
-    return bytes(brotli.compress(content, quality=5))
+def hosted(root: Path) -> AbstractContextManager[str]:
+    """Serve a tree and return its address."""
 
-
-class Host(SimpleHTTPRequestHandler):
-    """Sends files with Brotli for text."""
-
-    protocol_version = "HTTP/1.1"
-    extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".avif": "image/avif", ".webp": "image/webp"}
-
-    def do_GET(self) -> None:
-        path = Path(self.translate_path(self.path))
+    def answer(url: str) -> Answer | None:
+        path = root / unquote(urlsplit(url).path).lstrip("/")
         path = path / "index.html" if path.is_dir() else path
-        content = path.read_bytes() if path.is_file() else b""
-        media_type = self.guess_type(str(path))
-        self.send_response(200 if path.is_file() else 404)
-        self.send_header("Content-Type", media_type)
-        if media.is_compressible(media_type) and content:
-            content = encoded(content)
-            self.send_header("Content-Encoding", "br")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        return Answer(path.read_bytes(), media.by_name(path.name) or media.BINARY) if path.is_file() else None
 
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def hosted(root: Path) -> Iterator[str]:
-    """Serve a tree and yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), lambda *values: Host(*values, directory=str(root)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
+    return loopback_host(answer, ORIGIN)
 
 
 # ---- visits
 
 
-def visit(browser: Browser, url: str) -> Visit:
-    context = browser.new_context(viewport=PHONE, device_scale_factor=1.75, is_mobile=True, has_touch=True)
-    page = context.new_page()
-    errors, failed, sizes = [], set(), []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("response", lambda response: failed.add(response.url) if response.status >= 400 else None)
-    page.route(lambda address: not address.startswith(url[: url.index("/", 8)]), lambda route: route.abort())
-    session = context.new_cdp_session(page)
-    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
-    session.send("Network.enable")
-    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    session.send("Network.emulateNetworkConditions", LINE)
-    session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    page.add_init_script(OBSERVE)
-    page.goto(url, wait_until="load", timeout=180_000)
-    page.wait_for_timeout(SETTLED)
-    seen = page.evaluate(SHOWN)
-    context.close()
+async def visit(browser: Chromium, host: str, path: str) -> Visit:
+    errors, failed = list[str](), set[str]()
+    async with phone(browser, host, LINE) as opened:
+        page = opened.page
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("response", lambda response: failed.add(response.url) if response.status >= 400 else None)
+        paint = await opened.load(f"{host}/{path}")
+        seen = await page.evaluate(SHOWN)
     own = [error for error in errors if "ERR_FAILED" not in error]
-    return Visit(seen["lcp"], int(sum(sizes)), len(own), len(failed), seen["missing"], seen["text"])
+    return Visit(paint.largest, paint.size, len(own), len(failed), seen["missing"], seen["text"])
 
 
-def measure(browser: Browser, scratch: Path, pages: list[str], runs: int) -> dict[str, dict[str, list[Visit]]]:
+async def measure(browser: Chromium, scratch: Path, pages: list[str], runs: int) -> dict[str, dict[str, list[Visit]]]:
     """Return the visits of each page by tree, in turn."""
     visits: dict[str, dict[str, list[Visit]]] = {page: {tree: [] for tree in TREES} for page in pages}
     for page in pages:
         for _ in range(runs):
             for tree in TREES:
-                with hosted(scratch / tree) as address:
-                    visits[page][tree].append(visit(browser, address + quote(page)))
+                with hosted(scratch / tree) as host:
+                    visits[page][tree].append(await visit(browser, host, quote(page)))
     return visits
 
 
@@ -212,20 +162,23 @@ def main() -> None:
     parser.add_argument("--visited", type=int, default=3, help="how many of these pages are visited")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
-    parser.add_argument("--chromium", default=shutil.which("chromium"))
+    parser.add_argument("--chromium", default=find_chromium())
     arguments = parser.parse_args()
     print(f"| site (pages) | {' | '.join(TREES)} |")
     for site in arguments.sites:
-        with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+        with tempfile.TemporaryDirectory() as directory:
             scratch, pages = (arguments.trees or Path(directory)) / site.name, chosen_pages(site, arguments.pages)
             scratch.mkdir(parents=True, exist_ok=True)
             make_trees(site, scratch, pages, shlex.split(arguments.jampack), arguments.directory, arguments.effort)
-            browser = playwright.chromium.launch(executable_path=arguments.chromium, args=["--no-sandbox"])
-            print(
-                "\n".join(rows(site.name, measure(browser, scratch, pages[: arguments.visited], arguments.runs))),
-                flush=True,
-            )
-            browser.close()
+            visited = pages[: arguments.visited]
+
+            def work(
+                browser: Chromium, scratch: Path = scratch, visited: list[str] = visited
+            ) -> Awaitable[dict[str, dict[str, list[Visit]]]]:
+                return measure(browser, scratch, visited, arguments.runs)
+
+            visits = in_chromium(arguments.chromium, work, reaches_loopback=True)
+            print("\n".join(rows(site.name, visits)), flush=True)
 
 
 if __name__ == "__main__":

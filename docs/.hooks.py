@@ -17,6 +17,8 @@ from adaptc.cli.main import COMMANDS, cli
 ROOT = Path(__file__).parent.parent
 # Pages outside docs/, by their place in the repository, which is that in the site but for the README
 EXTRA = ("CHANGELOG.md", "benchmarks/RESULTS.md", "benchmarks/README.md", "benchmarks/labels/README.md")
+# What the theme lacks for readers who cannot see well, or use no mouse
+ACCESSIBLE = ("accessible.css", "accessible.js")
 _LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:|#)([^)#]+)(#[^)]*)?\)")
 
 
@@ -27,7 +29,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     files.append(File.generated(config, "index.md", abs_src_path=str(ROOT / "README.md")))
     files.append(File.generated(config, "commands.md", content=_commands()))
+    for name in ACCESSIBLE:
+        files.append(File.generated(config, f"assets/{name}", abs_src_path=str(ROOT / f"docs/.{name}")))
     return files
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the dialog of the search, which the theme leaves without a name."""
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">')
 
 
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:

@@ -43,8 +43,11 @@ function choose(select, value) {
 
 function recall() {
   const state = new URLSearchParams(location.hash.slice(1));
-  const smallest = site.levels.length ? site.levels[site.levels.length - 1].name : "original";
-  const usual = { left: "original.auto", right: `${smallest}.auto` };
+  // the site's own bytes, compressed, next to what looks the same: what a visitor saves without seeing it
+  const names = site.levels.map((level) => level.name);
+  const first = (wanted, other) => (names.includes(wanted) ? wanted : other);
+  const last = names.length ? names[names.length - 1] : "original";
+  const usual = { left: `${first("full", "original")}.auto`, right: `${first("lossless", first("web", last))}.auto` };
   for (const side of SIDES) {
     const [level, coding] = (state.get(side) || usual[side]).split(".");
     choose(panes[side].level, level);

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import adaptc
+from adaptc.compile.engine.state import LONGEST_PATH, state_path
 from adaptc.config.config import Config
 from adaptc.core.model import CODINGS
 from adaptc.formats.codings import decode
@@ -94,6 +95,12 @@ class BuiltSite:
         shutil.rmtree(other.root, ignore_errors=True)
         shutil.copytree(self.docroot, other.docroot, symlinks=True)
         return other
+
+
+def far_output(root: Path, length: int = LONGEST_PATH) -> Path:
+    """Return an output directory whose state has a path of ``length`` bytes."""
+    rest = length - len(os.fsencode(state_path(root))) - 1
+    return root / ("o" * (rest // 2 - 1) + "/" + "o" * (rest - rest // 2))
 
 
 def files_below(root: Path) -> Iterator[str]:

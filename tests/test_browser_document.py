@@ -44,6 +44,10 @@ def test_what_scripts_write_is_there_and_scripts_are_not(chromium: str) -> None:
     )
 
 
+def test_what_markup_cannot_hold_is_left_out(chromium: str) -> None:
+    assert after(chromium, "<p id=p title=x></p>", "p.textContent=p.title='a\\0b'") == '<p id="p" title="ab">ab</p>'
+
+
 def test_forms_are_as_scripts_left_them(chromium: str) -> None:
     body = (
         "<input id=a><input id=b type=checkbox checked><input id=c type=radio><input id=p type=password>"

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from built_site import LEVELS, BuiltSite, decoded, files_below
+from built_site import LEVELS, BuiltSite, decoded, far_output, files_below
 
 import adaptc
 from adaptc.compile.engine.output import output_lock
+from adaptc.compile.engine.state import LONGEST_PATH
 from adaptc.core.diagnostics import Busy, Severity, UsageError
 
 PAGE = "<!DOCTYPE html>\n<html>\n<head><title>{title}</title>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
@@ -876,10 +877,17 @@ def test_a_large_file_is_copied_and_not_held(site: BuiltSite, monkeypatch: pytes
     assert not (site.output / "lossless/id/large.html").exists()
 
 
+def test_an_output_whose_path_is_too_long(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({"index.html": page("x")})
+    with pytest.raises(UsageError, match="has a path of more than 479 bytes"):
+        site.build(output=far_output(tmp_path, LONGEST_PATH + 1))
+    assert site.build(output=far_output(tmp_path)).diagnostics == ()
+
+
 def test_a_name_that_the_output_cannot_hold(tmp_path: Path) -> None:
     deep = "/".join(["d" * 250] * 15)
     site = BuiltSite(tmp_path).write({f"{deep}/page.txt": "text\n" * 50, "short.txt": "text\n" * 50})
-    far = tmp_path / "/".join(["o" * 200] * 2)
+    far = far_output(tmp_path)
     result = site.build(output=far)
     assert {(one.id, str(one.location)) for one in result.diagnostics} == {("name-unpublishable", f"{deep}/page.txt")}
     assert not list(far.glob("*/*/d*"))

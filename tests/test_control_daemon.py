@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from monitoring import unknown_metrics
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
@@ -270,6 +271,7 @@ def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
     bench.serve(20, 2)
     text = render_metrics("control", bench.daemon._environment.reporter._figures)
     assert '# TYPE adaptc_control_m gauge\nadaptc_control_m{site="site"} 3\n' in text
+    assert unknown_metrics("control", bench.daemon._environment.reporter._figures) == set()
 
 
 def test_buckets_come_back_with_the_flag_after_the_guard_reset_them(bench: Bench) -> None:

@@ -1,7 +1,9 @@
 """Style sheets as text: decoding (CSS Syntax 3, section 3.2), embedding in a style element, balance."""
 
 import pytest
+import tinycss2
 
+from adaptc.formats.css.lost_rules import drop_lost_rules
 from adaptc.formats.css.sheet_text import Sheet, decode_sheet, escape_for_style_element, is_balanced
 
 
@@ -63,3 +65,29 @@ def test_end_tag_cannot_appear(text, expected):
 )
 def test_balance(text, expected):
     assert is_balanced(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a{} } @media screen{b{}} c{}", "a{}  c{}"),
+        ("a{b:c}}d{e:f}g{}", "a{b:c}g{}"),
+        ("a{}/* } */} ; b[c] > d{e{f:g}}h{}", "a{}/* } */h{}"),
+        ("a{}}}b{}c{}}d{}e{}", "a{}c{}e{}"),
+        ("a{}}", "a{}"),
+        ("@media x } y{}", None),
+        ("a{b:c)}d{}", None),
+        ("a{}}b{c:(}", None),
+        ("a{b:'}'", None),
+        ("a{b:c}", None),
+    ],
+)
+def test_a_closing_brace_too_many_takes_the_next_rule_along(text, expected):
+    kept = drop_lost_rules(text)
+    assert kept == (text if expected is None else expected)
+    assert _valid_rules(kept) == _valid_rules(text)
+
+
+def _valid_rules(text):
+    rules = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
+    return [rule.serialize() for rule in rules if rule.type != "error" and "}" not in tinycss2.serialize(rule.prelude)]

@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+import servers
 import yaml
 from built_site import BuiltSite
+
+from adaptc.cli.main import cli
 
 RECIPES = Path(__file__).parent.parent / "examples/deploy"
 FILES = {
@@ -216,3 +220,35 @@ def test_a_release_is_swapped_in(place: Path) -> None:
         (place / "srv/state/opt.do").touch()
     assert (place / "srv/state/opt.do").exists()
     assert "first" in (place / "srv/releases/1/site/index.html").read_text()
+
+
+# ---- containers
+
+
+def test_containers_share_the_trees_and_the_run_directory(place: Path) -> None:
+    compose = read("docker/compose.yaml")
+    services = compose["services"]
+    assert set(services) == {"build", "nginx", "watch", "switch"}
+    for name in set(services) - {"nginx"}:
+        assert cli.get_command(click.Context(cli), services[name]["command"][0])
+        assert services[name]["volumes"] == services["build"]["volumes"]
+    assert set(services["nginx"]["volumes"]) >= {"./site:/srv/site:ro", "opt:/srv/opt:ro"}
+    assert "opt:/srv/opt" in services["build"]["volumes"] and "opt" in compose["volumes"]
+    file = (RECIPES / "docker/Dockerfile").read_text()
+    assert "WORKDIR /srv\n" in file and 'ENTRYPOINT ["adaptc"]' in file
+
+
+@pytest.mark.servers
+def test_what_containers_run_is_a_server_that_adapts(place: Path) -> None:
+    """The paths of the containers become those of this machine; what runs is the same."""
+    (place / "public").rename(place / "site")
+    shutil.copy(RECIPES / "docker/adaptc.toml", place)
+    run(place, ["adaptc", *read("docker/compose.yaml")["services"]["build"]["command"]])
+    os.chmod(place, 0o755)
+    text = (RECIPES / "docker/nginx.conf").read_text().replace("/srv", str(place)).replace("/tmp", str(place))
+    scratch = " ".join(
+        f"{kind}_temp_path {place}/t-{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (place / "nginx.conf").write_text(text.replace("http {", f"http {{ access_log off; {scratch}"))
+    done = servers.nginx_check(place / "nginx.conf", place)
+    assert "test is successful" in done.stderr, done.stderr

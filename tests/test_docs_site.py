@@ -42,3 +42,10 @@ def test_commands_have_their_help(site: Path) -> None:
     page = (site / "commands/index.html").read_text("utf-8")
     assert page.count('<h2 id="adaptc-') > 20
     assert "--encodings [suffix|parallel|none]" in page
+
+
+def test_what_axe_found_in_the_theme_is_mended(site: Path) -> None:
+    page = (site / "start/index.html").read_text("utf-8")
+    assert re.findall(r'role="dialog"[^>]*', page) == ['role="dialog" aria-label="Search"']
+    for name in ("accessible.css", "accessible.js"):
+        assert f"../assets/{name}" in page and (site / "assets" / name).is_file()

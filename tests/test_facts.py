@@ -49,6 +49,15 @@ def test_what_a_page_embeds_each_once_in_order() -> None:
     assert [one.message for one in found.diagnostics] == ["img src points to ../gone.png, but there is no such file"]
 
 
+def test_an_image_that_a_browser_passes_over_is_not_embedded() -> None:
+    found = facts('<picture><source type=image/webp srcset="../i.png"><img src="../i.svg"></picture>')
+    assert found.embeds == (("image", "i.png"),)
+    assert found.images == ("i.png", "i.svg") and "i.svg" in found.targets
+    assert facts('<img src="../i.svg" srcset="../i.png 300w">').embeds == (("image", "i.png"),)
+    twice = '<picture><source type=image/webp srcset="../i.png"><img src="../i.svg"></picture><img src="../i.svg">'
+    assert facts(twice).embeds == (("image", "i.png"), ("image", "i.svg"))
+
+
 def test_the_base_element_counts() -> None:
     found = facts('<base href="/docs/"><img src="i.png"><base href="/nowhere/">')
     assert found.embeds == (("image", "i.png"),)

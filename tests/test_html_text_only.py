@@ -140,6 +140,8 @@ def test_no_embedded_object_is_left() -> None:
         # formulas
         ("<math><mfrac><mi>a</mi><mn>2</mn></mfrac><msup><mi>x</mi><mn>2</mn></msup></math>", "<p>a/2x^2</p>"),
         ("<script type='math/tex'>x &lt; 1</script>", "<p><code>x &amp;lt; 1</code></p>"),
+        ("<span><span style='display:none'><math><mi>R</mi></math></span><img aria-hidden=true alt='R = f'></span>",
+         "<p><i>[R = f]</i></p>"),
         # noscript is what is shown now, but not its excuses
         ("<noscript><p>The plain <a href=t>table</a></noscript>", "<p>The plain <a href=t>table</a></p>"),
         ("<noscript>Please enable JavaScript.</noscript>b", "<p>b</p>"),
@@ -336,6 +338,18 @@ def test_link_heavy_content_is_not_navigation() -> None:
     assert find_landmarks(tree).navigation == ()
     tree = parse("<body><div class=menu><a href=a>a</a></div><p>text enough to be the page, and more than the menu")
     assert [each.attr("class") for each in find_landmarks(tree).navigation] == ["menu"]
+
+
+@pytest.mark.parametrize("toggle", ["role=tab", "data-bs-toggle=tab", "data-toggle=pill"])
+def test_titles_of_tabs_stay_with_what_they_open(toggle: str) -> None:
+    tabs = f"<ul class='nav' role=tablist><li><a {toggle} href=#a>Preview</a><li><a {toggle} href=#b>Code</a></ul>"
+    page = "<nav><a href=x.html>Elsewhere</a></nav><h1>H</h1><div class=nav-wrapper>{}</div><p id=a>one<p id=b>two"
+    assert read(f"{HEAD}<body>{page.format(tabs)}") == (
+        "<nav><a href=x.html>Elsewhere</a></nav><h1>H</h1><ul><li><a href=#a>Preview</a><li><a href=#b>Code</a></ul>"
+        "<p id=a>one</p><p id=b>two</p>"
+    )
+    elsewhere = tabs.replace("#a", "a.html")
+    assert "<a href=a.html>Preview</a>" in read(f"{HEAD}<body>{page.format(elsewhere)}").partition("</nav>")[0]
 
 
 def test_words_for_images_and_links() -> None:

@@ -130,6 +130,13 @@ def test_an_error_that_names_another_file_or_line_is_the_same_error() -> None:
     assert found(replace(PAGE, errors=("x is not defined at all.min.js:2",)), PIXELS) == []
 
 
+def test_words_are_letters_and_digits_however_they_are_marked_up() -> None:
+    code = replace(PAGE, content="for i in range ( 6 ) : print ( screen )")
+    view = replace(PAGE, seen="Home for i in range(6): print(screen)")
+    assert differences((code,), view, CONTENT) == ()
+    assert differences((code,), replace(view, seen="Home for i in range: print()"), CONTENT) != ()
+
+
 def test_links_to_one_target_may_become_one() -> None:
     twice = replace(PAGE, content_links=("/news/", "/news/"), seen_links=("/news/",))
     assert [each.kind for each in differences((twice,), replace(PAGE, seen_links=("/news/",)), CONTENT)] == []

@@ -77,6 +77,21 @@ def test_alternates_are_never_larger_than_at_the_level_above(site: BuiltSite) ->
     assert len(webp[1]) <= len(webp[0])
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "<picture><source type=image/webp srcset=q.webp><img src=p.jpg></picture>",
+        "<img src=p.jpg srcset='q.webp 300w'>",
+    ],
+)
+def test_of_an_image_with_a_choice_the_same_file_counts_at_every_level(site: BuiltSite, choice: str) -> None:
+    other = encoded(drawing(5).resize(SIZE), "WEBP")
+    site.write({"choice.html": f"<!doctype html><meta charset=utf-8><title>T</title><p>Words{choice}", "q.webp": other})
+    by_level = costs(site.build(build__levels=["full", "lossless"]), "choice.html")
+    for level, (requests, size, _) in by_level.items():
+        assert (requests, size) == (2, len(site.read("choice.html", level)) + len(other))
+
+
 def test_every_kind_of_client_counts() -> None:
     page = client_sizes({"id": 900, "gz": 300}, 1000, ("gz", "br"))
     image = client_sizes({"avif": 40, "webp": 50}, 100, ("gz", "br"))
@@ -89,3 +104,9 @@ def test_a_page_is_larger_if_one_kind_of_client_receives_more() -> None:
     assert PageWeight(2, (900, 401)).excess(above) == "401 bytes instead of 400"
     assert PageWeight(3, (900, 300)).excess(above) == "3 requests instead of 2"
     assert PageWeight(2, (1000, 400)).excess(above) is None
+
+
+def test_a_request_that_is_saved_counts_as_its_header_fields() -> None:
+    above = PageWeight(4, (1000, 400))
+    assert PageWeight(2, (1150, 600)).excess(above) is None
+    assert PageWeight(2, (1150, 601)).excess(above) == "601 bytes instead of 400"

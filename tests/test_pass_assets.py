@@ -29,6 +29,12 @@ def test_a_sheet_is_flattened_and_minified():
     assert [each.verb for each in outcome.actions] == ["flattened", "minified"]
 
 
+def test_a_brace_too_many_takes_the_next_rule_along():
+    content, outcome = sheet({"a.css": "a { x : y } } @media print { b { x : y } } c { z : y }"})
+    assert content == b"a{x:y}c{z:y}" and not outcome.diagnostics
+    assert [each.verb for each in outcome.actions] == ["removed", "minified"]
+
+
 def test_urls_of_imported_sheets_are_rebased():
     content, _ = sheet({"a.css": "@import 'd/b.css';", "d/b.css": "b{background:url(i/x.png)}"})
     assert b"url(d/i/x.png)" in content

@@ -87,6 +87,11 @@ def test_a_script_that_looks_for_itself_stays_alone_for_a_crowd() -> None:
     assert "src=a.js" in both
 
 
+def test_a_script_that_writes_into_the_document_moves_in_for_a_crowd() -> None:
+    result = rewritten("<script src=b.js></script>", "inline-scripts", CROWD, b_js="document.write('<p>')")
+    assert "<script>document.write('<p>')</script>" in result
+
+
 def test_a_script_that_looks_for_others_keeps_them() -> None:
     scripts = "<script src=a.js></script><script src=b.js></script>"
     result = rewritten(scripts, "inline-scripts", CROWD, b_js="$('script[src*=\"a.js\"]').remove()")
@@ -105,6 +110,12 @@ BUDGET = {"budget": 4000, "largest": 3000}
 def test_a_small_copy_becomes_a_data_uri_in_the_box_of_the_original() -> None:
     result = rewritten("<p>x<img src=a.jpg alt=x>", "half-images", BUDGET, a_jpg=photo(200))
     assert re.search(r'<img srcset="data:image/webp;base64,[\w+/=]+ 100w" sizes=200px alt=x>', result)
+
+
+def test_a_selector_for_images_without_an_address_finds_no_more_of_them() -> None:
+    body = "<style>img:not([src]){opacity:0}</style><p>x<img src=a.jpg>"
+    result = rewritten(body, "half-images", BUDGET, a_jpg=photo(200))
+    assert '<img srcset="data:image/webp;base64,' in result and " src=data:,>" in result
 
 
 @pytest.mark.parametrize(

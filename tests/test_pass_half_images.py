@@ -277,6 +277,26 @@ def test_a_page_with_selectors_by_source_stays(selector: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "selector",
+    [
+        '.lazy[src^=""]',
+        "img:not([src])",
+        "img[src]",
+        'iframe[src*="tube.example"]',
+        'img[src$=".svg"]',
+        'img:is([sizes="auto" i],[sizes^="auto," i])',
+    ],
+)
+def test_a_selector_by_source_that_cannot_tell_lets_images_be_halved(selector: str) -> None:
+    assert "HALF" in halved(f"<style>{selector}{{border:0}}</style><img src=a.jpg>")
+
+
+def test_a_selector_by_source_keeps_the_images_that_it_selects() -> None:
+    text = halved('<style>img[src*="a."]{border:0}</style><img src=a.jpg><img src=b.jpg>')
+    assert "src=a.jpg" in text and "HALF" in text
+
+
 def test_a_page_under_a_policy_stays() -> None:
     policy = '<meta http-equiv=Content-Security-Policy content="img-src /images/">'
     assert kept(f"{policy}<img src=a.jpg>") == ["a Content-Security-Policy restricts the page"]

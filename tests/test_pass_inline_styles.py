@@ -205,6 +205,11 @@ def test_a_url_in_a_custom_property_belongs_to_the_sheet_that_uses_it():
     assert site.reasons("index.html", "inline-styles")["css/a.css"] == "a custom property of it holds a URL"
 
 
+def test_the_end_of_a_class_is_no_custom_property():
+    site = page(sheet=".button--primary:hover{background:url(x.png)}a{color:var(--b)}")
+    assert "<style" in site.page("index.html", "inline-styles")
+
+
 def test_a_sheet_that_may_use_such_a_property_does_not_move_either():
     site = page(head=HEAD + "<link rel=stylesheet href=b.css>", sheet="a{background:var(--bg)}",
                 files={"b.css": ":root{--bg:url(x.png)}"}, shared=["b.css"])  # fmt: skip

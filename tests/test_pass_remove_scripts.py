@@ -140,6 +140,13 @@ def test_a_canvas_leaves_its_words_and_its_id():
     assert "<span id=c>Sales by month</span>" in made("<canvas id=c>Sales by <b>month</b></canvas>")
 
 
+def test_a_box_that_holds_only_a_canvas_keeps_no_room_for_the_drawing():
+    page = made("<div id=card><div id=box style='height:300px'><canvas></canvas></div><p>Sales</div>")
+    assert "id=box style=height:300px;height:auto!important;min-height:0!important>" in page
+    assert "<div id=card>" in page  # it holds more
+    assert "height:auto" not in made("<div><img src=a.png><canvas></canvas></div><div><br>x<canvas></canvas></div>")
+
+
 STREAMED = (
     '<main><h1>A</h1><!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main><footer>f</footer>'
     '<div hidden id="S:0"><p>late</p><!--$?--><template id="B:1"></template><i>wait</i><!--/$--></div>'
@@ -184,6 +191,12 @@ def test_radio_buttons_without_hidden_panels_or_with_rules_of_their_own_stay(css
 
 def test_noscript_is_opened():
     assert "<body><p>no scripts</p><p>text" in made("<noscript><p>no scripts</p></noscript><p>text")
+
+
+def test_a_request_to_enable_scripts_is_left_out():
+    notice = "<noscript>You need to enable JavaScript.</noscript>"
+    assert "<body><p>text" in made(f"{notice}<p>text")
+    assert "enable" in made(notice.replace("J", "<a href=b.html>J") + "<p>text", files=PAGES)
 
 
 def test_noscript_in_the_head_brings_its_styles_and_no_redirection():
@@ -343,6 +356,34 @@ def test_a_dialogue_that_is_shown_does_not_cover_the_page():
     text = made("<a data-target='#m'>o</a><div class=modal id=m><p>t</div>", css=css)
     assert "position:relative!important" in text
     assert "contain:content!important" in text  # neither does its backdrop, which is positioned in it
+
+
+def test_the_foot_of_a_menu_that_moves_into_the_flow_is_not_over_its_links():
+    css = ".n{position:fixed;transform:translateX(-300px)}.f{position:absolute;bottom:0}"
+    menu = MENU.replace("</nav>", "<p class=f><a href=a.html#x>More</a></nav>")
+    text = made(f"<button class=menu-toggle></button>{menu}<p>text", css=css, files=PAGES)
+    assert "position:relative!important" in text and "{position:static!important}" in text
+
+
+def test_slides_of_reveal_stand_one_above_the_other():
+    css = ".reveal{overflow:hidden}.reveal .slides>section{display:none;position:absolute}"
+    text = made("<div class=reveal><div class=slides><section><p>One<section><p>Two</div></div>", css=css)
+    assert ".reveal .slides section{display:block!important" in text
+
+
+def test_a_dialogue_that_is_shown_is_whole_and_behind_all_of_the_page():
+    css = ".modal{display:none;position:fixed}.modal p{transform:translate(0,-50px)}main{max-height:100vh}"
+    text = made("<main><a data-target='#m'>o</a></main><div class=modal id=m><p>t</div>", css=css)
+    assert ">*{transform:none!important}" in text
+    assert shows(text, "<main") and "max-height:none!important" in text
+
+
+def test_a_long_navigation_that_is_shown_leaves_room_for_the_page():
+    css = ".n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(
+        f"<nav><button data-target='#n'>=</button><div id=n class=n>{MENU}</div></nav><p>text", css=css, files=PAGES
+    )
+    assert "max-height:40vh!important" in text
 
 
 def test_a_bar_that_grows_by_its_menu_does_not_cover_the_page():

@@ -32,6 +32,8 @@ def made(body, head=""):
         ("<object data=p.svg><param name=x><b>A plan</b></object>", "<b>A plan</b>"),
         ("<iframe id=m src=f.html></iframe>", "<a href=f.html>f.html</a><span id=m></span>"),
         ("<object data=p.svg><p>A plan</p></object>", "<a href=p.svg>p.svg</a>"),
+        ("<a href=b.html><video controls src=v.mp4></video><b>Film</b></a>", "<a href=b.html><b>Film</b></a>"),
+        ("<a href=b.html><video controls src=v.mp4></video></a>", "<a href=b.html>v.mp4</a>"),
         ("<object data=x.swf><embed src=x.swf></object>", "<a href=x.swf>x.swf</a>"),
     ],
 )

@@ -388,7 +388,7 @@ def test_a_script_that_reads_a_sheet_keeps_them(script):
 def test_a_known_library_of_another_site_brings_in_what_it_sets():
     css = ".a{color:red}.modal-open{top:0}.none{top:1px}"
     library = "<script src=https://cdn.example/npm/bootstrap@5.2.3/dist/js/bootstrap.bundle.min.js></script>"
-    options = {**LIVE, "libraries": ("bootstrap: modal- show",)}
+    options = {**LIVE, "libraries": ("bootstrap bootstrap-core: modal- show",)}
     text = made(head=LINKS + library, files={"css/a.css": css}, promise="words", options=options)
     assert "<style>.a{color:red}.modal-open{top:0}</style>" in text
     other = library.replace("bootstrap.bundle", "bootstrap-tour")
@@ -517,6 +517,8 @@ def test_a_module_that_looks_for_style_sheets_keeps_them():
 def test_scripts_of_hosts_that_stand_apart_change_nothing():
     near = "<script src=https://cdn.widgets.example/w.js></script>"
     assert "<style>" in made(head=LINKS + near, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    counting = "<script src=https://elsewhere.example/js/web-analytics.min.js></script>"
+    assert "<style>" in made(head=LINKS + counting, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
     far = "<script src=https://elsewhere.example/w.js></script>"
     assert "<style>" not in made(head=LINKS + far, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
 

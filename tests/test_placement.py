@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
+from built_site import BuiltSite
 
 from adaptc.compile.analyse.decisions import AssetUse, DeliveryCost, Placement, place_assets
+from adaptc.config.config import CostConfig
 
 # a = 0.83 ms a request, b = 0.033 ms a kB, three pages a visit, 30 % of the visits warm
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
@@ -87,3 +90,28 @@ def test_a_sheet_of_every_page_is_inlined_up_to_a_larger_size_with_dictionaries(
         for cost in (COST, with_them)
     ]
     assert limits == [7600, 14900]
+
+
+# ---- presets
+
+
+@pytest.mark.parametrize("preset", ["http2", "static-host"])
+def test_over_http2_a_file_moves_only_where_a_visit_of_three_pages_takes_less_time(preset: str) -> None:
+    request_ms, kilobyte_ms = CostConfig(preset=preset).delivery
+    cost = DeliveryCost(request_ms, kilobyte_ms, 3.0, 0.0)
+    for size in range(100, 20_000, 300):
+        for pages in range(1, 11):
+            inlined = (1 + 2 * pages / 10) * kilobyte_ms * size / 1000
+            placed = place_assets({"a": AssetUse(size, pages)}, 10, cost)["a"].inline
+            assert placed == (inlined < request_ms + kilobyte_ms * size / 1000)
+
+
+def test_a_sheet_that_all_pages_share_stays_a_file_over_http2(tmp_path: Path) -> None:
+    rules = "".join(f".name-{n}{{color:#{n * 7919 % 4096:03x}}}" for n in range(700))
+    page = "<!DOCTYPE html><title>t</title><link rel=stylesheet href=site.css><p class=name-{}>A page"
+    site = BuiltSite(tmp_path).write({"site.css": rules, **{f"{n}.html": page.format(n) for n in range(6)}})
+    site.build()
+    assert b"<style>" in site.read("1.html")
+    site.build(cost__preset="static-host")
+    assert b"<style>" not in site.read("1.html")
+    assert len(site.read("site.css", coding="br")) < 7650  # below this it costs a server less in the pages

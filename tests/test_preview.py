@@ -270,15 +270,16 @@ def test_the_page_shows_two_levels_and_counts(chromium: str, server: PreviewServ
         assert (seen.errors, seen.failed) == ([], [])
         counts = "[...document.querySelectorAll('.requests')].map(e => e.textContent).join()"
         assert wait_for(browser, counts, "2,1") == "2,1"
+        assert "left=full.auto&right=lossless.auto" in browser.evaluate("location.hash")
         assert "of the pane" in browser.evaluate("document.body.innerText")
         assert browser.evaluate("document.querySelector('[data-side=right] .against dd').textContent").startswith("−")
         browser.evaluate(
-            "const s = document.querySelector('.level'); s.value = 'full'; s.dispatchEvent(new Event('change'))"
+            "const s = document.querySelector('.level'); s.value = 'original'; s.dispatchEvent(new Event('change'))"
         )
-        assert "left=full.auto" in browser.evaluate("location.hash")
+        assert "left=original.auto" in browser.evaluate("location.hash")
         # what is opened on one side is opened on the other
         ask(
-            server, "left.full.auto.localhost", "/deep/",
+            server, "left.original.auto.localhost", "/deep/",
             Sec_Fetch_Dest="iframe", Sec_Fetch_Site="same-origin", Sec_Fetch_User="?1",
         )  # fmt: skip
         followed = "document.querySelectorAll('iframe')[1].src.endsWith('localhost:' + location.port + '/deep/')"

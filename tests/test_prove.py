@@ -121,6 +121,21 @@ def test_seeded_faults_are_found(chromium: str) -> None:
         assert not differences((original,), original, promised)
 
 
+def test_what_an_icon_font_draws_is_no_word(chromium: str) -> None:
+    icons = (
+        "<i style='font-family: \"Material Icons\"'>favorite face lock</i> <i class=material-icons>mail chat</i> Other"
+    )
+    page = "<!DOCTYPE html><title>t</title><main>{} words</main>"
+
+    async def look(browser: Chromium) -> list[PageView]:
+        texts = (page.format(icons), page.format("Other"), page.format(""))
+        return [await view_page(browser, serving(text), "https://site.invalid/", 412) for text in texts]
+
+    original, same, less = in_chromium(chromium, look)
+    assert differences((original,), same, CONTENT) == ()
+    assert [each.kind for each in differences((original,), less, CONTENT)] == ["words"]
+
+
 def serving(page: str) -> Server:
     """A server of a page and its image."""
     files = {"": Answer(page.encode(), "text/html"), "map.png": Answer(encoded(drawing()), "image/png")}
@@ -149,7 +164,8 @@ def test_what_was_proven_is_not_loaded_again(
     with monkeypatch.context() as patched:
         patched.setattr(prover, "in_chromium", lambda *_: pytest.fail("a browser was started"))
         assert fresh().verdicts == first.verdicts
-    assert {verdict.case.level for verdict in first.verdicts if verdict.pictures} == {"moderate"}
+    assert {verdict.case.level for verdict in first.verdicts if verdict.differences} == {"moderate"}
+    assert all(len(verdict.pictures) == 2 for verdict in first.verdicts)
     seed(built, "moderate", "word8 ", "")
     said = [each.diagnostics()[0].message.partition(";")[0] for each in (first, fresh())]
     assert said == [
@@ -197,8 +213,10 @@ def test_the_command_says_by_its_exit_code_what_it_found(
     assert code == 1
     assert said.splitlines()[1].split() == ["index.html", "ok", "ok", "blank,", "covered"]
     page = report.read_text("utf-8")
-    assert page.count('<img src="data:image/webp;base64,') == 4  # at two widths
-    assert "it is blank" in page
+    broken, _, kept = page.partition("<h2>Pages</h2>")
+    assert broken.count('<img src="data:image/webp;base64,') == 4  # at two widths
+    assert "it is blank" in broken
+    assert "<b>the original</b>, and at lossless" in kept
 
 
 def test_the_result_is_there_for_programs(

@@ -15,7 +15,8 @@ from selectolax.lexbor import LexborHTMLParser
 from adaptc.core.model import Action
 from adaptc.report import page_table
 from adaptc.report.charts import count_ticks, log_axis
-from adaptc.report.figures import PageFigures, TrafficFigures, capacity_factor
+from adaptc.report.figures import PageFigures, TrafficFigures, TypeFigures, capacity_factor
+from adaptc.report.first_steps import first_steps
 from adaptc.report.html_report import FIRST_ROWS, stream_report
 from adaptc.report.page_table import foremost, tabulate_pages
 
@@ -328,3 +329,34 @@ def test_a_browser_sorts_by_views_and_says_where_the_original_is_served(chromium
     assert seen["seen"] == []
     assert seen["foremost"] == PATHS[7]
     assert "not built" in seen["detail"]
+
+
+# ---- what to do first
+
+
+def test_the_report_begins_with_what_to_do():
+    figures = site(
+        diagnostics=(
+            found("image-bomb", 3, "a.png", pixels=9, limit=8),
+            found("css-malformed", 9, "a.css", problem="x"),
+        )
+    )
+    steps = first_steps(figures, [("big.html", 2_000_000), ("small.html", 10)], 1)
+    assert [step.finding for step in steps] == [
+        "The heaviest pages at lossless: big.html (2.0 MB), small.html (10 B).",
+        "image-bomb, 3 times.",
+    ]
+    assert "site.max_pixels" in steps[1].remedy
+    text = "".join(stream_report(site()))
+    assert text.index("What to do first") < text.index('<h2 id="levels">') < text.index('<h2 id="pages">')
+    assert text.index('<h2 id="pages">') < text.index('<h2 id="trees">') < text.index("<details>")
+    assert "missing-target, 6,961 times." in text
+
+
+def test_a_group_with_most_of_the_bytes_is_named():
+    figures = site()
+    kinds = (TypeFigures("images", 2, 900, 900, 900), TypeFigures("pages", 2, 100, 100, 100))
+    levels = tuple(replace(level, bytes_by_type=kinds) for level in figures.levels)
+    steps = first_steps(replace(figures, levels=levels, diagnostics=()), [("a.html", 1)], 1)
+    assert steps[-1].finding == "Of all bytes at lossless, images are 90.0 %."
+    assert first_steps(figures, [], -1) == []

@@ -56,6 +56,15 @@ def test_pages_take_in_what_was_made_smaller_before() -> None:
     assert order.index("images") < order.index("inline-images")
 
 
+def test_the_two_images_of_extreme_take_no_requests_that_moderate_saves() -> None:
+    shipped = load_levels(known_passes=KNOWN_PASSES)
+    moderate, extreme = (
+        dict(next(use.options for use in shipped[name].passes if use.name == "half-images"))
+        for name in ("moderate", "extreme")
+    )
+    assert extreme["largest"] >= moderate["largest"] and extreme["budget"] >= 2 * extreme["largest"]
+
+
 def test_every_option_of_a_pass_has_a_value() -> None:
     for use in levels("")["lossless"].passes:
         assert [name for name, _ in use.options] == sorted(KNOWN_PASSES[use.name])

@@ -116,6 +116,8 @@ def test_changes_images(text):
         "(new Image).src=u",
         "new Image(1, 1).src = u;",
         "i = new Image; i.src = '/ping'",
+        "frame.src = 'javascript:'",
+        "var t = make('iframe'), n = 'script'; t.src = String('java' + n + ':')",
     ],
 )
 def test_does_not_change_images(text):

@@ -51,36 +51,41 @@ class Machine:
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("kind", ["Apache", "nginx"])
-def test_from_nothing_to_the_switched_page(tmp_path: Path, kind: str) -> None:
+def test_from_nothing_to_the_switched_page(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     (machine.www / "adaptc.toml").write_text(machine.here(blocks("Build", "toml")[0]))
     machine.shell(blocks("Build", "sh")[0])
-    on, look, off = blocks("Switch", "sh")
-    if kind == "Apache":
-        assert blocks("Apache", "sh")[0] == "a2enmod rewrite headers\n"
-        running = servers.apache(tmp_path / "server", SITE, machine.here(blocks("Apache", "apache")[0]))
-    else:
-        http, inside = (machine.here(block) for block in blocks("nginx", "nginx"))
-        running = servers.nginx(tmp_path / "server", SITE, http, inside)
-    with running as server:
-        machine.port = server.port
-        assert "x-adapt" not in server.get("/").headers
-        machine.shell(on)
-        said = machine.shell(look).lower().splitlines()
-        assert sorted(said) == ["content-encoding: br", "x-adapt: lossless/br"]
-        assert server.get("/", accept_encoding="br").body == (machine.www / "opt/lossless/br/index.html").read_bytes()
-        machine.shell(off)
-        assert "x-adapt" not in server.get("/").headers
+    switch_apache(machine)
+    switch_nginx(machine)
 
 
-def test_the_modules_of_the_manual_are_those_of_the_configuration(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    (machine.www / "adaptc.toml").write_text(machine.here(blocks("Build", "toml")[0]))
-    machine.shell(blocks("Build", "sh")[0])
+def switch_apache(machine: Machine) -> None:
+    modules = blocks("Apache", "sh")[0]
+    assert modules == "a2enmod rewrite headers\n"
     named = re.search(r"^#     a2enmod ([a-z ]+?)  ", (machine.www / "opt/serve/apache.conf").read_text(), re.MULTILINE)
     assert named is not None
-    assert set(named[1].split()) == set(blocks("Apache", "sh")[0].split()[1:])
+    assert set(named[1].split()) == set(modules.split()[1:])
+    inside = machine.here(blocks("Apache", "apache")[0])
+    with servers.apache(machine.folder / "apache", SITE, inside) as server:
+        switch(machine, server)
+
+
+def switch_nginx(machine: Machine) -> None:
+    http, inside = (machine.here(block) for block in blocks("nginx", "nginx"))
+    with servers.nginx(machine.folder / "nginx", SITE, http, inside) as server:
+        switch(machine, server)
+
+
+def switch(machine: Machine, server: servers.Server) -> None:
+    machine.port = server.port
+    on, look, off = blocks("Switch", "sh")
+    assert "x-adapt" not in server.get("/").headers
+    machine.shell(on)
+    said = machine.shell(look).lower().splitlines()
+    assert sorted(said) == ["content-encoding: br", "x-adapt: lossless/br"]
+    assert server.get("/", accept_encoding="br").body == (machine.www / "opt/lossless/br/index.html").read_bytes()
+    machine.shell(off)
+    assert "x-adapt" not in server.get("/").headers
 
 
 def test_the_tables_of_the_manual_are_sound(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from monitoring import unknown_metrics
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
@@ -195,6 +196,7 @@ def test_figures_for_prometheus(bench: Bench) -> None:
     assert "# TYPE adaptc_switch_switches_total counter\nadaptc_switch_switches_total 1\n" in text
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+    assert unknown_metrics("switch", bench.reporter._figures) == set()
 
 
 # ---- the guard

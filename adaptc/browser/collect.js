@@ -40,7 +40,10 @@
 
   // ---- the content: the longest main part; without one, all but navigation, header and footer
 
-  const wordsOf = (list) => list.map((node) => plain(node.data)).join(' ')
+  // what icon fonts draw is a picture, though it is written as a word ("favorite" of Material Icons, mostly of another host)
+  const isIcon = (element) => /material-(icons|symbols)/.test(element.getAttribute('class')) ||
+    /^[^,]*(icon|symbol|awesome|glyph)/i.test(getComputedStyle(element).fontFamily)
+  const wordsOf = (list) => list.filter((node) => !isIcon(node.parentElement)).map((node) => plain(node.data)).join(' ')
   const mains = all('main,[role=main],article')
   const lengthOf = (element) => nodes.reduce((sum, node) => sum + (element.contains(node) ? node.data.length : 0), 0)
   const lengths = mains.map(lengthOf)

@@ -84,7 +84,8 @@
   if (!handlers && ![...document.scripts].some(isCode)) return null
   const doctype = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\n' : ''
   // what scripts nested as no parser does (a block in a paragraph, a link in a link) stands as a parser puts it
-  let text = doctype + markup(document.documentElement)
+  // (U+0000, which scripts can write and which is not shown, cannot be written in markup)
+  let text = (doctype + markup(document.documentElement)).replaceAll('\0', '')
   for (let i = 0; i < MOST; i++) {
     const parsed = doctype + markup(new DOMParser().parseFromString(text, 'text/html').documentElement)
     if (parsed === text) return text

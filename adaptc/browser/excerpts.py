@@ -34,6 +34,11 @@ def differing_parts(before: bytes, now: bytes) -> tuple[bytes, bytes]:
     return _part(before, top), _part(now, top)
 
 
+def first_part(png: bytes) -> bytes:
+    """Return a WebP image of the top of a picture (a PNG), at half its size."""
+    return _part(png, 0)
+
+
 def _part(png: bytes, top: int) -> bytes:
     from adaptc.formats.image.probe import open_image
 

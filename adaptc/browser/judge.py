@@ -194,9 +194,17 @@ def _lost(noun: str, before: Iterable[Iterable[str]], now: Iterable[str]) -> str
 # ---- the content
 
 
+# Letters and digits: code that is highlighted has an element for each name and sign, and none between words
+_WORD = re.compile(r"\w+")
+
+
 def _words(originals: Views, view: PageView) -> str | None:
-    common = reduce(and_, (Counter(each.content.casefold().split()) for each in originals))
-    return _too_few("word", common, Counter(view.seen.casefold().split()))
+    common = reduce(and_, (_counted(each.content) for each in originals))
+    return _too_few("word", common, _counted(view.seen))
+
+
+def _counted(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.casefold()))
 
 
 def _content_links(originals: Views, view: PageView) -> str | None:

@@ -129,14 +129,15 @@ async def _at_both_widths(tab: Tab, also: int, path_of: PathOf) -> list[WidthEvi
     wide = await tab.run("() => globalThis.adaptc.first()")
     # a background that only one of the widths has would not be loaded at the other one
     before, after = tab.seen.loads[:first], tab.seen.loads[first:]
-    other = [load for load in before if path_of(load.url) not in _paths(wide, path_of)]
-    narrow_evidence = _evidence(also, narrow, [*other, *after], path_of)
-    other = [load for load in after if path_of(load.url) not in _paths(narrow, path_of)]
-    return [narrow_evidence, _evidence(width, wide, [*before, *other], path_of)]
+    narrow_loads = [*_other_than(wide, before, path_of), *after]
+    wide_loads = [*before, *_other_than(narrow, after, path_of)]
+    return [_evidence(also, narrow, narrow_loads, path_of), _evidence(width, wide, wide_loads, path_of)]
 
 
-def _paths(found: Mapping[str, Any], path_of: PathOf) -> set[str | None]:
-    return {path_of(image["url"]) for image in found["images"]}
+def _other_than(found: Mapping[str, Any], loads: Iterable[Load], path_of: PathOf) -> list[Load]:
+    """Return the loads of files that were found in no image."""
+    paths = {path_of(image["url"]) for image in found["images"]}
+    return [load for load in loads if path_of(load.url) not in paths]
 
 
 async def _load(tab: Tab, url: str) -> None:

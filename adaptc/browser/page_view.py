@@ -66,7 +66,7 @@ class PageView:
 
 async def view_page(browser: Chromium, server: Server, url: str, width: int) -> PageView:
     """Load a page in a tab of its own and return what it shows. Raises ``BrowserError``."""
-    recorder = _Recorder(server)
+    recorder = Recorder(server)
     async with browser.tab(recorder, width, HEIGHTS[width]) as tab:
         try:
             async with asyncio.timeout(tab.patience):
@@ -116,7 +116,7 @@ def _counted(loads: list[Load]) -> list[Load]:
 # ---- what was answered
 
 
-class _Recorder:
+class Recorder:
     """A server that remembers the digests of its answers."""
 
     def __init__(self, server: Server) -> None:

@@ -15,9 +15,9 @@ class ExitCode(IntEnum):
     INTERNAL = 3  # a bug, or the output cannot be written
     BUSY = 4  # another build holds the output; crawl: a network failure (wget's code)
     TLS = 5  # crawl: a certificate that is not trusted
-    CREDENTIALS = 6  # crawl: user and password are missing or wrong
+    CREDENTIALS = 6  # crawl: user and password are missing or wrong; publish: the store refuses access
     PROTOCOL = 7  # crawl: what a server sent is not HTTP, or a redirect leads nowhere
-    SERVER = 8  # crawl: a server answered with an error, for example 404
+    SERVER = 8  # crawl: a server answered with an error, for example 404; publish: a request to the store failed
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 

@@ -30,8 +30,20 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="Where encoded files go: foo.html.br next to foo.html, or br/foo.html next to id/foo.html.",
 )
+@click.option(
+    "--ladder/--no-ladder",
+    default=None,
+    help="Add lower levels, and a service worker that picks one for visitors on slow lines, or who save data. "
+    "--no-ladder removes the worker of an earlier export from their browsers.",
+)
 def export(
-    invocation: Invocation, level: str, dest: Path, docroot: Path | None, output: Path | None, encodings: str
+    invocation: Invocation,
+    level: str,
+    dest: Path,
+    docroot: Path | None,
+    output: Path | None,
+    encodings: str,
+    ladder: bool | None,
 ) -> ExitCode:
     """Write the whole site at LEVEL into DEST.
 
@@ -43,7 +55,7 @@ def export(
 
     config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     with watching(invocation) as progress:
-        done = export_site(config, level, dest, encodings, progress)
+        done = export_site(config, level, dest, encodings, progress, ladder=ladder)
     if invocation.format == "json":
         print_json(_record(done, level))
     else:

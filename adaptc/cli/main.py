@@ -19,6 +19,7 @@ import click
 from adaptc.cli.command import InvocationBox, global_options
 from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
 from adaptc.core.diagnostics import Busy, UsageError, printable
+from adaptc.core.remote import Fault, RemoteError
 from adaptc.core.shortage import Shortage, recognizing_shortage
 
 
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
     "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
+    "publish": Entry("adaptc.cli.publish:publish", "Publish the whole site at one level to URL."),
     "classify-images": Entry(
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
@@ -147,6 +149,11 @@ def _run_catching_usage_errors(arguments: Sequence[str], box: InvocationBox) -> 
         return _complain(str(error), ExitCode.USAGE)
     except Busy as error:
         return _complain(str(error), ExitCode.BUSY)
+    except RemoteError as error:
+        return _complain(str(error), _REMOTE_FAULTS[error.fault])
+
+
+_REMOTE_FAULTS = {Fault.ACCESS: ExitCode.CREDENTIALS, Fault.MISSING: ExitCode.USAGE, Fault.FAILED: ExitCode.SERVER}
 
 
 def system_sentence(error: OSError) -> str:

@@ -14,7 +14,7 @@ from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.cli.site_options import FOLDER, with_mirror
 from adaptc.config.config import PROVED_PAGES
-from adaptc.core.quantities import written_plural
+from adaptc.core.quantities import written_bytes, written_milliseconds, written_plural
 from adaptc.workflow.check.ci_formats import FORMATS
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.workflow.prove.prove import Proof
 
+# Those of ``adaptc.browser.paint.LINES``, which is imported late
+LINE_NAMES = ("2g", "3g", "4g")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -38,6 +40,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     metavar="N",
     help="Prove N pages.",
 )
+@click.option(
+    "--line",
+    type=click.Choice(LINE_NAMES),
+    help="Measure how soon each level shows the pages to a phone on this line, too: half a minute a page and level.",
+)
 @click.option("--report", type=_FILE, metavar="FILE", help="Where pictures go.  [default: proof.html in the output]")
 def prove(
     invocation: Invocation,
@@ -45,6 +52,7 @@ def prove(
     output: Path | None,
     levels: tuple[str, ...],
     count: int,
+    line: str | None,
     report: Path | None,
 ) -> ExitCode:
     """Say what levels do not keep of pages, with a browser.
@@ -60,7 +68,7 @@ def prove(
 
     config = with_mirror(invocation.load({"output": output}))
     with watching(invocation) as progress:
-        proof = run(config, pages, levels, count, progress)
+        proof = run(config, pages, levels, count, progress, line)
     written = write_report(config, proof, report)
     _PRINTERS.get(invocation.format, _print_for_ci)(proof, invocation, config, written)
     return ExitCode.DONE if proof.is_kept else ExitCode.WITH_ERRORS
@@ -74,7 +82,20 @@ def _print_text(proof: Proof, invocation: Invocation, _config: Config, report: P
         cells[verdict.case.page].setdefault(verdict.case.level, []).append(verdict)
     rows += [[page, *(_cell(cells[page][level]) for level in proof.levels)] for page in proof.pages]
     print_text(table(rows), invocation)
+    if proof.paints:
+        print_text(table(list(paint_rows(proof)), right=range(2, 6)), invocation)
     print_text(f"{_sentence(proof)}; see {report}", invocation)
+
+
+def paint_rows(proof: Proof) -> Iterator[list[str]]:
+    """Yield a table of how soon pages are shown."""
+    yield [f"on {proof.line}", "level", "first paint", "largest paint", "shift", "bytes before"]
+    for page, level, paint in ((each.page, each.level, each.paint) for each in proof.paints):
+        if paint is None:
+            yield [page, level, "not measured", "", "", ""]
+        else:
+            times = [written_milliseconds(time) for time in (paint.first, paint.largest)]
+            yield [page, level, *times, f"{paint.shift:.3f}", written_bytes(paint.before)]
 
 
 def _cell(verdicts: list[Verdict]) -> str:
@@ -113,6 +134,11 @@ def _print_json(proof: Proof, _invocation: Invocation, _config: Config, report: 
                 }
                 for verdict in proof.verdicts
             ],
+            **(
+                {"line": proof.line, "paints": [dataclasses.asdict(each) for each in proof.paints]}
+                if proof.line
+                else {}
+            ),
             "diagnostics": diagnostic_records(proof.diagnostics()),
             "report": str(report),
         }

@@ -25,6 +25,8 @@ _SETTINGS = {
     "base_url": "site.base_url",
     "jobs": "build.jobs",
     "cache": "build.cache",
+    "remote_cache": "build.remote_cache",
+    "remote_cache_readonly": "build.remote_cache_readonly",
 }
 
 
@@ -42,6 +44,8 @@ def site_options(function: F) -> F:
         click.option(
             "--cache", type=FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs."
         ),
+        click.option("--remote-cache", metavar="URL", help="Share artifacts with other machines at URL (s3://bucket)."),
+        click.option("--remote-cache-readonly", is_flag=True, help="Use the remote cache, and store nothing there."),
     )
     for option in reversed(options):
         function = option(function)

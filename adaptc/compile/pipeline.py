@@ -199,6 +199,7 @@ _USED_STYLES = {
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
 _PICTURES = {**_OFFERED, "density": Option(2.0)}
+_SHEET_FONTS = {"woff2": Option(True), "display": Option("keep", "keep", "swap", "fallback", "optional")}
 _LOADING = {"priority": Option(True), "lazy": Option(True)}
 _CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none", "prefetch", "prerender")}
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
@@ -224,7 +225,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass(
         "styles",
-        7,
+        8,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY},
@@ -233,6 +234,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 3, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("sheet-pictures", 1, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True),
+    AssetPass("sheet-fonts", 1, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
@@ -242,13 +244,13 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 7, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        13,
+        16,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,
         prepare="remove_scripts:show_scriptless",
     ),
-    EditPass("unembed", 1, _HTML, "unembed:unembed", after_edits=True),
+    EditPass("unembed", 2, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles",
         11,
@@ -259,10 +261,10 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 5, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
-    EditPass("half-images", 6, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
-    EditPass("inline-styles", 8, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 8, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("strip", 6, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("half-images", 8, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
+    EditPass("inline-styles", 9, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 9, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 3, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
@@ -276,13 +278,14 @@ PASSES: tuple[Pass, ...] = (
     EditPass("pictures", 1, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
     EditPass("loading", 1, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True),
     EditPass("connections", 1, _HTML, "connections:connect_early", _CONNECTIONS, keeps_embeds=True),
+    EditPass("font-preloads", 1, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
-    WholePagePass("base-only", 1, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 6, _HTML, "reading:write_reading_page", needs_content=True),
+    WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
+    WholePagePass("reading", 8, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

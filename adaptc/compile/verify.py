@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.inlining import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
-from adaptc.compile.view import DerivingView
+from adaptc.compile.view import REQUEST_BYTES, DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
@@ -23,9 +23,6 @@ from adaptc.site.site import PAGE_SUFFIX
 if TYPE_CHECKING:
     from turbohtml import Document
 
-# Bytes of a request and its response without the body, at the least: header fields as HTTP/2 compresses them. In
-# HTTP/1.1 they are 600 and more. Without them no data URI pays: base64 compresses to the size of the image again.
-_REQUEST_BYTES = 100
 _LISTED = 3  # dead references that a message lists
 
 
@@ -198,7 +195,7 @@ class Verifier:
             sizes = client_sizes(path, self.view)
         else:
             sizes = (transfer_size(path, self.view),)
-        return (_REQUEST_BYTES + size for size in sizes)
+        return (REQUEST_BYTES + size for size in sizes)
 
     def embeds(self, draft: Draft) -> tuple[str, ...] | None:
         """Return the files that a browser loads with a draft, ``None`` for those of the source."""

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from adaptc.site.site import SiteTarget
 
 F = TypeVar("F")
+
+# Bytes of a request and its response without the body, at the least: header fields as HTTP/2 compresses them. In
+# HTTP/1.1 they are 600 and more. Without them no data URI pays: base64 compresses to the size of the image again.
+REQUEST_BYTES = 100
+
 Options = Mapping[str, Any]
 
 
@@ -175,18 +180,22 @@ class View(Protocol):
         """Return how the site uses the image file at ``path``; only for passes with ``needs_labels``."""
 
 
+# The kind of copies of fonts
+WOFF2 = "woff2"
+
+
 class DerivingView(View, Protocol):
-    """A view of a level that makes smaller copies of images."""
+    """A view of a level that makes smaller copies of images and fonts."""
 
     @property
     def derived(self) -> Mapping[str, DerivedFile]:
         """The copies that ``derive`` returned, by path."""
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
-        """Return a smaller copy of the image at ``path``, or the reason why the original stays.
+        """Return a smaller copy of the image or font at ``path``, or the reason why the original stays.
 
         ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
-        its function except those that ``Settings`` holds.
+        its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and no options.
         """
 
     def copy_content(self, copy: DerivedFile) -> bytes:

@@ -53,6 +53,7 @@ class BuildConfig:
 
     ``jobs`` 0 means as many as the CPUs that this process may use. ``identity`` is ``complete`` (the ``id``
     tree of a level holds every file of the site) or ``changed`` (only those that differ from the docroot).
+    ``remote_cache`` is the URL of a cache that machines share, which is not written with ``remote_cache_readonly``.
     """
 
     levels: tuple[str, ...] = ("full", "lossless")
@@ -60,6 +61,8 @@ class BuildConfig:
     jobs: int = 0
     cache: Path | None = None
     cache_size: int = 2 * 2**30
+    remote_cache: str | None = None
+    remote_cache_readonly: bool = False
     identity: str = "complete"
 
 
@@ -92,10 +95,18 @@ class SelectConfig:
     format: str = "auto"
 
 
+# Milliseconds of a request and of a kilobyte by ``cost.preset``; None for ``cost.request_ms`` and ``cost.kilobyte_ms``,
+# which are those of a server. Over HTTP/2 a visitor waits for requests together, and 0.9 kB take as long as one more of
+# them (benchmarks/request_cost.py); over HTTP/1.1 it is 5.3 kB. Hosts that only send files speak HTTP/2 or 3.
+_OVER_HTTP2 = (6.37, 6.89)
+DELIVERY: dict[str, tuple[float, float] | None] = {"http1": None, "http2": _OVER_HTTP2, "static-host": _OVER_HTTP2}
+
+
 @dataclass(frozen=True, slots=True)
 class CostConfig:
     """``[cost]``: what a page view costs, p + aR + bW; aR + bW are of Abdelzaher, Shin and Bhatti, section 4.
 
+    ``preset`` is a key of ``DELIVERY``: what a request and a kilobyte cost where a file moves into pages or stays one.
     ``view_ms`` is p, milliseconds for the connection of a view: as much in proportion to a as on Apache 2.4
     (benchmarks/page_views.py). ``request_ms`` is a, milliseconds a request; ``kilobyte_ms`` is b, milliseconds a
     kilobyte. A visit reads ``pages_per_visit`` pages and ``warm_share`` of the visits find shared files in the
@@ -105,6 +116,7 @@ class CostConfig:
     one image; both in bytes.
     """
 
+    preset: str = "http1"
     view_ms: float = 0.75
     request_ms: float = 0.83
     kilobyte_ms: float = 0.033
@@ -113,6 +125,11 @@ class CostConfig:
     dictionary_share: float = 0.7
     data_uri_budget: int = 8192
     data_uri_max: int = 2048
+
+    @property
+    def delivery(self) -> tuple[float, float]:
+        """Milliseconds of a request and of a kilobyte, for what moves into pages."""
+        return DELIVERY[self.preset] or (self.request_ms, self.kilobyte_ms)
 
 
 # The servers that configuration can be written for: each is a module of its name in adaptc/serve/servers/
@@ -165,6 +182,24 @@ class ServeConfig:
     nginx_file_cache: bool = True
 
 
+# How encoded files are published: not at all, under names of their own, or in place of the file (by content coding)
+PUBLISHED_ENCODINGS = ("none", "gzip", "br", "suffix", "parallel")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishConfig:
+    """``[publish]``: where and how ``adaptc publish`` stores one level of the site.
+
+    ``level`` None means the only one that was built. ``encodings`` is one of ``PUBLISHED_ENCODINGS``. ``cache_control``
+    are pairs of a pattern, as in ``site.exclude``, and a value of Cache-Control; the first that matches a path counts.
+    """
+
+    url: str | None = None
+    level: str | None = None
+    encodings: str = "none"
+    cache_control: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class DecorationsConfig:
     """``[decorations]``: corrections to the classifier of images.
@@ -204,8 +239,8 @@ class Config:
     """All settings of a build, frozen; ``adaptc.load_config`` reads them from ``adaptc.toml``.
 
     Paths are absolute or relative to the working directory. ``docroot`` is the site as it is, ``output`` the directory
-    that a build writes. ``site``, ``build``, ``codings``, ``select``, ``cost``, ``decorations``, ``browser`` and
-    ``serve`` are the tables of these names (docs/configuration.md).
+    that a build writes. ``site``, ``build``, ``codings``, ``select``, ``cost``, ``decorations``, ``browser``,
+    ``serve`` and ``publish`` are the tables of these names (docs/configuration.md).
 
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``. ``diagnostics``
     are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which no build depends
@@ -228,6 +263,7 @@ class Config:
     decorations: DecorationsConfig = DecorationsConfig()
     browser: BrowserConfig = BrowserConfig()
     serve: ServeConfig = ServeConfig()
+    publish: PublishConfig = PublishConfig()
     levels: TomlSource = field(default_factory=TomlSource)
     diagnostics: tuple[tuple[str, Severity | None], ...] = ()
     daemons: TomlSource = field(default_factory=TomlSource)
@@ -252,6 +288,7 @@ SECTIONS: dict[str, type] = {
     "decorations": DecorationsConfig,
     "browser": BrowserConfig,
     "serve": ServeConfig,
+    "publish": PublishConfig,
 }
 
 # Below the output's private directory, which publishing leaves alone: sites that ``adaptc build URL`` crawled.
@@ -272,12 +309,12 @@ def with_severities(diagnostics: Iterable[Diagnostic], config: Config) -> Iterat
 # Settings that cannot change a byte of the output: places, the number of workers, messages. The contents of rules and
 # filters are in the recipes of the levels that use them; [select] acts through the popular pages that result.
 _NO_RECIPE = {
-    "build": ("jobs", "cache", "cache_size"),
+    "build": ("jobs", "cache", "cache_size", "remote_cache", "remote_cache_readonly"),
     "decorations": ("rules", "filters"),
     "select": ("logs", "share", "format"),
     "browser": ("program",),
 }
-_NO_RECIPE_TABLES = ("serve",)  # how the trees are served, not what is in them
+_NO_RECIPE_TABLES = ("serve", "publish")  # how the trees are served, not what is in them
 
 
 def recipe_text(config: Config) -> str:

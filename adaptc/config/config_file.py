@@ -18,11 +18,13 @@ from adaptc.config.config import (
     ALL_DIRECTIVES,
     ALL_PAGES,
     CLASS_MAPS,
+    DELIVERY,
     EMIT_TARGETS,
     FRESHNESS,
     MIRRORS,
     NGINX_CLASSES,
     PROVED_PAGES,
+    PUBLISHED_ENCODINGS,
     SECTIONS,
     SERVER_DIRECTIVES,
     CodingsConfig,
@@ -99,6 +101,19 @@ def _log_format(value: Any, base: Path) -> str:
     return parser.format
 
 
+def _url(value: Any, _base: Path) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\x00-\x20]+", value):
+        raise InvalidValue("a URL, such as s3://bucket or s3://bucket/folder")
+    return value
+
+
+def _cache_control(value: Any, base: Path) -> tuple[tuple[str, str], ...]:
+    rules = tuple(value) if isinstance(value, tuple) else tuple(schema.table(value, base).items())
+    if not all(pattern and isinstance(text, str) and re.fullmatch(r"[ -~]+", text) for pattern, text in rules):
+        raise InvalidValue('a table of patterns and values of Cache-Control, such as {"assets/*" = "max-age=600"}')
+    return rules
+
+
 _WANTED_PAGES = f'a whole number of at least 0, or "{ALL_PAGES}"'
 
 
@@ -136,12 +151,15 @@ FIELDS: dict[str, Check] = {
     "build.jobs": schema.whole(0),
     "build.cache": schema.path,
     "build.cache_size": schema.size(),
+    "build.remote_cache": _url,
+    "build.remote_cache_readonly": flag,
     "build.identity": one_of("complete", "changed"),
     **{f"codings.{field.name}": flag for field in fields(CodingsConfig)},
     "codings.versions_back": schema.whole(0),
     "select.logs": _logs,
     "select.share": schema.number(0.01, 1),
     "select.format": _log_format,
+    "cost.preset": one_of(*DELIVERY),
     "cost.view_ms": schema.number(0),
     "cost.request_ms": schema.number(0),
     "cost.kilobyte_ms": schema.number(0),
@@ -186,6 +204,10 @@ FIELDS: dict[str, Check] = {
     "serve.nginx_headers": schema.path,
     "serve.nginx_classes": one_of(*NGINX_CLASSES),
     "serve.nginx_file_cache": flag,
+    "publish.url": _url,
+    "publish.level": schema.text,
+    "publish.encodings": one_of(*PUBLISHED_ENCODINGS),
+    "publish.cache_control": _cache_control,
 }
 
 # Tables whose keys are names that FIELDS cannot list: of levels, diagnostics, daemons, and of levels again.

@@ -41,6 +41,11 @@ def written_factor(factor: float) -> str:
     return f"{factor:.1f} ×"
 
 
+def written_milliseconds(milliseconds: float) -> str:
+    """Return ms as seconds, ``1.25 s``; negative ones are times at which nothing happened."""
+    return f"{milliseconds / 1000:.2f} s" if milliseconds >= 0 else NONE
+
+
 def written_plural(number: int, noun: str) -> str:
     """Return ``1 page``, ``2 pages``: for nouns that take an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -20,7 +20,7 @@ from adaptc.core.shortage import raise_shortage
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont
 
-__all__ = ["FontGlyphs", "font_glyphs", "subset_font"]
+__all__ = ["FontGlyphs", "font_glyphs", "subset_font", "woff2_font"]
 
 _PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0x110000))
 _LIGATURES = 4
@@ -123,6 +123,59 @@ def subset_font(content: bytes, glyphs: FontGlyphs) -> bytes | None:
         return None
     font.flavor = "woff2"
     return _saved(font)
+
+
+# Tables that hold the same in other bytes: outlines and where they are (WOFF2, 5.1), and what depends on their bytes
+_OUTLINES = frozenset({"glyf", "loca"})
+_OF_BYTES = frozenset({"head", "DSIG", "GlyphOrder"})
+# Fonts above this size take seconds: those of Chinese, Japanese and Korean
+_LARGEST = 2_000_000
+
+
+def woff2_font(content: bytes) -> bytes | None:
+    """Return a font as WOFF2 with all its glyphs, hints and tables; ``None`` if it is broken, large, or may differ.
+
+    The outlines of the result are compared with those of the source, the other tables byte by byte. A signature is
+    dropped, which no browser reads.
+    """
+    font = _open(content) if len(content) <= _LARGEST else None
+    if font is None or font.flavor == "woff2":
+        return None
+    try:
+        if "DSIG" in font:
+            del font["DSIG"]
+        font.flavor, font.flavorData = "woff2", None
+        converted = _saved(font)
+        return converted if converted is not None and _draws_the_same(content, converted) else None
+    except _broken() as problem:
+        raise_shortage(problem)
+        return None
+
+
+def _draws_the_same(source: bytes, converted: bytes) -> bool:
+    before, after = _open(source), _open(converted)
+    if before is None or after is None or {*before.keys()} - _OF_BYTES != {*after.keys()} - _OF_BYTES:
+        return False
+    tables = {*before.keys()} - _OF_BYTES - _OUTLINES
+    if any(before.getTableData(tag) != after.getTableData(tag) for tag in tables):
+        return False
+    return "glyf" not in before or _outlines(before) == _outlines(after)
+
+
+def _outlines(font: TTFont) -> list[Any]:
+    glyphs = font["glyf"]
+    return [_outline(glyphs, name) for name in font.getGlyphOrder()]
+
+
+def _outline(glyphs: Any, name: str) -> Any:
+    glyph = glyphs[name]
+    program = getattr(glyph, "program", None)
+    instructions = b"" if program is None else program.getBytecode()
+    if glyph.isComposite():
+        parts = [(part.glyphName, part.flags, part.getComponentInfo()) for part in glyph.components]
+        return parts, instructions
+    coordinates, ends, flags = glyph.getCoordinates(glyphs)
+    return list(coordinates), list(ends), [flag & 1 for flag in flags], instructions
 
 
 def _reduce(font: TTFont, characters: Set[int]) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.decisions import evidence_of
+from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
-from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics
+from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics, proven_views
 from adaptc.compile.engine.reporting import looking_diagnostics
+from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.diagnostics import Diagnostic, Severity
@@ -119,7 +121,7 @@ class DocumentWriter:
         )
 
     def _reported(self) -> str:
-        return repr((self._own_diagnostics(), last_proof(self.state)))
+        return repr((self._own_diagnostics(), last_proof(self.state), proven_views(self.state)))
 
     def _own_diagnostics(self) -> list[Diagnostic]:
         """Return the diagnostics that are neither of a source nor of a unit."""
@@ -185,10 +187,13 @@ class DocumentWriter:
         return digest.hexdigest()
 
     def _write_report(self, figures: SiteFigures) -> None:
+        from adaptc.report.comparisons import ProofViews
         from adaptc.report.html_report import stream_report
 
-        file = os.fspath(self.spec.output / REPORT)
-        write_atomic(file, _encoded(stream_report(figures)), keep_equal=True, durable=True)
+        demotions = demotions_of(self.state.decisions())
+        proven = ProofViews.of(proven_views(self.state), demotions, Store(self.spec.cache).content)
+        file, chunks = os.fspath(self.spec.output / REPORT), _encoded(stream_report(figures, proven=proven))
+        write_atomic(file, chunks, keep_equal=True, durable=True)
 
     def _figures(self, ledger: Ledger, stored: tuple[Diagnostic, ...]) -> SiteFigures:
         from adaptc.report.level_figures import level_figures
@@ -271,7 +276,7 @@ def _visit_figures(record: LevelRecord, cost: DeliveryCost) -> VisitFigures:
 
 
 def pack_figures(figures: SiteFigures) -> dict[str, Any]:
-    """Return a build's figures, without its pages, diagnostics and screenshots, as JSON values."""
+    """Return a build's figures, without its pages, diagnostics and pictures, as JSON values."""
     return dataclasses.asdict(dataclasses.replace(figures, pages=(), diagnostics=(), screenshots=()))
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
 from adaptc.report.charts import bars_by_type, plot_pages, shade_labels
+from adaptc.report.comparisons import NO_VIEWS, ProofViews
 from adaptc.report.figures import (
     DiagnosticFigures,
     LevelFigures,
@@ -29,7 +30,8 @@ from adaptc.report.figures import (
     proof_sentence,
     restricted_levels,
 )
-from adaptc.report.page_table import Cost, Costs, PageTable, foremost, tabulate_pages
+from adaptc.report.first_steps import first_steps
+from adaptc.report.page_table import Cost, Costs, PageTable, foremost, heaviest, tabulate_pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
 SCRIPT = "report.js"
+COMPARE = "compare.js"
 FIRST_ROWS = 25  # rows of the table of pages that need no JavaScript
 CHUNK = 500  # rows of JSON handed to the template at a time
 SEVERITIES = tuple(Severity)
@@ -54,23 +57,29 @@ class Row:
     demoted: tuple[str, ...]
 
 
-def stream_report(figures: SiteFigures, templates: Path | None = None) -> Iterator[str]:
-    """Yield the report piece by piece.
+def stream_report(figures: SiteFigures, templates: Path | None = None, proven: ProofViews = NO_VIEWS) -> Iterator[str]:
+    """Yield the report piece by piece; ``proven`` is what a proof saw.
 
     A file of the directory ``templates`` replaces the shipped one of the same name (``report.html.j2``,
-    ``report.css``, ``report.js``). Raises ``jinja2.TemplateError`` for an invalid template.
+    ``comparisons.html.j2``, ``report.css``, ``report.js``, ``compare.js``). Raises ``jinja2.TemplateError`` for an
+    invalid template.
     """
     environment = template_environment(templates)
-    script = template_source(environment, SCRIPT)
+    script, compare = template_source(environment, SCRIPT), template_source(environment, COMPARE)
+    has_pictures = bool(figures.screenshots or proven.differing or proven.kept)
     table = tabulate_pages(figures.pages, [level.level for level in figures.levels])
     shown = min(1, len(figures.levels) - 1)  # the first level that adapts
     return environment.get_template(TEMPLATE).generate(
         site=figures,
         style=template_source(environment, STYLE),
         script=script,
-        script_hash=_csp_hash(script),
+        script_hash=csp_hash(script),
+        proven=proven,
+        compare=compare,
+        compare_hash=csp_hash(compare) if has_pictures else "",
         shown=shown,
         rows=_first_rows(figures, table, shown),
+        steps=first_steps(figures, heaviest(table, shown, FIRST_ROWS), shown),
         page_count=len(table.rows),
         restricted=restricted_levels(figures),
         proof=proof_sentence(figures.proof) if figures.proof is not None else "",
@@ -103,6 +112,7 @@ def template_environment(templates: Path | None) -> Environment:
         bytes=quantities.written_bytes,
         count=quantities.written_count,
         factor=quantities.written_factor,
+        milliseconds=quantities.written_milliseconds,
         plural=quantities.written_plural,
     )
     environment.globals.update(
@@ -134,7 +144,8 @@ def _shown(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-def _csp_hash(script: str) -> str:
+def csp_hash(script: str) -> str:
+    """Return the source expression that allows an inline script (CSP Level 3, section 2.3.1)."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 

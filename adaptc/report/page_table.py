@@ -139,3 +139,9 @@ def foremost(table: PageTable, level: int, count: int) -> list[tuple[str, Costs]
         return (-table.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
 
     return sorted(table.rows.items(), key=order)[:count]
+
+
+def heaviest(table: PageTable, level: int, count: int) -> list[tuple[str, int]]:
+    """Return the ``count`` pages that take the most bytes at a level, with these bytes."""
+    sizes = ((path, cost.transfer) for path, costs in table.rows.items() if level >= 0 and (cost := costs[level]))
+    return sorted(sizes, key=lambda row: (-row[1], row[0]))[:count]

@@ -44,13 +44,14 @@ class Selection:
 
     def matcher(self) -> re.Pattern[str]:
         """Return one pattern for all: it matches paths that are left out."""
-        parts = [_translated(pattern) for pattern in self.exclude]
+        parts = [translated(pattern) for pattern in self.exclude]
         if not self.include_hidden:
             parts.append(rf"(?:.*/)?\.(?!{re.escape(_PUBLISHED_HIDDEN[1:])}(?:/|$))[^/]*")
         return re.compile("|".join(parts) or r"(?!)", re.DOTALL)
 
 
-def _translated(pattern: str) -> str:
+def translated(pattern: str) -> str:
+    """Return the regular expression of a shell pattern as ``Selection.exclude`` has them."""
     place = "" if "/" in pattern else "(?:.*/)?"
     return f"{place}{fnmatch.translate(pattern.strip('/'))}"
 

@@ -16,7 +16,7 @@ from adaptc.compile.engine.outdated import Reason
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import STATE_FILE, State, Unit
+from adaptc.compile.engine.state import LONGEST_PATH, STATE_FILE, State, Unit, state_path
 from adaptc.compile.engine.store import Store
 from adaptc.config.config import MIRRORS, Config, with_severities
 from adaptc.config.last_build import store_last_build
@@ -155,6 +155,8 @@ def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tup
         emit_from(state, spec.config, spec.config.serve.emit)
     if report.has_work and _is_cache_due(state, report, spec.config.build.cache_size):
         Store(spec.cache).collect(spec.config.build.cache_size)
+    if report.remote_cache is not None:  # not in the documents: the same site gives the same
+        diagnostics = (*with_severities([report.remote_cache], spec.config), *diagnostics)
     return report, BuildResult(spec.output, figures, report.reasons, report.removed, diagnostics)
 
 
@@ -215,6 +217,10 @@ def _refuse_wrong_paths(config: Config, docroot: Path, output: Path) -> None:
         raise UsageError(f"docroot {config.docroot} is inside the output {config.output}: choose another output")
     if output.exists() and not output.is_dir():
         raise UsageError(f"output {config.output} is not a directory")
+    length = len(os.fsencode(state_path(output)))
+    if length > LONGEST_PATH:
+        most = LONGEST_PATH - (length - len(os.fsencode(output)))
+        raise UsageError(f"output {config.output} has a path of more than {most} bytes: choose another output")
 
 
 def _refuse_cache_in_docroot(config: Config, docroot: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import DeliveryCost
     from adaptc.core.model import Effort
 
-VERSION = "2"
+VERSION = "3"
 """The version of the search; raise it when it finds other dictionaries for the same pages."""
 
 # Pages of the sample, and their bytes: enough for a median, and for a second of work
@@ -35,8 +35,9 @@ MOST_SAMPLED = 16 << 20
 # Bytes of header fields: those of the answer that has the dictionary, and the field Link that names it
 FIELDS = 600
 
-# The share of first visits that may take more bytes with a dictionary: those of pages with little in common with others
-MOST_RISK = 0.05
+# First visits of pages with little in common take more bytes with a dictionary. What those lose, on the mean of all
+# first visits, may be so large a part of what first visits save
+MOST_LOSS = 0.1
 # Visits of which that is computed, and pages of all of them at most
 _VISITS, _VISITED = 1_000, 20_000
 
@@ -63,14 +64,14 @@ class Visit:
     """What a visitor receives for the pages of a visit, in bytes.
 
     ``plain`` is the mean of a page without a dictionary, ``coded`` with it, ``download`` the dictionary as sent.
-    ``risk`` is the share of first visits that take more bytes with it: their pages save less than the mean.
+    ``loss`` is the mean of a first visit of what those lose that take more bytes with it, as their pages save little.
     """
 
     cost: DeliveryCost
     plain: float
     coded: float
     download: int
-    risk: float = 0.0
+    loss: float = 0.0
 
     @property
     def without(self) -> float:
@@ -100,8 +101,9 @@ class Visit:
 
     @property
     def pays(self) -> bool:
-        """Whether first visits are not larger than without the dictionary, on average and nearly all of them."""
-        return self.first < self.without and self.risk <= MOST_RISK
+        """Whether first visits take fewer bytes than without the dictionary, and few of them more."""
+        saving = self.without - self.first
+        return saving > 0 and self.loss <= MOST_LOSS * saving
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +156,17 @@ def _weigher(pages: Sequence[SampledPage], cost: DeliveryCost) -> Callable[[byte
         codec = DictionaryCodec(dictionary, effort)
         coded = [min(page.sent, len(codec.encode(page.content))) for page in pages]
         savings = [page.sent - size for page, size in zip(pages, coded, strict=True)]
-        risk = _risk(savings, weights, download + FIELDS, round(cost.pages_per_visit) - 1)
-        return Visit(cost, plain, fmean(coded, weights), download, risk)
+        loss = _loss(savings, weights, download + FIELDS, round(cost.pages_per_visit) - 1)
+        return Visit(cost, plain, fmean(coded, weights), download, loss)
 
     return weigh
 
 
-def _risk(savings: Sequence[int], weights: Sequence[int], download: int, count: int) -> float:
-    """Return the share of visits in which ``count`` pages save less than the ``download``."""
-    if count < 1:
-        return 1.0
-    visits, rng = max(min(_VISITS, _VISITED // count), 1), random.Random(0)
+def _loss(savings: Sequence[int], weights: Sequence[int], download: int, count: int) -> float:
+    """Return the mean, over visits, of the bytes by which ``count`` pages save less than the ``download``."""
+    visits, rng = max(min(_VISITS, _VISITED // max(count, 1)), 1), random.Random(0)
     totals = (sum(rng.choices(savings, weights, k=count)) for _ in range(visits))
-    return sum(total < download for total in totals) / visits
+    return fmean(max(download - total, 0) for total in totals)
 
 
 # ---- candidates

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from adaptc.core import media
@@ -23,11 +23,11 @@ from adaptc.site.site import PAGE_SUFFIX, Site
 class Facts:
     """Facts of one source.
 
-    ``embeds`` are the files that a browser loads by itself, each once, in order; ``pinned`` those of them whose
-    bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source refers to, for a check when
-    files come or go; ``transfer`` the estimated compressed size in bytes of a style sheet or script. ``images`` are the
-    image files that a page's markup or a sheet shows, each once, and ``first_image`` is the first of a page;
-    ``photographs`` are the JPEGs that it refers to in any way.
+    ``embeds`` are the files that a browser loads by itself, each once, in order, without images that it passes over;
+    ``pinned`` those of them whose bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source
+    refers to, for a check when files come or go; ``transfer`` the estimated compressed size in bytes of a sheet or
+    script. ``images`` are the image files that a page's markup or a sheet shows, each once, and ``first_image`` is the
+    first of a page; ``photographs`` are the JPEGs that it refers to in any way.
     """
 
     digest: str
@@ -67,6 +67,7 @@ class _References:
     references: list[Reference]
     base: str
     pinned: tuple[str, ...] = ()
+    passed_over: frozenset[Reference] = frozenset()
 
 
 def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
@@ -91,7 +92,7 @@ def _resolved(path: str, content: bytes, parsed: _References, site: Site, transf
         target, file, problem = known[reference.url]
         if target.reach is Reach.LOCAL:
             targets[target.path] = None
-            if file is not None and reference.role in EMBEDDED:
+            if file is not None and reference.role in EMBEDDED and reference not in parsed.passed_over:
                 embeds[reference.role.value, file] = None
         if reference.role in _SHOWING:
             shown.append((reference, file))
@@ -144,14 +145,14 @@ def _read_page(content: bytes, url: str) -> _References:
     parsed = _page_references(content)
     if parsed is None:
         return _References([], url)  # the build reports it, and does not rewrite such a page
-    written, base, pinned = parsed
-    return _References(written, document_base(url, base), pinned)
+    found, base = parsed
+    return replace(found, base=document_base(url, base))
 
 
 # Of 2,685 pages of Apache's manual 1,857 are symbolic links to others; they are read one after the other
 @lru_cache(maxsize=1)
-def _page_references(content: bytes) -> tuple[list[Reference], str | None, tuple[str, ...]] | None:
-    """Return references, the ``href`` of ``<base>`` and URLs with an integrity attribute; ``None`` if unreadable."""
+def _page_references(content: bytes) -> tuple[_References, str | None] | None:
+    """Return the references of a page, to be resolved, and the ``href`` of ``<base>``; ``None`` if unreadable."""
     from adaptc.formats.html import document, references
 
     try:
@@ -164,7 +165,9 @@ def _page_references(content: bytes) -> tuple[list[Reference], str | None, tuple
         for element in tree.iter_elements(("script", "link"))
         if element.attr("integrity") is not None
     ]
-    return list(references.references(tree)), references.base_href(tree), tuple(pinned)
+    found = list(references.references(tree))
+    passed_over = frozenset(references.passed_over_references(tree))
+    return _References(found, "", tuple(pinned), passed_over), references.base_href(tree)
 
 
 def _read_sheet(content: bytes, url: str) -> _References:

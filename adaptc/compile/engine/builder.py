@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.engine import unit_work
 from adaptc.compile.engine.damage import STATE_TYPES, check_values
-from adaptc.compile.engine.dictionary_records import dictionary_records
+from adaptc.compile.engine.dictionary_records import are_as_asked
 from adaptc.compile.engine.outdated import (
     Changes,
     FileChanges,
@@ -41,6 +41,8 @@ from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, Unit, as_sources
+from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.tracing_store import trace_keys
 from adaptc.compile.engine.trees import Trees, note_boot
 from adaptc.compile.pipeline import modules_of
 from adaptc.config.config import ALL_PAGES
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.gate import Gate, GatedPublisher
     from adaptc.compile.engine.looking import LookStage
     from adaptc.compile.engine.proof.stage import ProofStage
+    from adaptc.compile.engine.remote_cache import RemoteCache
     from adaptc.compile.engine.stages import BuildStage, ReadStage
     from adaptc.site.site import Source
 
@@ -194,6 +197,7 @@ class Builder:
         from adaptc.compile.engine.stages import BuildStage, share_snapshot
 
         state, report, before = reading.state, reading.report, reading.before
+        remote = self._open_remote_cache()
         state.begin()
         read = reading.gather(touched, workers, self.progress)
         sources = as_sources(
@@ -212,6 +216,8 @@ class Builder:
         self.record_times(before.keys() - sources.keys(), read_resources)
         state.commit()
         self._has_removed_outdated = True
+        if remote is not None:
+            remote.fetch(trace_keys(self.spec.recipes, report.reasons, sources))
         if looking is not None:
             decisions = self._look(looking, report, decisions, extras)
         if proving is not None:
@@ -222,11 +228,23 @@ class Builder:
         done = building.run(snapshot, workers, self.progress)
         if not self.accepted_recipes:  # a quick build, which a better one follows
             self._update_dictionaries(building, workers)
+        if remote is not None:
+            remote.share(trace_keys(self.spec.recipes, report.reasons, sources))
+            report.remote_cache = remote.problem
         self.trees.remove_unused_extras(state, extras)
         return done
 
+    def _open_remote_cache(self) -> RemoteCache | None:
+        url = self.spec.config.build.remote_cache
+        if url is None:
+            return None
+        from adaptc.compile.engine.remote_cache import RemoteCache
+
+        store = Store(self.spec.cache)
+        return RemoteCache(url, store, is_readonly=self.spec.config.build.remote_cache_readonly)
+
     def _update_dictionaries(self, built: BuildStage, workers: Workers) -> None:
-        if not (self.spec.config.codings.dictionaries or dictionary_records(built.state)):
+        if not self.spec.config.codings.dictionaries and are_as_asked(built.state, self.spec):
             return
         from adaptc.compile.engine.dictionaries import DictionaryStage
 

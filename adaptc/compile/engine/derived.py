@@ -13,7 +13,7 @@ from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evi
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.results import Output
 from adaptc.compile.engine.store import Store
-from adaptc.compile.view import DerivedFile, Options, Settings
+from adaptc.compile.view import WOFF2, DerivedFile, Options, Settings
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
@@ -75,7 +75,7 @@ _DIGITS = 16
 
 
 class ImageCopier:
-    """Makes smaller copies of images, or finds them in the store by content, kind and options."""
+    """Makes smaller copies of images and fonts, or finds them in the store by content, kind and options."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
@@ -108,6 +108,8 @@ class ImageCopier:
         return file if self.store.content(file.digest) is not None else None
 
     def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
+        if kind == WOFF2:
+            return self._make_font(key, content)
         from adaptc.formats.image.copiers import COPIERS
         from adaptc.formats.image.refusal import Refusal
 
@@ -117,6 +119,19 @@ class ImageCopier:
             return image.reason
         file = describe_copy(image)
         self.store.put(image.content, file.digest)
+        self.store.put_record(key, asdict(file))
+        return file
+
+    def _make_font(self, key: str, content: bytes) -> DerivedFile | str:
+        from adaptc.formats.font import woff2_font
+
+        font = woff2_font(content)
+        if font is None:
+            reason = "it is no font that can be WOFF2 and the same"
+            self.store.put_record(key, reason)
+            return reason
+        digest = self.store.put(font)
+        file = DerivedFile(f"{OWN_DIRECTORY}{digest[:_DIGITS]}.woff2", "font/woff2", digest, len(font), 0, 0, 0, 0)
         self.store.put_record(key, asdict(file))
         return file
 

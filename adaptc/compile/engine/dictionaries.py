@@ -21,7 +21,12 @@ from typing import TYPE_CHECKING, cast
 
 from adaptc.compile.analyse.dictionary_search import MOST_PAGES, MOST_SAMPLED, Found
 from adaptc.compile.engine.dictionary_history import EARLIER, DictionaryHistory
-from adaptc.compile.engine.dictionary_records import LevelRecord, dictionary_records, store_records
+from adaptc.compile.engine.dictionary_records import (
+    LevelRecord,
+    dictionary_records,
+    search_key,
+    store_records,
+)
 from adaptc.compile.engine.dictionary_work import (
     BuiltFile,
     DictionaryWork,
@@ -30,7 +35,6 @@ from adaptc.compile.engine.dictionary_work import (
     LevelSample,
     encode_batch,
     search_batch,
-    search_key,
 )
 from adaptc.compile.engine.earlier import coding_of, store_versions, stored_versions
 from adaptc.compile.engine.gate import BuildCancelled
@@ -78,8 +82,6 @@ class DictionaryStage:
         """Search, encode and publish. Raises ``BuildCancelled``."""
         last = dictionary_records(self.state)
         is_on = self.spec.config.codings.dictionaries
-        if not (is_on or last):
-            return
         history = DictionaryHistory(self.spec, self.sources, stored_versions(self.state) if is_on else {})
         pages = self._pages(history)
         changed = {level: self._changed(level, last.get(level)) for level in pages}
@@ -105,7 +107,7 @@ class DictionaryStage:
         self.state.begin()
         if is_changed or records != last:
             self.state.set_meta("build", None)
-            store_records(self.state, records)
+        store_records(self.state, records, self.spec)
         store_versions(self.state, history.versions)
         history.contents.keep_only(history.versions)
         used = {level: record.path for level, record in last.items() if record.path is not None}
@@ -158,7 +160,7 @@ class DictionaryStage:
 
     def _kept(self, level: str, record: LevelRecord | None, work: DictionaryWork) -> LevelDictionary | None:
         """Return what a level has, if it is in the cache and no other setting asks for a search."""
-        if record is None or record.key != search_key(work):
+        if record is None or record.key != search_key(self.spec):
             return None
         if record.digest is None:
             return LevelDictionary(level, None, record.reason)
@@ -288,7 +290,7 @@ class DictionaryStage:
             first,
             following,
             changed,
-            search_key(self._work()),
+            search_key(self.spec),
         )
 
 

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adaptc.core.digest import digest_parts
+from adaptc.core.version import VERSION
+
 if TYPE_CHECKING:
+    from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state import State
 
 _META = "dictionaries"
+_SETTINGS = "dictionary settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,25 @@ def dictionary_records(state: State) -> dict[str, LevelRecord]:
     return {level: LevelRecord(**record) for level, record in (state.meta(_META) or {}).items()}
 
 
-def store_records(state: State, records: Mapping[str, LevelRecord]) -> None:
-    """Replace the records."""
+def store_records(state: State, records: Mapping[str, LevelRecord], spec: BuildSpec) -> None:
+    """Replace the records, which have been made as ``spec`` asks."""
     packed = {level: dataclasses.asdict(record) for level, record in records.items()}
     state.set_meta(_META, packed or None)
+    state.set_meta(_SETTINGS, _settings_of(spec))
+
+
+def are_as_asked(state: State, spec: BuildSpec) -> bool:
+    """Return whether the settings of dictionaries are those of the last build."""
+    return bool(state.meta(_SETTINGS) == _settings_of(spec))
+
+
+def search_key(spec: BuildSpec) -> str:
+    """Return a digest of what the result of a search depends on, apart from the pages."""
+    from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
+
+    return digest_parts(SEARCH, VERSION, spec.codec, spec.config.build.effort, repr(spec.codings), repr(spec.cost))
+
+
+def _settings_of(spec: BuildSpec) -> str | None:
+    codings = spec.config.codings
+    return digest_parts(search_key(spec), str(codings.versions_back)) if codings.dictionaries else None

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.dictionary_search import DICTIONARY_EFFORT, Found, SampledPage, search
-from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
 from adaptc.compile.engine.derived import Encoder
 from adaptc.compile.engine.earlier import EarlierContents, Version, coding_of
 from adaptc.compile.engine.results import Extra, Output
@@ -142,11 +141,11 @@ class DictionaryWork:
 def _refusal(found: Found) -> str:
     if found.visit is None:
         return "its pages are too few, or have too little in common"
-    excess = found.visit.first / found.visit.without - 1
-    pages = found.visit.cost.pages_per_visit
-    if excess < 0:
-        return f"{found.visit.risk:.0%} of the first visits of {pages:g} pages would take more bytes with the best one"
-    return f"a first visit of {pages:g} pages would take {max(excess, 0):.1%} more bytes with the best one"
+    visit, pages = found.visit, f"first visits of {found.visit.cost.pages_per_visit:g} pages"
+    saving, loss = 1 - visit.first / visit.without, visit.loss / visit.without
+    if saving > 0:
+        return f"with the best one {pages} would save {saving:.1%}, but lose {loss:.1%} in those that take more bytes"
+    return f"{pages} would take {-saving:.1%} more bytes with the best one"
 
 
 def search_batch(work: DictionaryWork, samples: tuple[LevelSample, ...]) -> Iterator[LevelDictionary]:
@@ -197,8 +196,3 @@ def _codec(cache: Path, earlier: Path, version: Version, effort: Effort) -> Dict
     if dictionary is None:
         dictionary = EarlierContents(earlier).content(version, MOST_BYTES)
     return None if dictionary is None else DictionaryCodec(dictionary, effort)
-
-
-def search_key(work: DictionaryWork) -> str:
-    """Return a digest of what the result of a search depends on, apart from the pages."""
-    return digest_parts(SEARCH, VERSION, work.codec, work.effort, repr(work.codings), repr(work.cost))

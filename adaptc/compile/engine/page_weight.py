@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from adaptc.compile.engine.results import Output, UnitResult
+from adaptc.compile.view import REQUEST_BYTES
 from adaptc.config.rulebook import Level
 from adaptc.core.model import FORMATS, IDENTITY
 
@@ -28,10 +29,11 @@ class PageWeight:
     sizes: ClientSizes
 
     def excess(self, other: PageWeight) -> str | None:
-        """Return in words by what this page is larger, or ``None``."""
+        """Return in words by what this page is larger, or ``None``. Each request that it saves counts as some bytes."""
         if self.requests > other.requests:
             return f"{self.requests} requests instead of {other.requests}"
-        larger = ((own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own > size)
+        saved = (other.requests - self.requests) * REQUEST_BYTES
+        larger = ((own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own > size + saved)
         return next((f"{own:,} bytes instead of {size:,}" for own, size in larger), None)
 
 

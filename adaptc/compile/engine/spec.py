@@ -66,7 +66,7 @@ class BuildSpec:
             config.site.csp,
             config.cost.data_uri_budget,
             config.cost.data_uri_max,
-            self.cost.crowd_limit(),
+            self._crowd_cost.crowd_limit(),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
         self.codec = codec_recipe()
@@ -88,7 +88,13 @@ class BuildSpec:
         """What requests and bytes cost."""
         cost = self.config.cost
         share = cost.dictionary_share if self.config.codings.dictionaries else 0.0
-        return DeliveryCost(cost.request_ms, cost.kilobyte_ms, cost.pages_per_visit, cost.warm_share, share)
+        return DeliveryCost(*cost.delivery, cost.pages_per_visit, cost.warm_share, share)
+
+    @property
+    def _crowd_cost(self) -> DeliveryCost:
+        """What they cost the server, which is what a crowd wears out."""
+        cost = self.config.cost
+        return replace(self.cost, request_ms=cost.request_ms, kilobyte_ms=cost.kilobyte_ms)
 
     def load(self, known: Mapping[str, tuple[Resource, str]] | None = None) -> Docroot:
         """Load the docroot; of files that are as they were when they became the ``known`` ones nothing is read."""
@@ -204,6 +210,7 @@ class BuildSpec:
             self._complete(),
             self.recipes,
             self.decorations.rules if self.decorations else None,
+            self.config.build.remote_cache is not None,
         )
 
 
@@ -213,7 +220,8 @@ class Snapshot:
 
     ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
     With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
-    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels.
+    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels. With
+    ``traced`` the artifacts of each unit are noted, for a remote cache.
     """
 
     docroot: Path
@@ -231,6 +239,7 @@ class Snapshot:
     complete: bool
     recipes: Mapping[str, str]
     decorations: DecorationRules | None = None
+    traced: bool = False
 
 
 class SharedSnapshot:

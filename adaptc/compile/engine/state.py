@@ -36,8 +36,10 @@ from adaptc.core.model import Resource
 from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
+# Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files
+LONGEST_PATH = 500
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 12
+SCHEMA = 13
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

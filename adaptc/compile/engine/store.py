@@ -72,19 +72,27 @@ class Store:
 
     def record(self, key: str) -> Any:
         """Return the record of ``key``, or ``None`` when there is none or it is damaged."""
-        try:
-            with open(self._record_path(key), "rb") as file:
-                digest, _, text = file.read().partition(b"\n")
-        except FileNotFoundError:
-            return None
+        digest, _, text = (self.raw_record(key) or b"").partition(b"\n")
         return json.loads(text) if digest_bytes(text).encode() == digest else None
 
     def put_record(self, key: str, value: Any) -> None:
         """Store a JSON value under ``key``."""
+        text = json.dumps(value, separators=(",", ":")).encode("utf-8")
+        self.put_raw_record(key, digest_bytes(text).encode() + b"\n" + text)
+
+    def raw_record(self, key: str) -> bytes | None:
+        """Return a record as it is stored, or ``None``."""
+        try:
+            with open(self._record_path(key), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def put_raw_record(self, key: str, content: bytes) -> None:
+        """Store what ``raw_record`` returned, of this or another store."""
         path = self._record_path(key)
         _make_directory(path)
-        text = json.dumps(value, separators=(",", ":")).encode("utf-8")
-        write_atomic(path, digest_bytes(text).encode() + b"\n" + text)
+        write_atomic(path, content)
 
     def _record_path(self, key: str) -> str:
         return f"{self.root}/records/{key[:2]}/{key[2:]}"

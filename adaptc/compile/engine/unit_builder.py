@@ -29,6 +29,7 @@ from adaptc.compile.engine.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
 from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.tracing_store import TracingStore, trace_key
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.verify import embedded_files_of
@@ -61,7 +62,7 @@ class UnitBuilder:
         self.snapshot = snapshot
         self.site = site or Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
         self.tree = DiskTree(snapshot.docroot)
-        self.store = Store(snapshot.cache)
+        self.store = TracingStore(snapshot.cache) if snapshot.traced else Store(snapshot.cache)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
         self.alone = alone
         self.above = {} if alone else levels_above(snapshot.levels)
@@ -104,8 +105,18 @@ class UnitBuilder:
         """Build one unit into the cache. Raises ``Shortage``, and ``OSError`` for the output or the cache."""
         for _ in range(TRIES):
             with contextlib.suppress(ObjectGone):
-                return self._build(level, path)
+                result = self._build(level, path)
+                self._store_trace(result)
+                return result
         raise cache_loses(self.snapshot.cache)
+
+    def _store_trace(self, result: UnitResult) -> None:
+        """Note the artifacts of a unit, but for what the source is, and pages, which are written anew in any case."""
+        if isinstance(self.store, TracingStore):
+            source = self.site.sources[result.path]
+            pages = [each.key for each in result.outputs if each.coding == IDENTITY and source.media_type == media.HTML]
+            key = trace_key(self.snapshot.recipes[result.level], source.media_type, source.digest)
+            self.store.store_trace(key, (source.digest, *pages))
 
     def _build(self, level: str, path: str) -> UnitResult:
         media_type = self.site.sources[path].media_type

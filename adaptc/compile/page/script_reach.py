@@ -58,8 +58,8 @@ class Outsiders:
 
     def names(self, url: str) -> str | None:
         """Return the names that a script may bring in, as a text; ``None`` if nothing is known of it."""
-        host, _ = host_and_path(url if "//" in url else f"//{url}")
-        if any(host == name or host.endswith(f".{name}") for name in self.hosts):
+        host, path = host_and_path(url if "//" in url else f"//{url}")
+        if any(host == name or host.endswith(f".{name}") for name in self.hosts) or _MEASURES.search(f"{host}{path}"):
             return ""
         return self.libraries.get(library_name(url))
 
@@ -68,11 +68,14 @@ class Outsiders:
 def _outsiders(hosts: tuple[str, ...], libraries: tuple[str, ...]) -> Outsiders:
     names: dict[str, str] = {}
     for row in libraries:
-        library, _, classes = row.partition(":")
-        names[library.strip()] = names.get(library.strip(), "") + "".join(f'"{name}";' for name in classes.split())
+        alike, _, classes = row.partition(":")
+        for library in alike.split():
+            names[library] = names.get(library, "") + "".join(f'"{name}";' for name in classes.split())
     return Outsiders(hosts, names)
 
 
+# Scripts that count views, by their names: they set no classes
+_MEASURES = re.compile(r"(?<![a-z])analytics(?![a-z])", re.IGNORECASE)
 # What follows a library's name in that of its file
 _VARIANT = re.compile(
     r"(?:[.@_-](?:v?\d[\w.]*|min|slim|bundle|umd|esm|cjs|iife|pkgd|prod|production|latest|global|browser|module|jquery|js))+\Z"

@@ -131,9 +131,10 @@ _SHEET = FactKind("sheet", _find_sheet_facts, _SheetFacts())
 
 
 # A URL in a custom property is resolved against the sheet that uses the property (CSS Variables 1, seen in Chromium),
-# so that neither of the two sheets may move. Absolute URLs and fragments mean the same everywhere.
+# so that neither of the two sheets may move. Absolute URLs and fragments mean the same everywhere. The end of the
+# class in ".button--primary:hover" is no property.
 _RELATIVE_IN_CUSTOM = re.compile(
-    r"--[\w-]+\s*:[^;}]*?(?:url|src)\(\s*[\"']?(?!\s*(?:[\"')/#]|[a-z][a-z0-9+.-]*:))", re.IGNORECASE
+    r"(?<![\w.#\\-])--[\w-]+\s*:[^;}]*?(?:url|src)\(\s*[\"']?(?!\s*(?:[\"')/#]|[a-z][a-z0-9+.-]*:))", re.IGNORECASE
 )
 _SRC_SELECTOR = re.compile(r"\[\s*src\b", re.IGNORECASE)
 

@@ -20,8 +20,9 @@ from adaptc.formats.script.handles import Handles, union_of
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
-# The reason for an action
+# The reasons for an action
 TOUCHED = "a script may change its address"
+BY_ADDRESS = "a style sheet selects images by their addresses"
 
 _SELF = ":scope"
 # Classes that scripts give to one element after the other

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, is_isolated
@@ -21,9 +20,10 @@ from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.lazy_images import lazy_source, without_lazy_loader
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.page.shown_images import ShownImages
-from adaptc.compile.page.touched_images import TOUCHED, TouchedImages
+from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
+from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.formats.script.addresses import has_lazy_address
@@ -45,8 +45,6 @@ _GUARD = (
     "new MutationObserver(r=>r.forEach(({target:e})=>{if(e.hasAttribute('data-half'))"
     "{e.srcset=e.src;e.removeAttribute('sizes')}})).observe(document,{subtree:true,attributes:true,attributeFilter:['src']})"
 )
-# Selectors that may match other elements once the attributes change
-_BY_SOURCE = re.compile(r"\[\s*(?:src|srcset|sizes)\b", re.IGNORECASE)
 
 
 def halve_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
@@ -85,6 +83,7 @@ class _ImageHalver:
         others = without_lazy_loader(page) if is_own else None
         self.touched = TouchedImages(editor.tree, others or page) if is_own else None
         self.has_lazy_loader = others is not None
+        self.selectors = AddressSelectors.of(page_sheets(editor.tree, page.base, view).texts)
 
     def reason_to_leave(self) -> str | None:
         """Return why all images of the page stay, or ``None``."""
@@ -94,8 +93,6 @@ class _ImageHalver:
             return "a Content-Security-Policy restricts the page"
         if self.touched is None and self.page.touches_addresses():
             return "a script may change the addresses of images"
-        if any(map(_selects_by_source, page_sheets(self.editor.tree, self.page.base, self.view).texts)):
-            return "a style sheet selects images by their addresses"
         return None
 
     def run(self) -> None:
@@ -107,7 +104,7 @@ class _ImageHalver:
         images = [
             each
             for each in candidates
-            if each not in (*late, *guarded) and not self._is_lazy(each) and not self._is_touched(each)
+            if each not in (*late, *guarded) and not self._is_lazy(each) and not self._stays(each)
         ]
         if self.is_hard:
             images = self._without_choices(images)
@@ -128,7 +125,7 @@ class _ImageHalver:
     def _is_loaded_late(self, element: Element) -> bool:
         """Whether a known library loads an image, and nothing else changes it."""
         is_alone = self.has_lazy_loader and element.tag == "img" and not _in_picture(element)
-        return is_alone and lazy_source(element) is not None and not self._is_touched(element)
+        return is_alone and lazy_source(element) is not None and not self._stays(element)
 
     def _lazy_img(self, image: Element) -> None:
         """Give the library the copy to load; what the image shows until then stays."""
@@ -144,6 +141,7 @@ class _ImageHalver:
             return False
         path = self.view.follow(self.page.base, image.attr("src") or "").path
         is_seen = path is not None and self.shown.is_left_alone(path)
+        is_seen = is_seen and not self.selectors.may_choose(image.attrs)
         return is_seen and self.touched.includes(image) and not self._is_lazy(image)
 
     def _guarded_img(self, image: Element) -> bool:
@@ -170,13 +168,16 @@ class _ImageHalver:
         of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
         return any(has_lazy_address(each.attrs) for each in (element, *of_picture)) and self.page.lazy_loads_images()
 
-    def _is_touched(self, element: Element) -> bool:
-        """Whether a script may change an image, which then stays."""
-        if self.touched is None or element.tag not in _SHOWING or not self.touched.includes(element):
+    def _stays(self, element: Element) -> bool:
+        """Whether a script may change an image, or a selector may match it by its address only; it then stays."""
+        if element.tag not in _SHOWING:
+            return False
+        is_touched = self.touched is not None and self.touched.includes(element)
+        if not is_touched and not self.selectors.may_choose(element.attrs):
             return False
         if element.tag == "img":
             subject = self.view.follow(self.page.base, element.attr("src") or "").path or element.attr("src") or "img"
-            self.copies.actions.append(Action(NAME, KEPT, subject, TOUCHED))
+            self.copies.actions.append(Action(NAME, KEPT, subject, TOUCHED if is_touched else BY_ADDRESS))
         return True
 
     def _without_choices(self, elements: list[Element]) -> list[Element]:
@@ -235,10 +236,13 @@ class _ImageHalver:
         return uris
 
     def _show_data_uri(self, image: Element, copy: Copy, uri: str) -> None:
-        """Show a copy as a data URI. There is no ``src``, which would repeat the bytes."""
+        """Show a copy as a data URI. There is no ``src``, which would repeat the bytes, or an empty one."""
         source_set = replace_source_set(Copy(uri, copy.file), image.attr("srcset") or "")
         self._set_source_set(image, source_set, "srcset", "sizes")
-        self.editor.remove_attribute(image, "src")
+        if self.selectors.need_src:
+            self.editor.set_attribute(image, "src", "data:,")
+        else:
+            self.editor.remove_attribute(image, "src")
 
     def _img(self, image: Element) -> None:
         copy, srcset = self._copy(image), image.attr("srcset") or ""
@@ -289,11 +293,6 @@ class _ImageHalver:
             self.editor.remove_attribute(element, "type")
         else:
             self.editor.set_attribute(element, "type", media_type)
-
-
-@lru_cache(maxsize=256)
-def _selects_by_source(text: str) -> bool:
-    return _BY_SOURCE.search(text) is not None
 
 
 def _in_picture(element: Element) -> bool:

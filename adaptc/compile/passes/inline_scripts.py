@@ -140,7 +140,7 @@ def _reasons_of_scripts(script: ScriptFacts, page: PageContext, options: Options
         yield script.self_inspection
     if options["readers"] == CROWD and page.selects_other_scripts():
         yield "a script of the page may look for scripts by their addresses"
-    if script.writes_document:
+    if script.writes_document and options["readers"] != CROWD:  # in place it writes to the same point (HTML, 8.4.3)
         yield "it writes into the document (document.write)"
 
 

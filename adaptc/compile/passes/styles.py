@@ -10,6 +10,7 @@ from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.css.flatten import flatten
+from adaptc.formats.css.lost_rules import drop_lost_rules
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.scanner import MAX_DEPTH
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced, is_too_deep
@@ -19,7 +20,7 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     """Make a style sheet smaller and free of ``@import``; the result is UTF-8."""
     if not (declares_encoding(asset.content) or is_utf8(asset.content)):
         return Outcome(None, (Action("styles", KEPT, asset.path, "its encoding is that of the page that links it"),))
-    draft = _SheetDraft(decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content))
+    draft = _readable(asset)
     if not is_balanced(draft.text):
         return _unread(asset.path, "it is malformed", _UNBALANCED)
     if is_too_deep(draft.text):
@@ -29,6 +30,16 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     if options["minify"]:
         draft = _minify(asset.path, draft)
     return Outcome(draft.encoded() if draft.is_changed else None, draft.actions, draft.diagnostics, draft.absorbed)
+
+
+def _readable(asset: Asset) -> _SheetDraft:
+    """Return the sheet without what no browser applies, if nothing else can be read after it."""
+    text, is_declared = decode_sheet(asset.content, "utf-8").text, declares_encoding(asset.content)
+    readable = text if is_balanced(text) else drop_lost_rules(text)
+    if readable == text or not is_balanced(readable):
+        return _SheetDraft(text, is_declared)
+    action = Action("styles", "removed", asset.path, "rules that a closing brace too many makes invalid")
+    return _SheetDraft(readable, is_declared, True, (action,))
 
 
 def imports_nothing(content: bytes) -> bool:
@@ -77,6 +88,7 @@ def _flatten(asset: Asset, draft: _SheetDraft, view: View) -> _SheetDraft:
     actions = tuple(Action("styles", "flattened", path, "imported by this sheet") for path in flattened.imported)
     if not actions:
         return replace(draft, diagnostics=flattened.diagnostics)
+    actions = (*draft.actions, *actions)
     is_declared = draft.is_declared or loader.declared is True
     # A file that something else loads too saves no request
     absorbed = sum(len(view.read(path)) for path in flattened.imported if view.is_sole_import(path))

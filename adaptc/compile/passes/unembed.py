@@ -92,6 +92,9 @@ def _link(element: Element) -> str:
     if target is None:
         return ""
     url, label = target
+    link = element.closest("a")
+    if link is not None:  # links do not nest: that around it shows its own text, or this one
+        return "" if link.text.strip() else text_markup(label)
     return f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>"
 
 

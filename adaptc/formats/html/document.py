@@ -281,7 +281,8 @@ _TRACKING = frozenset({"img", "iframe"})
 
 
 def show_noscript(text: str) -> str:
-    """Return the page's text with each ``<noscript>`` replaced by its content, without trackers' pixels.
+    """Return the page's text with each ``<noscript>`` replaced by its content, without trackers' pixels and
+    without requests to enable scripts, which would not help.
 
     This works on the text and the tree that a browser with scripting builds, where a ``<noscript>`` holds text. Without
     scripting, one in the head that holds more than links and styles (the pixel of a tracker) ends the head early.
@@ -305,7 +306,21 @@ def _shown_markup(element: Element, content: str, page: str) -> str:
     top = [child for child in parse_fragment(content, "div").children if isinstance(child, Element)]
     if isinstance(parent, Element) and parent.tag == "head":
         return "".join(child.html for child in top if child.tag in _SHOWN_IN_HEAD or _leads_on(child, page))
-    return "" if top and all(map(_is_tracking, top)) else content
+    if top and all(map(_is_tracking, top)):
+        return ""
+    text = parse_fragment(content, "div").text
+    return "" if is_script_notice(text) and not _HOLDS_MORE.search(content) else content
+
+
+_SCRIPT_NOTICE = re.compile(r"java\s?script|scripting", re.IGNORECASE)
+_LONGEST_NOTICE = 300  # characters
+_HOLDS_MORE = re.compile(r"<(?:a|area|form|input|button|img|iframe|style|link)\b|\s(?:id|name)\s*=", re.IGNORECASE)
+
+
+def is_script_notice(text: str) -> bool:
+    """Whether the text of a ``<noscript>`` only asks for scripts, as "You need to enable JavaScript" does."""
+    words = " ".join(text.split())
+    return len(words) <= _LONGEST_NOTICE and _SCRIPT_NOTICE.search(words) is not None
 
 
 def _leads_on(meta: Element, page: str) -> bool:

@@ -121,10 +121,18 @@ def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
     if not _is_called_navigation(element):
         return False
     links = element.select("a[href]")
+    if links and all(map(_is_tab, links)):
+        return False
     length = lengths.of(element)
     if not links or (length > most and element.tag != "nav"):
         return not length and not element.select("input, textarea, select")
     return sum(map(lengths.of, links)) >= _LINKED * length
+
+
+def _is_tab(link: Element) -> bool:
+    """Whether a link is the title of a part of this page that it opens: of its content, whatever is around it."""
+    toggled = link.attr("data-bs-toggle") or link.attr("data-toggle") or link.attr("role")
+    return toggled in ("tab", "pill") and (link.attr("href") or "").startswith("#")
 
 
 def _is_called_navigation(element: Element) -> bool:

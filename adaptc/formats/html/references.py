@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "attribute_references", "base_element", "base_href",
-    "embedded_references", "in_template", "link_role", "references", "referring_elements", "script_role",
+    "embedded_references", "in_template", "link_role", "passed_over_references", "references", "referring_elements",
+    "script_role",
 ]  # fmt: skip
 
 # References without line and column: role, URL, place. Those of one URL are tuples: generators take twice the time.
@@ -129,24 +130,47 @@ def embedded_references(tree: Document) -> Iterator[Reference]:
     for element in tree.iter_elements(_EMBEDDING):
         if element.tag == "style" and not _MAY_IMPORT.search(element.text):
             continue  # its images are no references of the page's markup; reading them all takes longer than the rest
-        if element.tag in ("img", "source") and _is_passed_over(element):
-            continue
-        is_chosen = element.tag == "img" and _has_widths(element)  # then a browser does not consider src (4.8.4.3.9)
+        is_choice = _is_choice(element)
         for reference in _element_references(element):
-            if reference.role in EMBEDDED and not (is_chosen and reference.where == "img src"):
+            if reference.role in EMBEDDED and not (is_choice and _is_passed_over(element, reference)):
                 yield reference
 
 
+def passed_over_references(tree: Document) -> Iterator[Reference]:
+    """Yield the references to images that today's browsers do not load, as the page offers them another.
+
+    Those are the ``src`` of an image whose ``srcset`` has widths (HTML, 4.8.4.3.9), and all images of a ``<picture>``
+    but those of its first AVIF or WebP source for all windows, if it has one.
+    """
+    for element in tree.iter_elements(_CHOICES):
+        if _is_choice(element):
+            yield from (each for each in _element_references(element) if _is_passed_over(element, each))
+
+
+_CHOICES = ("img", "source")
 # Formats that browsers know; they have a choice of others for those that do not
 _MODERN = frozenset({"image/avif", "image/webp"})
 
 
-def _is_passed_over(element: Element) -> bool:
-    """Whether a ``<picture>`` has a source for all windows that browsers take, at the latest, in place of this one."""
+def _is_choice(element: Element) -> bool:
+    return element.tag in _CHOICES and ("srcset" in element.attrs or _picture(element) is not None)
+
+
+def _picture(element: Element) -> Element | None:
     parent = element.parent
-    if not isinstance(parent, Element) or parent.tag != "picture":
+    return parent if isinstance(parent, Element) and parent.tag == "picture" else None
+
+
+def _is_passed_over(element: Element, reference: Reference) -> bool:
+    """Whether browsers take another image than this one of a choice, whatever the window."""
+    if reference.role is not Role.IMAGE:
         return False
-    sources = (each for each in parent.iter_elements("source") if "media" not in each.attrs)
+    if reference.where == "img src" and _has_widths(element):
+        return True
+    picture = _picture(element)
+    if picture is None:
+        return False
+    sources = (each for each in picture.iter_elements("source") if "media" not in each.attrs)
     first = next((each for each in sources if (each.attr("type") or "").lower() in _MODERN), None)
     return first is not None and first != element
 
@@ -230,8 +254,7 @@ def _href(element: Element, tag: str, name: str) -> _Urls:
 
 
 def _source_role(element: Element) -> Role:
-    parent = element.parent
-    return Role.IMAGE if isinstance(parent, Element) and parent.tag == "picture" else Role.MEDIA
+    return Role.MEDIA if _picture(element) is None else Role.IMAGE
 
 
 def _srcset(role: Role, element: Element, tag: str, name: str) -> _Urls:

@@ -161,6 +161,8 @@ def _is_decorative(element: Element) -> bool:
     """Whether ``aria-hidden`` is meant; closed dialogues carry it as well, and are opened by links to them."""
     if element.namespace is not Namespace.HTML:
         return True
+    if element.tag == "img":  # MediaWiki shows a formula as an image, and hides MathML before it for screen readers
+        return not isinstance(element.parent, Element) or element.parent.select_one("math") is None
     return element.select_one("a[href], input, select, textarea, p, h1, h2, h3, h4, table, ul") is None
 
 

@@ -37,6 +37,8 @@ _MAY_CHANGE = re.compile(
     rf'|(?:attr|prop)\(\{{[^{{}}]*"?{_SOURCE}"?:|\["{_SOURCE}"\]'
 )
 _SPACE = re.compile(r"\s+")
+# frame.src = "javascript:", String("java" + name + ":"): no address of an image. core-js opens such a frame.
+_NO_ADDRESS = re.compile(r'(?:String\()?"java(?:script:|"\+[\w$]+\+":")')
 # const s = document.createElement("script"), i = new Image: elements that the script creates
 _CREATED = re.compile(r'([\w$]+)=(?:[\w$]+\.)*(?:createElement\("\w+"\)|new Image\b(?!\.))')
 _ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
@@ -67,7 +69,7 @@ def image_changes(script: Script) -> ImageChanges:
     for receiver, value in _changes(tokens):
         if value is not None and _is_own_data(tokens, receiver, value):
             is_lazy = True
-        else:
+        elif value is None or not _NO_ADDRESS.match(_code(tokens, value)):
             elements |= _receiver(tokens, receiver)
     return ImageChanges(elements.selectors, not elements.is_known, is_lazy)
 

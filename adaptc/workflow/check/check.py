@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from adaptc.compile.engine.damage import MALFORMED, STATE_TYPES, check_values, reason_of_damage
-from adaptc.compile.engine.dictionary_records import dictionary_records
+from adaptc.compile.engine.dictionary_records import are_as_asked
 from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
@@ -128,9 +128,10 @@ def _fresh(spec: BuildSpec, report: BuildReport, findings: tuple[Finding, ...]) 
 
 
 def _dictionary_findings(spec: BuildSpec, state: State) -> Iterator[Finding]:
-    """Yield a finding where a build would add dictionaries, or remove them."""
-    if state.has_units and spec.config.codings.dictionaries != bool(dictionary_records(state)):
-        yield Finding(Status.RECIPE, None, None, MANIFEST, "codings.dictionaries is not what it was for the build")
+    """Yield a finding where a build would choose dictionaries anew, or add or remove what they encode."""
+    if state.has_units and not are_as_asked(state, spec):
+        reason = "the settings of dictionaries are not those of the build"
+        yield Finding(Status.RECIPE, None, None, MANIFEST, reason)
 
 
 def _manifest_findings(spec: BuildSpec, state: State, every_file: bool, is_stale: bool) -> Iterator[Finding]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.browser.answers import docroot_server, level_server
 from adaptc.browser.chromium import find_chromium, names_tried
 from adaptc.browser.judge import promised_by
 from adaptc.browser.tab import BrowserError
+from adaptc.compile.analyse.demotions import Demotions, demotions_of
+from adaptc.compile.engine.proof.paints import PagePaint, Painter
 from adaptc.compile.engine.proof.prover import Levels, Prover
 from adaptc.compile.engine.proof.sample import sample_pages
-from adaptc.compile.engine.proof.verdict import Verdict, VerdictStore, diagnostic_of
+from adaptc.compile.engine.proof.verdict import Verdict, VerdictStore, diagnostic_of, views_of
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state import last_build
 from adaptc.compile.engine.store import Store
@@ -25,7 +27,8 @@ from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach
-from adaptc.report.proof_page import ProofFigures, ProvenPage, stream_proof
+from adaptc.report.comparisons import ProofViews
+from adaptc.report.proof_page import ProofFigures, stream_proof
 from adaptc.site.docroot import site_of
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import known_levels
@@ -33,12 +36,19 @@ from adaptc.workflow.configuration import known_levels
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The verdicts on ``pages`` at ``levels``, in the order of both; ``store`` has their pictures."""
+    """The verdicts on ``pages`` at ``levels``, in the order of both; ``store`` has their pictures.
+
+    ``dropped`` are the passes that the build dropped, and why. ``paints`` say how soon pages are shown on ``line``, a
+    name of ``adaptc.browser.paint.LINES``, if that was measured.
+    """
 
     pages: tuple[str, ...]
     levels: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
     store: Store
+    dropped: Demotions = field(default_factory=dict)
+    line: str | None = None
+    paints: tuple[PagePaint, ...] = ()
 
     @property
     def is_kept(self) -> bool:
@@ -51,10 +61,18 @@ class Proof:
         return [diagnostic_of(verdict) for verdict in self.verdicts if not verdict.is_kept]
 
 
-def prove(config: Config, names: Sequence[str], levels: Sequence[str], count: int, progress: Progress) -> Proof:
+def prove(
+    config: Config,
+    names: Sequence[str],
+    levels: Sequence[str],
+    count: int,
+    progress: Progress,
+    line: str | None = None,
+) -> Proof:
     """Prove the pages ``names``, or ``count`` of the most viewed or else different ones, at every level that was built.
 
-    ``names`` are paths in the docroot or URLs of the site; ``levels`` are those to prove, by default all. Raises
+    ``names`` are paths in the docroot or URLs of the site; ``levels`` are those to prove, by default all. With
+    ``line``, a name of ``adaptc.browser.paint.LINES``, it is measured how soon pages are shown on it, too. Raises
     ``UsageError`` where there is no build or no browser, and for names that were not built.
     """
     if config.docroot is None:
@@ -62,50 +80,39 @@ def prove(config: Config, names: Sequence[str], levels: Sequence[str], count: in
     with last_build(config.output) as state:
         resources = {path: resource for path, (resource, _) in state.resources().items()}
         traffic, built = last_traffic(state), state.levels()
+        dropped = demotions_of(state.decisions())
     site = site_of(config, resources)
     sizes = {path: source.size for path, source in site.sources.items() if source.media_type == HTML}
     pages = [_page(site, sizes, name) for name in names]
     pages = pages or sample_pages(sizes, traffic.hits if traffic else {}, count)
     chosen = _levels(config, built, levels)
     store = Store(config.build.cache or config.output / ".adaptc/cache")
-    prover = Prover(
-        _browser(config.browser.program), _servers(config, config.docroot, site, chosen), VerdictStore(store)
-    )
+    program, servers = _browser(config.browser.program), _servers(config, config.docroot, site, chosen)
+    urls = {page: site.address.url_of(page) for page in dict.fromkeys(pages)}
     try:
-        verdicts = prover.prove({page: site.address.url_of(page) for page in dict.fromkeys(pages)}, progress)
+        verdicts = Prover(program, servers, VerdictStore(store)).prove(urls, progress)
+        paints = Painter(program, servers, line, store).measure(urls, progress) if line else []
     except BrowserError as error:
-        raise UsageError(f"{prover.program} failed: {error}") from None
-    return Proof(tuple(dict.fromkeys(pages)), tuple(level.name for level in chosen), tuple(verdicts), store)
+        raise UsageError(f"{program} failed: {error}") from None
+    names = tuple(level.name for level in chosen)
+    return Proof(tuple(urls), names, tuple(verdicts), store, dropped, line, tuple(paints))
 
 
 PROOF = "proof.html"
 
 
 def write_report(config: Config, proof: Proof, file: Path | None) -> Path:
-    """Write the report with pictures of what differs, by default into the output; return its path.
+    """Write the report with pictures, by default into the output; return its path.
 
     Raises ``OSError`` when it cannot be written.
     """
-    differing = [_proven_page(verdict, proof.store) for verdict in proof.verdicts if not verdict.is_kept]
+    views = ProofViews.of(tuple(views_of(proof.verdicts)), proof.dropped, proof.store.content)
     name = config.site.base_url or Path(os.path.abspath(config.docroot or "")).name
-    figures = ProofFigures(name, proof.pages, proof.levels, differing)
+    figures = ProofFigures(name, proof.pages, proof.levels, views, proof.line, proof.paints)
     path = file or config.output / PROOF
     chunks = (chunk.encode("utf-8", "replace") for chunk in stream_proof(figures))
     write_atomic(os.path.abspath(path), chunks, keep_equal=True)
     return path
-
-
-def _proven_page(verdict: Verdict, store: Store) -> ProvenPage:
-    problems = tuple(f"{each.kind}: {each.message}" for each in verdict.differences)
-    pictures = [store.content(digest) for digest in verdict.pictures]
-    case = verdict.case
-    return ProvenPage(
-        case.page,
-        case.level,
-        case.width,
-        problems or (f"not proven: {verdict.reason}",),
-        () if None in pictures else tuple(filter(None, pictures)),
-    )
 
 
 def _page(site: Site, pages: Mapping[str, int], name: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
-from adaptc.browser.excerpts import differing_parts
+from adaptc.browser.excerpts import differing_parts, first_part
 from adaptc.browser.judge import Difference, differences
 from adaptc.browser.page_view import PageView, view_page
 from adaptc.browser.tab import BrowserError
@@ -101,6 +101,7 @@ class PageProver:
         self.originals: list[PageView] = []
         # loads of levels; those of one list got the same answers
         self.loads: list[list[PageView]] = []
+        self._tops: dict[bytes, str] = {}
 
     async def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return the verdict on a level, which gives ``answers``. Raises ``BrowserError`` where no browser starts."""
@@ -117,7 +118,7 @@ class PageProver:
 
     async def _judge_level(self, case: Case, answers: Answers) -> Verdict:
         if await self._gives(answers, self.originals[0]):
-            return self._stored(Verdict(case), self.originals)
+            return self._stored(Verdict(case, (), self._pictures(self.originals[0], ())), self.originals)
         try:
             loads = await self._loads_of(answers)
             found = await self._differences(loads, case.promised)
@@ -128,7 +129,8 @@ class PageProver:
                 found = await self._differences(loads, case.promised)
         except BrowserError as error:
             return await self._unloadable(case, error)
-        return self._stored(Verdict(case, found, self._pictures(loads[0]) if found else ()), loads)
+        pictures = await asyncio.to_thread(self._pictures, loads[0], found)
+        return self._stored(Verdict(case, found, pictures), loads)
 
     async def _unloadable(self, case: Case, error: BrowserError) -> Verdict:
         """Blame the level for a page that cannot be looked at only if the original still can: machines may be busy."""
@@ -163,9 +165,17 @@ class PageProver:
         found = [await asyncio.to_thread(differences, self.originals, load, promised) for load in loads]
         return tuple(each for each in found[0] if all(each.kind in {other.kind for other in more} for more in found))
 
-    def _pictures(self, view: PageView) -> tuple[str, ...]:
-        parts = differing_parts(self.originals[0].picture, view.picture)
-        return tuple(self.verdicts.store.put(webp) for webp in parts)
+    def _pictures(self, view: PageView, found: Sequence[Difference]) -> tuple[str, ...]:
+        """Store what is shown of the original and of a level: where they begin to differ, or the top of the page."""
+        original = self.originals[0].picture
+        if not found:
+            return self._top(original), self._top(view.picture)
+        return tuple(self.verdicts.store.put(webp) for webp in differing_parts(original, view.picture))
+
+    def _top(self, picture: bytes) -> str:
+        if picture not in self._tops:
+            self._tops[picture] = self.verdicts.store.put(first_part(picture))
+        return self._tops[picture]
 
     def _stored(self, verdict: Verdict, loads: Sequence[PageView]) -> Verdict:
         loaded = _answers(loads)

@@ -1,9 +1,9 @@
-"""What the last build proved, in its state: figures, and the diagnostics of what could not be mended or proven."""
+"""What the last build proved, in its state: figures, pictures, and the diagnostics of what could not be mended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 
 from adaptc.compile.analyse.demotions import Demotions
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
@@ -30,6 +30,20 @@ class ProofRecord:
     as_above: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProvenView:
+    """A page at a level and a width: what differs, in sentences, or why it is not proven; nothing if all is kept.
+
+    ``pictures`` are the digests of two WebP images in the cache, of the original and of the level, or there are none.
+    """
+
+    page: str
+    level: str
+    width: int
+    problems: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
+
+
 def count_dropped(demotions: Demotions) -> tuple[int, int]:
     """Return how many passes are dropped, and how many pages, by level, are as they are at the level above."""
     names = [(unit[0], each.name) for unit, dropped in demotions.items() for each in dropped]
@@ -37,11 +51,15 @@ def count_dropped(demotions: Demotions) -> tuple[int, int]:
     return len(names) - as_above, as_above
 
 
-def store_proof(state: State, record: ProofRecord | None, diagnostics: Iterable[Diagnostic] = ()) -> None:
+def store_proof(
+    state: State, record: ProofRecord | None, diagnostics: Iterable[Diagnostic] = (), views: Iterable[ProvenView] = ()
+) -> None:
     """Store the proof of a build, or that it made none."""
-    packed = (
-        None if record is None else {"figures": asdict(record), "diagnostics": pack_diagnostics(tuple(diagnostics))}
-    )
+    packed = record and {
+        "figures": asdict(record),
+        "diagnostics": pack_diagnostics(tuple(diagnostics)),
+        "views": [astuple(view) for view in views],
+    }
     state.set_meta(_KEY, packed)
 
 
@@ -49,6 +67,13 @@ def last_proof(state: State) -> ProofRecord | None:
     """Return the proof of the last build, ``None`` if it made none."""
     packed = state.meta(_KEY)
     return packed and ProofRecord(**packed["figures"])
+
+
+def proven_views(state: State) -> tuple[ProvenView, ...]:
+    """Return what the last build saw of the first pages that it proved."""
+    packed = state.meta(_KEY)
+    views = packed["views"] if packed else ()
+    return tuple(ProvenView(*view[:3], *map(tuple, view[3:])) for view in views)
 
 
 def proof_diagnostics(state: State) -> tuple[Diagnostic, ...]:

@@ -14,7 +14,7 @@ from adaptc.compile.engine.proof.candidates import Candidates
 from adaptc.compile.engine.proof.records import ProofRecord, count_dropped, store_proof
 from adaptc.compile.engine.proof.sample import sample_pages
 from adaptc.compile.engine.proof.search import ProofSite, Search
-from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, reason_of
+from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, reason_of, views_of
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec
@@ -125,4 +125,6 @@ class ProofStage:
         bad = sorted(map(diagnostic_of, (each for each in verdicts if not each.is_kept)), key=str)
         dropped = count_dropped(self.demotions)
         record = ProofRecord(len(self.pages), len(self.search.broken), len(left), len(unproven), *dropped)
-        store_proof(self.state, record, (*self.diagnostics, *bad))
+        order = {page: number for number, page in enumerate(self.pages)}
+        views = views_of(sorted(verdicts, key=lambda verdict: order[verdict.case.page]))
+        store_proof(self.state, record, (*self.diagnostics, *bad), views)

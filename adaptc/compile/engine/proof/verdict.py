@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from adaptc.browser.answers import Server
 from adaptc.browser.evidence import code_digest
 from adaptc.browser.judge import Difference
 from adaptc.browser.page_view import answer_digest
+from adaptc.compile.engine.proof.records import ProvenView
 from adaptc.compile.engine.store import Store
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
 from adaptc.core.digest import digest_parts
@@ -33,6 +34,7 @@ class Case:
 class Verdict:
     """What differs; ``pictures`` are the digests of two WebP images in the cache, of the original and of the level.
 
+    They show where the two begin to differ, or the top of the page where the level keeps what it promises.
     ``reason`` says why the page could not be judged. ``loaded`` are the URLs that the page asked for at the level.
     """
 
@@ -59,6 +61,23 @@ def diagnostic_of(verdict: Verdict) -> Diagnostic:
     if verdict.reason is not None:
         return diagnose("page-unproven", place, level=case.level, width=case.width, reason=verdict.reason)
     return diagnose("promise-broken", place, level=case.level, width=case.width, differences=verdict.differing)
+
+
+# Pages of which reports have pictures, at every level and width
+SHOWN_PAGES = 12
+
+
+def views_of(verdicts: Iterable[Verdict]) -> Iterator[ProvenView]:
+    """Yield what reports show of verdicts: those that are not good, and all of the first ``SHOWN_PAGES`` pages."""
+    shown = set[str]()
+    for verdict in verdicts:
+        case, reason = verdict.case, verdict.reason
+        if len(shown) < SHOWN_PAGES:
+            shown.add(case.page)
+        if case.page in shown or not verdict.is_kept:
+            problems = [f"{each.kind}: {each.message}" for each in verdict.differences]
+            problems += [f"not proven: {reason}"] if reason is not None else []
+            yield ProvenView(case.page, case.level, case.width, tuple(problems), verdict.pictures)
 
 
 def reason_of(verdict: Verdict, path: str) -> str:

@@ -58,6 +58,7 @@ _DROPPED = "position:absolute;z-index:99"
 _PLAIN = "color:#222!important;background:#fff!important"
 _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, button"
 _FORM_CONTROLS = "input:not([type=hidden]), select, textarea"
+_MOST = 0.5  # share of a navigation's text in the element that holds its links
 _LARGE = 0.3  # share of the page's text in an element that is no overlay but the page
 
 
@@ -232,7 +233,8 @@ class _Show:
         if not widths:
             return []
         element, wanted = candidate.element, self._showing(candidate, widths)
-        is_low_menu = candidate.kind is Kind.MENU and element.tag != "a" and max(widths) < WIDTHS[-1]
+        is_of_menu = candidate.kind is Kind.MENU or _is_navigation(element)
+        is_low_menu = is_of_menu and element.tag != "a" and max(widths) < WIDTHS[-1]
         rules = self._rules(element, [*wanted, *([_MENU_HEIGHT] if is_low_menu else [])], widths)
         return [*rules, *self._room(candidate, widths)]
 
@@ -263,7 +265,13 @@ class _Show:
         wanted = [*self._showing(candidate, widths), _IN_FLOW]
         if candidate.kind is Kind.MENU or is_list:
             wanted.append(_MENU_HEIGHT)
-        return [*self._rules(element, wanted, widths), *self._room(candidate, set(widths), is_moved=True)]
+        rules = [*self._rules(element, wanted, widths), *self._room(candidate, set(widths), is_moved=True)]
+        if self._places.has_moved_parts(element, widths):  # an effect that a script ends, and the box would cut
+            rules += self._rules(element, ["transform:none"], widths, "&>*")
+        for part in element.select("*:has(a[href])"):  # as the foot of a sidebar, which would lie over its links
+            if any(self._places.is_over(part, width) for width in widths):
+                rules += self._rules(part, ["position:static"], widths)
+        return rules
 
     def _is_in_tight_bar(self, element: Element, widths: Iterable[int]) -> bool:
         return any(self._places.is_in_tight_bar(element, width) for width in widths)
@@ -292,6 +300,12 @@ class _Show:
     ) -> list[tuple[Element, str]]:
         important = _important(";".join(wanted))
         return [(element, rule) for rule in media_rules(f"{selector}{{{important}}}", set(widths))]
+
+
+def _is_navigation(element: Element) -> bool:
+    """Whether an element is most of a navigation, which may be longer than a small window is high."""
+    around = element.closest("nav")
+    return around is not None and content_length(element) > _MOST * content_length(around)
 
 
 def _important(declarations: str) -> str:

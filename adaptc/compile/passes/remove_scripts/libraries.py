@@ -1,4 +1,4 @@
-"""Rules for what libraries show or hide by script: drop-downs of Bootstrap and UIkit, carousels."""
+"""Rules for what libraries show or hide by script: drop-downs of Bootstrap and UIkit, carousels, slides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,18 @@ _UIKIT_RULE = (
     ":is(:hover,:focus-within)>.uk-navbar-dropdown,:is(:hover,:focus)+:is([uk-dropdown],[uk-drop]),"
     ":is([uk-dropdown],[uk-drop]):is(:hover,:focus-within){display:block!important}"
 )
+# The slides of reveal.js are one above the other, as in print; its script would set the class with the background.
+_SLIDES = ".reveal>.slides>section"
+_SLIDES_RULE = (
+    "html,body{height:auto!important;overflow:auto!important}.reveal{background:var(--r-background-color)}"
+    ".reveal,.reveal>.slides,.reveal .slides section{display:block!important;position:static!important;"
+    "width:auto!important;height:auto!important;margin:0!important;overflow:visible!important;transform:none!important;"
+    "opacity:1!important;visibility:visible!important;perspective:none!important;pointer-events:auto!important}"
+    ".reveal .slides section:not(:has(>section)){padding:2em 1em!important}"
+    ".reveal .fragment{opacity:1!important;visibility:visible!important;transform:none!important}"
+)
 _RULES = (
+    (_SLIDES, _SLIDES_RULE),
     (_UIKIT, _UIKIT_RULE),
     (_DROPDOWNS, _DROPDOWN_RULE),
     (".carousel-inner", _CAROUSEL_RULE),

@@ -18,6 +18,7 @@ _COLUMN_WORDS = frozenset({"sidebar", "sidenav", "aside", "drawer"})
 _CONTENT = frozenset({"main", "article", "section", "figure"})
 _LENGTH = re.compile(r"(?:[\d.]+(?:px|r?em)|(?:var|calc)\((?!.*(?:%|v[hwib]\b)).*\))$")
 _FULL_HEIGHT = re.compile(r"(?:calc\()?(?:[6-9]\d|100)(?:[sld]?vh|%)")
+_UNLIMITED = {"max-height": "max-height:none", "height": "height:auto;min-height:{}"}
 _FLEX = frozenset({"flex", "inline-flex"})
 # An ancestor returns to the flow where it is, and holds what is positioned in it.
 RELEASED = "position:relative;inset:auto;transform:none"
@@ -37,6 +38,12 @@ class Places:
         """Whether an element stays in the window."""
         return self._position(element, width) == "fixed"
 
+    def has_moved_parts(self, element: Element, widths: Iterable[int]) -> bool:
+        """Whether something in an element is drawn elsewhere than where it is laid out."""
+        parts = [each for each in element.children if isinstance(each, Element)]
+        values = {self._cascade.value(each, "transform", width) for each in parts for width in widths}
+        return not values <= {"", "none"}
+
     def is_in_tight_bar(self, element: Element, width: int) -> bool:
         """Whether an element that grows would lie over the page: a bar around it has its own place or height."""
         for each in _ancestors(element):
@@ -49,7 +56,8 @@ class Places:
 
     def room(self, element: Element, widths: Iterable[int], *, is_moved: bool) -> Iterator[tuple[Element, str]]:
         """Yield what has to make room for an element that grows, with declarations: ancestors that cover the page or
-        have a height of their own and, for one that moves into the flow, bars next to it that would lie over it."""
+        have a height of their own and, for one that moves into the flow, bars next to it that would lie over it, and
+        what comes before it and is as high as the window, whose content may reach below that."""
         widths = tuple(widths)
         parent = element.parent
         is_link = element.tag == "a"
@@ -62,13 +70,16 @@ class Places:
             if not is_link and any(self._position(ancestor, width) in _STICKING for width in widths):
                 yield ancestor, RELEASED
             yield from self._heightened(ancestor, widths)
+        for before in _elements_before(element) if is_moved else ():
+            declarations = self._unlimited(before, widths) if self._is_in_flow(before, widths) else ""
+            if declarations:
+                yield before, declarations
         if is_moved and self._begins_page(element, widths):
             yield from ((each, RELEASED) for each in _elements_next_to(element) if self._stays_over(each, widths))
 
     def _begins_page(self, element: Element, widths: tuple[int, ...]) -> bool:
         """Whether nothing in the flow of the page comes before an element."""
-        before = (sibling for each in (element, *_ancestors(element)) for sibling in each.previous_siblings)
-        return not any(self._is_in_flow(each, widths) for each in before if isinstance(each, Element))
+        return not any(self._is_in_flow(each, widths) for each in _elements_before(element))
 
     def _is_in_flow(self, element: Element, widths: tuple[int, ...]) -> bool:
         is_apart = all(self.is_over(element, width) or self._cascade.hiding(element, width) for width in widths)
@@ -88,6 +99,16 @@ class Places:
             is_block = all(self._display(ancestor, width) in ("", "block") for width in widths)
             floats = ";display:flow-root" if is_block else ""
             yield ancestor, f"height:auto;max-height:none;min-height:{heights[0]}{floats}"
+
+    def _unlimited(self, element: Element, widths: tuple[int, ...]) -> str:
+        """Return declarations for an element as high as the window whose content may reach below it."""
+        found = [
+            (name, value)
+            for name in _UNLIMITED
+            for width in widths
+            if _FULL_HEIGHT.match(value := self._cascade.value(element, name, width))
+        ]
+        return ";".join(dict.fromkeys(_UNLIMITED[name].format(value) for name, value in found))
 
     def _position(self, element: Element, width: int) -> str:
         return self._cascade.value(element, "position", width)
@@ -124,6 +145,12 @@ def is_bar(element: Element) -> bool:
 
 def _ancestors(element: Element) -> Iterator[Element]:
     return (each for each in element.ancestors if isinstance(each, Element) and each.tag not in ("html", "body"))
+
+
+def _elements_before(element: Element) -> Iterator[Element]:
+    """Yield the siblings before an element and before its ancestors."""
+    before = (sibling for each in (element, *_ancestors(element)) for sibling in each.previous_siblings)
+    return (each for each in before if isinstance(each, Element))
 
 
 def _elements_next_to(element: Element) -> Iterator[Element]:

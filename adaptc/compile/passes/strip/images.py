@@ -11,10 +11,12 @@ from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableIma
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
 from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
-from adaptc.compile.page.sheets import page_sheets, selects_by_source
+from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.touched_images import BY_ADDRESS
 from adaptc.compile.passes.strip.cards import Cards
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.css.sheet_text import is_balanced
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup, text_markup
@@ -56,9 +58,6 @@ class Images:
         """Edit the page."""
         images = [image for image in self.editor.tree.iter_elements("img") if not is_isolated(image, self.editor.text)]
         chosen = [(image, labels) for image in images if (labels := self._labels(image))]
-        if chosen and any(map(selects_by_source, self._sheets())):
-            self._keep("images", "a style sheet selects images by their addresses")
-            return
         for image, labels in chosen:
             self._consider(image, labels)
         for link in self.editor.tree.iter_elements("link"):
@@ -79,6 +78,8 @@ class Images:
 
     def _consider(self, image: Element, labels: list[LabelledImage]) -> None:
         reason = self._reason_to_stay(image, labels)
+        if reason is None and not self.selection.is_hard and self.selectors.may_choose(image.attrs):
+            reason = BY_ADDRESS
         if reason is not None:
             self.remaining.update(label.subject for label in labels)
             self._keep(labels[0].subject, reason)
@@ -102,6 +103,11 @@ class Images:
             colour = f"background:#{''.join(f'{part:02x}' for part in evidence.colour)}"
             self.editor.set_attribute(image, "style", f"{style};{colour}" if style else colour)
         return True
+
+    @cached_property
+    def selectors(self) -> AddressSelectors:
+        """The selectors of the page's sheets that look at addresses."""
+        return AddressSelectors.of(self._sheets())
 
     @cached_property
     def cards(self) -> Cards:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from turbohtml import Element, Node, Text
 
+from adaptc.formats.html.document import is_script_notice
 from adaptc.formats.html.forms import form_attributes
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.text_only.flow import (
@@ -25,8 +25,6 @@ __all__ = ["WRITERS"]
 
 _PREFORMATTED = ("pre", "listing", "xmp", "plaintext")
 _PREFORMATTED_EMPHASIS = ("b", "strong", "i", "em", "mark", "sub", "sup", "del", "ins", "u")
-_SCRIPT_NOTICE = re.compile(r"java\s?script|scripting", re.IGNORECASE)
-_LONGEST_NOTICE = 300  # characters
 
 
 # ---- blocks of one line
@@ -170,8 +168,7 @@ def _add_form(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 def _add_noscript(flow: Flow, element: Element, blocks: Blocks) -> None:
     text = fold_space(element.text)
-    is_notice = len(text) <= _LONGEST_NOTICE and _SCRIPT_NOTICE.search(text)
-    if not (is_notice or (not text and _repeats_image(element))):
+    if not (is_script_notice(text) or (not text and _repeats_image(element))):
         flow.add_container(element, blocks)
 
 

@@ -1,0 +1,193 @@
+"""How soon a phone on a slow line shows a page: first and largest paint, layout shifts, bytes before the first paint.
+
+The line to a server on loopback is emulated by Chromium (Network.emulateNetworkConditions of its DevTools protocol);
+the processor is slowed down by 4, as Lighthouse does. Times are those of the machine, and no two loads take the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from adaptc.browser.answers import Server
+from adaptc.browser.chromium import Chromium
+from adaptc.browser.loopback import loopback_host
+from adaptc.browser.tab import BrowserError, saying_why, script
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page, Route, WebSocketRoute
+
+_PHONE = {"width": 412, "height": 823}
+_DENSITY, _SLOWDOWN = 1.75, 4
+# Seconds: for a page to load, and for paints after its load event
+_PATIENCE, _SETTLED = 120.0, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: the ms from a request to its answer, and bits a second down and up."""
+
+    latency: int
+    down: int
+    up: int
+
+
+# The profiles of WebPageTest with these names
+LINES = {
+    "2g": Line(800, 280_000, 256_000),
+    "3g": Line(300, 1_600_000, 768_000),
+    "4g": Line(170, 9_000_000, 9_000_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """A load of a page: ms to the first and to the largest contentful paint, -1 where nothing was painted.
+
+    ``shift`` is its cumulative layout shift (web.dev/cls: the worst window of shifts). ``before`` are the bytes that
+    had arrived at the first paint, headers included, ``size`` all that arrived.
+    """
+
+    first: float
+    largest: float
+    shift: float
+    before: int
+    size: int
+
+
+def median_paint(paints: Iterable[Paint]) -> Paint:
+    """Return the median of each figure."""
+    loads = list(paints)
+    values = {each.name: statistics.median_low(getattr(load, each.name) for load in loads) for each in fields(Paint)}
+    return Paint(**values)
+
+
+async def load_by_phone(browser: Chromium, server: Server, url: str, line: Line) -> Paint:
+    """Load a page that ``server`` answers, with nothing in the cache, by phone. Raises ``BrowserError``.
+
+    The browser must reach loopback. Other hosts have no answer.
+    """
+    address = urlsplit(url)
+    origin = f"{address.scheme}://{address.netloc}"
+    with loopback_host(server, origin) as host:
+        async with phone(browser, host, line, origin) as opened:
+            return await opened.load(host + url.removeprefix(origin))
+
+
+@contextlib.asynccontextmanager
+async def phone(browser: Chromium, host: str, line: Line, origin: str = "") -> AsyncIterator[Phone]:
+    """Open a tab on a phone that reaches ``host`` by a line, and nothing else; ``origin`` leads there, too."""
+
+    async def answer(route: Route) -> None:
+        url = route.request.url
+        if url.startswith(host + "/"):
+            await route.continue_()
+        elif origin and url.startswith(origin + "/"):
+            location = {"Location": host + url.removeprefix(origin), "Access-Control-Allow-Origin": "*"}
+            await route.fulfill(status=307, headers=location)
+        else:
+            await route.abort()
+
+    with saying_why():
+        context = await (await browser.start()).new_context(
+            viewport=_PHONE,  # type: ignore[arg-type]
+            device_scale_factor=_DENSITY,
+            is_mobile=True,
+            has_touch=True,
+            accept_downloads=False,
+            service_workers="block",
+        )
+        try:
+            await context.route("**/*", answer)
+            await context.route_web_socket("**/*", _refuse)
+            page = await context.new_page()
+            yield Phone(page, await _slowed(await context.new_cdp_session(page), line))
+        finally:
+            await context.close()
+
+
+async def _refuse(socket: WebSocketRoute) -> None:
+    await socket.close()
+
+
+async def _slowed(cdp: CDPSession, line: Line) -> CDPSession:
+    await cdp.send("Network.enable")
+    await cdp.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    speed = {"downloadThroughput": line.down / 8, "uploadThroughput": line.up / 8}
+    await cdp.send("Network.emulateNetworkConditions", {"offline": False, "latency": line.latency, **speed})
+    await cdp.send("Emulation.setCPUThrottlingRate", {"rate": _SLOWDOWN})
+    return cdp
+
+
+class Phone:
+    """A tab on a phone; ``page`` is Playwright's."""
+
+    def __init__(self, page: Page, cdp: CDPSession) -> None:
+        self.page, self._traffic = page, _Traffic()
+        cdp.on("Network.requestWillBeSent", self._traffic.begin)
+        cdp.on("Network.dataReceived", self._traffic.take)
+        cdp.on("Network.loadingFinished", self._traffic.end)
+
+    async def load(self, url: str) -> Paint:
+        """Load a page and wait until it is painted. Raises ``BrowserError``."""
+        with saying_why():
+            async with asyncio.timeout(2 * _PATIENCE):
+                await self.page.goto(url, wait_until="load", timeout=1000 * _PATIENCE)
+                await asyncio.sleep(_SETTLED)
+                seen = await self.page.evaluate(f"({script('paint')})()")
+        if not self._traffic.is_begun:
+            raise BrowserError("it loaded nothing")
+        before = self._traffic.before(seen["origin"] + seen["first"]) if seen["first"] >= 0 else 0
+        return Paint(seen["first"], seen["largest"], seen["shift"], before, self._traffic.size)
+
+
+class _Traffic:
+    """What arrived when: the events of Chromium's network, whose times are seconds of a clock of its own."""
+
+    def __init__(self) -> None:
+        self._offset: float | None = None
+        # of each request: the times and decoded bytes of its pieces, and the bytes on the line when it has ended
+        self._pieces: dict[str, list[tuple[float, int]]] = {}
+        self._sizes: dict[str, int] = {}
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was asked for."""
+        return self._offset is not None
+
+    @property
+    def size(self) -> int:
+        """All bytes that arrived."""
+        return sum(self._size(request) for request in self._pieces)
+
+    def before(self, time: float) -> int:
+        """Return the bytes that had arrived at a time in ms since 1970; pieces count by their share of the content."""
+        clock = time / 1000 - (self._offset or 0)
+        arrived = 0.0
+        for request, pieces in self._pieces.items():
+            content = sum(size for _, size in pieces)
+            share = sum(size for at, size in pieces if at <= clock) / content if content else 0.0
+            arrived += share * self._size(request)
+        return round(arrived)
+
+    def _size(self, request: str) -> int:
+        return self._sizes.get(request) or sum(size for _, size in self._pieces[request])
+
+    def begin(self, event: dict[str, Any]) -> None:
+        """Note the two clocks."""
+        if self._offset is None:
+            self._offset = event["wallTime"] - event["timestamp"]
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Note a piece of an answer."""
+        self._pieces.setdefault(event["requestId"], []).append((event["timestamp"], event["dataLength"]))
+
+    def end(self, event: dict[str, Any]) -> None:
+        """Note the size of an answer."""
+        self._pieces.setdefault(event["requestId"], [])
+        self._sizes[event["requestId"]] = int(event["encodedDataLength"])

@@ -1,0 +1,60 @@
+"""A store that notes which artifacts a unit used or made, so that another machine can get them all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from adaptc.compile.engine.state import Unit
+from adaptc.compile.engine.store import Store
+from adaptc.core.digest import digest_parts
+from adaptc.site.site import Source
+
+# Artifacts have names in traces: the kind, and the key
+OBJECT, RECORD = "o", "r"
+
+
+def trace_key(recipe: str, media_type: str, digest: str) -> str:
+    """Return the key of the trace of a unit: by the recipe of its level, and the type and digest of its source."""
+    return digest_parts("trace", recipe, media_type, digest)
+
+
+def trace_keys(recipes: Mapping[str, str], units: Iterable[Unit], sources: Mapping[str, Source]) -> list[str]:
+    """Return the keys of the traces of units, given the recipes of levels."""
+    chosen = ((recipes[level], sources[path]) for level, path in units)
+    return [trace_key(recipe, source.media_type, source.digest) for recipe, source in chosen]
+
+
+class TracingStore(Store):
+    """A store that notes each artifact that is read or stored until ``store_trace`` is called."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._noted: set[str] = set()
+
+    def read(self, key: str) -> bytes | None:
+        content = super().read(key)
+        if content is not None:
+            self._noted.add(OBJECT + key)
+        return content
+
+    def put(self, content: bytes, key: str | None = None) -> str:
+        key = super().put(content, key)
+        self._noted.add(OBJECT + key)
+        return key
+
+    def record(self, key: str) -> Any:
+        value = super().record(key)
+        if value is not None:
+            self._noted.add(RECORD + key)
+        return value
+
+    def put_record(self, key: str, value: Any) -> None:
+        super().put_record(key, value)
+        self._noted.add(RECORD + key)
+
+    def store_trace(self, key: str, without: Collection[str]) -> None:
+        """Store what was noted as the record ``key``, but for the objects of ``without``, and forget it."""
+        noted, self._noted = self._noted, set()
+        super().put_record(key, sorted(noted.difference(OBJECT + each for each in without)))

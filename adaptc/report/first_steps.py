@@ -1,0 +1,71 @@
+"""What to do first: where the bytes of a site are, and what was refused most, with the setting that would allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adaptc.core.diagnostics import Severity
+from adaptc.core.quantities import written_bytes, written_share
+from adaptc.report.figures import LevelFigures, SiteFigures
+
+__all__ = ["FirstStep", "first_steps"]
+
+_PAGES, _KINDS = 3, 3
+# What makes a group of files smaller, where it has most of the bytes
+_BY_GROUP = {
+    "images": "The level web encodes them again at a measured similarity, as AVIF and WebP; so does "
+    "[levels.lossless.images] target = 0.96 for files under their own names.",
+    "scripts": "Levels from extreme on have none; unhydrated leaves out those that build prerendered pages once more.",
+    "styles": "Levels from moderate on hold only the rules that a page uses.",
+    "fonts": "The level web offers them as WOFF2; the pass fonts removes those for text.",
+}
+# What would allow what was refused
+_BY_DIAGNOSTIC = {
+    "file-too-large": "site.max_file_bytes raises the limit.",
+    "image-bomb": "site.max_pixels raises the limit, where there is memory for it.",
+    "server-rule": "site.ignore_directives builds the files all the same.",
+    "page-needs-scripts": "adaptc build --browser makes such pages of what a browser saw after their scripts.",
+    "pass-failed": "Please report it; the original is served.",
+    "not-built": "The next build tries again.",
+    "missing-target": "Correct the links, or leave the files out with site.exclude.",
+    "export-name-taken": "--encodings parallel or none.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """A finding, and what to do about it."""
+
+    finding: str
+    remedy: str
+
+
+def first_steps(figures: SiteFigures, heaviest: Sequence[tuple[str, int]], shown: int) -> list[FirstStep]:
+    """Return what to look at first; ``heaviest`` are the heaviest pages at level ``shown`` with their bytes as sent."""
+    if shown < 0 or not heaviest:
+        return []
+    return [*_pages(figures.levels[shown], heaviest), *_files(figures.levels[shown]), *_refusals(figures)]
+
+
+def _pages(level: LevelFigures, heaviest: Sequence[tuple[str, int]]) -> Iterator[FirstStep]:
+    listed = ", ".join(f"{path} ({written_bytes(size)})" for path, size in heaviest[:_PAGES])
+    yield FirstStep(
+        f"The heaviest pages at {level.level}: {listed}.",
+        f"adaptc explain {heaviest[0][0]} says what they load, and what was done and refused.",
+    )
+
+
+def _files(level: LevelFigures) -> Iterator[FirstStep]:
+    total = sum(kind.transfer_after for kind in level.bytes_by_type)
+    largest = max(level.bytes_by_type, key=lambda kind: kind.transfer_after, default=None)
+    if largest is not None and largest.group in _BY_GROUP and 2 * largest.transfer_after > total:
+        share = written_share(largest.transfer_after / total)
+        yield FirstStep(f"Of all bytes at {level.level}, {largest.group} are {share}.", _BY_GROUP[largest.group])
+
+
+def _refusals(figures: SiteFigures) -> Iterator[FirstStep]:
+    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+    known = [each for each in figures.diagnostics if each.id in _BY_DIAGNOSTIC and each.count]
+    for each in sorted(known, key=lambda each: (order[each.severity], -each.count, each.id))[:_KINDS]:
+        yield FirstStep(f"{each.id}, {each.count:,} times.", _BY_DIAGNOSTIC[each.id])

@@ -1,0 +1,68 @@
+"""The files of an export: the site at one level."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
+from adaptc.core.model import IDENTITY, OWN_DIRECTORY, is_dictionary, name_in_tree
+from adaptc.report.manifest import BuiltResource, Manifest
+from adaptc.workflow.export.destination import Item
+from adaptc.workflow.export.layout import Layout
+
+
+def export_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> tuple[list[Item], list[Diagnostic]]:
+    """Return the site at ``level``, pages last, and a diagnostic for each encoded file that is left out."""
+    site = [site_item(manifest, docroot, level, layout, resource) for resource in manifest.resources.values()]
+    items = [*own_items(manifest, level, layout), *site]
+    free, diagnostics = _without_collisions(items)
+    return sorted(free, key=lambda item: item.is_page), diagnostics
+
+
+def site_item(
+    manifest: Manifest, docroot: Path, level: str, layout: Layout, resource: BuiltResource, name: str | None = None
+) -> Item:
+    """Return a file of the site at ``level``, at the path ``name`` in the export, by default its own."""
+    path, tree, built = resource.path, manifest.output / level, resource.at(level)
+    is_same = built is None or built.sha256 == resource.sha256
+    return Item(
+        name or path,
+        (layout.name(name or path, IDENTITY), docroot / path if built is None else tree / IDENTITY / path),
+        _encoded(name or path, path, tree, [each for each in layout.codings if resource.at(level, each)], layout),
+        docroot / path if is_same else None,
+        resource.media_type in (media.HTML, media.XHTML),
+    )
+
+
+def own_items(manifest: Manifest, level: str, layout: Layout) -> Iterator[Item]:
+    """Yield the files that only the tree has: the manifest does not list them, their names are their digests."""
+    tree = manifest.output / level
+    for file in sorted((tree / IDENTITY / OWN_DIRECTORY).rglob("*")):
+        path = os.fspath(file.relative_to(tree / IDENTITY))
+        if file.is_file() and not is_dictionary(path):  # which needs a server that chooses by what clients hold
+            codings = [coding for coding in layout.codings if (tree / coding / path).is_file()]
+            encoded = _encoded(path, path, tree, codings, layout)
+            yield Item(path, (layout.name(path, IDENTITY), file), encoded, origin=None, is_page=False)
+
+
+def _encoded(name: str, path: str, tree: Path, codings: list[str], layout: Layout) -> tuple[tuple[str, Path], ...]:
+    return tuple((layout.name(name, coding), tree / coding / name_in_tree(coding, path)) for coding in codings)
+
+
+def _without_collisions(items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:
+    """Leave out encoded files whose names are those of files of the site, with a diagnostic for each."""
+    plain = {item.plain[0] for item in items}
+    diagnostics = [
+        diagnose("export-name-taken", Location(item.path), name=printable(name))
+        for item in items
+        for name, _ in item.encoded
+        if name in plain
+    ]
+    free = [
+        replace(item, encoded=tuple(encoded for encoded in item.encoded if encoded[0] not in plain)) for item in items
+    ]
+    return free, diagnostics
