@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 from adaptc.core.model import Action
 from adaptc.report import page_table
 from adaptc.report.charts import count_ticks, log_axis
-from adaptc.report.figures import PageFigures, TrafficFigures, TypeFigures, capacity_factor
+from adaptc.report.figures import FileFigures, PageFigures, TrafficFigures, TypeFigures, capacity_factor
 from adaptc.report.first_steps import first_steps
 from adaptc.report.html_report import FIRST_ROWS, stream_report
 from adaptc.report.page_table import foremost, tabulate_pages
@@ -351,6 +351,19 @@ def test_the_report_begins_with_what_to_do():
     assert text.index("What to do first") < text.index('<h2 id="levels">') < text.index('<h2 id="pages">')
     assert text.index('<h2 id="pages">') < text.index('<h2 id="trees">') < text.index("<details>")
     assert "missing-target, 6,961 times." in text
+    assert "<code>site.exclude</code>" in text
+
+
+def test_files_with_most_of_the_bytes_of_pages_are_named():
+    figures = site(diagnostics=())
+    files = (FileFigures("an app.js", 60_000, 0.9), FileFigures("rare.png", 60_000, 0.01))
+    levels = tuple(replace(level, heaviest=files) for level in figures.levels)
+    steps = first_steps(replace(figures, levels=levels), [("a.html", 1)], 1)
+    assert (
+        steps[1].finding == "Files with most of the bytes of pages at lossless: an app.js (60 kB, embedded by 90.0 %)."
+    )
+    assert "`adaptc explain 'an app.js'`" in steps[1].remedy
+    assert not any("rare.png" in step.finding for step in steps)
 
 
 def test_a_group_with_most_of_the_bytes_is_named():

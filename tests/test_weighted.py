@@ -39,6 +39,23 @@ def test_means_are_over_pages_without_logs(site: PopularSite) -> None:
     assert [level.pages for level in found.values()] == [3, 3, 3]
 
 
+def test_the_next_page_of_a_visit_fetches_what_the_page_before_had_not(site: PopularSite) -> None:
+    """The sheet is of two pages of three, each of four images of one; with logs, of 9 views of 10 and of 1."""
+    found = levels(site, select="")["full"]
+    assert found.next_requests == pytest.approx(1 + 2 / 3 * 1 / 3 + 4 * 1 / 3 * 2 / 3)
+    assert found.next_transfer < found.transfer_per_page
+    viewed = levels(site)["full"]
+    assert viewed.next_requests == pytest.approx(1 + 5 * 0.9 * 0.1)
+    _, pages = rows(site)
+
+    def sent(path: str) -> int:
+        return min(size["size"] for size in pages[path]["levels"]["full"]["files"].values())
+
+    own = (7 * sent("a.html") + 2 * sent("b.html") + sent("c.html")) / 10
+    embedded = sum(map(sent, ("s.css", "i0.bin", "i1.bin", "i2.bin", "i3.bin")))
+    assert viewed.next_transfer == pytest.approx(own + embedded * 0.09)
+
+
 def test_means_are_over_views_with_logs(site: PopularSite) -> None:
     found = levels(site)
     assert found["full"].requests_per_page == pytest.approx((7 * 2 + 2 * 2 + 1 * 5) / 10)

@@ -63,7 +63,8 @@ class Collector:
             self._enter_files(ledger, result)
         if any(result.media_type == media.HTML for result in by_level.values()):
             for level in self.levels:
-                ledger.add_page(self.page_at(level, path, by_level), is_built=level in by_level)
+                served = self._served(level, path, by_level)
+                ledger.add_page(self.page(served, level), self._objects(served, level), is_built=level in by_level)
 
     def _enter_files(self, ledger: Ledger, result: UnitResult) -> None:
         size, weight = self.resources[result.path].size, self._weight(result.level, result.path)
@@ -95,9 +96,10 @@ class Collector:
 
     def page_at(self, level: str, path: str, results: Mapping[str, UnitResult]) -> PageFigures:
         """Return the figures of a page with these results by level, or else of the page that is served instead."""
-        if level in results:
-            return self.page(results[level])
-        return self.page(results.get(self.first) or UnitResult(self.first, path, media.HTML), level)
+        return self.page(self._served(level, path, results), level)
+
+    def _served(self, level: str, path: str, results: Mapping[str, UnitResult]) -> UnitResult:
+        return results.get(level) or results.get(self.first) or UnitResult(self.first, path, media.HTML)
 
     def _weight(self, level: str, path: str) -> Weight:
         """Return the weight of a file at a level; where it has none (a page in a frame), that at the first level."""

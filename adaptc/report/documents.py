@@ -32,6 +32,7 @@ from adaptc.report.figures import (
     CodingFigures,
     DiagnosticFigures,
     DictionaryFigures,
+    FileFigures,
     LevelFigures,
     PageShots,
     SiteFigures,
@@ -197,11 +198,13 @@ class DocumentWriter:
 
     def _figures(self, ledger: Ledger, stored: tuple[Diagnostic, ...]) -> SiteFigures:
         from adaptc.report.level_figures import level_figures
+        from adaptc.report.site_name import site_name
 
         config, report = self.spec.config, self.report
         cost, resources = config.cost, report.resources.values()
+        home_pages = [name for name in config.site.index if name in report.resources]
         return SiteFigures(
-            config.site.base_url or self.spec.docroot.name,
+            site_name(self.spec.docroot, home_pages) or config.site.base_url or self.spec.docroot.name,
             len(report.resources),
             sum(resource.media_type == HTML for resource in resources),
             sum(resource.size for resource in resources),
@@ -298,7 +301,8 @@ def _dictionary(values: dict[str, Any]) -> DictionaryFigures:
 def _level(values: dict[str, Any]) -> LevelFigures:
     codings = tuple(CodingFigures(**row) for row in values["bytes_by_coding"])
     types = tuple(TypeFigures(**row) for row in values["bytes_by_type"])
-    return LevelFigures(**{**values, "bytes_by_coding": codings, "bytes_by_type": types})
+    heaviest = tuple(FileFigures(*row) for row in values["heaviest"])
+    return LevelFigures(**{**values, "bytes_by_coding": codings, "bytes_by_type": types, "heaviest": heaviest})
 
 
 def diagnostic_figures(diagnostics: tuple[Diagnostic, ...]) -> tuple[DiagnosticFigures, ...]:

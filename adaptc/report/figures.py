@@ -86,6 +86,14 @@ class TypeFigures:
     transfer_after: int
 
 
+class FileFigures(NamedTuple):
+    """A file at a level: its bytes in the best coding, and the share of pages, or of their views, that embed it."""
+
+    path: str
+    transfer: int
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class LevelFigures:
     """A level as a whole; ``number`` is None for a level next to the ladder.
@@ -106,6 +114,10 @@ class LevelFigures:
     transfer_per_page: float
     capacity_factor: float  # see ``capacity_factor``: 1.0 for ``full``
     pages: int = 0  # that the level has
+    # of a page after another one, whose embedded files the browser has kept
+    next_requests: float = 0.0
+    next_transfer: float = 0.0
+    heaviest: tuple[FileFigures, ...] = ()  # of the files that pages embed
 
 
 @dataclass(frozen=True, slots=True)

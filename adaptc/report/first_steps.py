@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from adaptc.core.diagnostics import Severity
 from adaptc.core.quantities import written_bytes, written_share
@@ -12,30 +13,32 @@ from adaptc.report.figures import LevelFigures, SiteFigures
 __all__ = ["FirstStep", "first_steps"]
 
 _PAGES, _KINDS = 3, 3
+# From this share of the bytes of a mean page on, a file is named
+_MUCH = 0.05
 # What makes a group of files smaller, where it has most of the bytes
 _BY_GROUP = {
-    "images": "The level web encodes them again at a measured similarity, as AVIF and WebP; so does "
-    "[levels.lossless.images] target = 0.96 for files under their own names.",
-    "scripts": "Levels from extreme on have none; unhydrated leaves out those that build prerendered pages once more.",
-    "styles": "Levels from moderate on hold only the rules that a page uses.",
-    "fonts": "The level web offers them as WOFF2; the pass fonts removes those for text.",
+    "images": "The level `web` encodes them again at a measured similarity, as AVIF and WebP; so does "
+    "`[levels.lossless.images]` with `target = 0.96` for files under their own names.",
+    "scripts": "Levels from `extreme` on have none; `unhydrated` leaves out those that build finished pages again.",
+    "styles": "Levels from `moderate` on hold only the rules that a page uses.",
+    "fonts": "The level `web` offers them as WOFF2; the pass `fonts` removes those for text.",
 }
 # What would allow what was refused
 _BY_DIAGNOSTIC = {
-    "file-too-large": "site.max_file_bytes raises the limit.",
-    "image-bomb": "site.max_pixels raises the limit, where there is memory for it.",
-    "server-rule": "site.ignore_directives builds the files all the same.",
-    "page-needs-scripts": "adaptc build --browser makes such pages of what a browser saw after their scripts.",
+    "file-too-large": "`site.max_file_bytes` raises the limit.",
+    "image-bomb": "`site.max_pixels` raises the limit, where there is memory for it.",
+    "server-rule": "`site.ignore_directives` builds the files all the same.",
+    "page-needs-scripts": "`adaptc build --browser` makes such pages of what a browser saw after their scripts.",
     "pass-failed": "Please report it; the original is served.",
     "not-built": "The next build tries again.",
-    "missing-target": "Correct the links, or leave the files out with site.exclude.",
-    "export-name-taken": "--encodings parallel or none.",
+    "missing-target": "Correct the links, or leave the files out with `site.exclude`.",
+    "export-name-taken": "`--encodings parallel` or `none`.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """A finding, and what to do about it."""
+    """A finding, and what to do about it; what is typed is between backticks."""
 
     finding: str
     remedy: str
@@ -45,18 +48,33 @@ def first_steps(figures: SiteFigures, heaviest: Sequence[tuple[str, int]], shown
     """Return what to look at first; ``heaviest`` are the heaviest pages at level ``shown`` with their bytes as sent."""
     if shown < 0 or not heaviest:
         return []
-    return [*_pages(figures.levels[shown], heaviest), *_files(figures.levels[shown]), *_refusals(figures)]
+    level = figures.levels[shown]
+    return [*_pages(level, heaviest), *_files(level), *_groups(level), *_refusals(figures)]
 
 
 def _pages(level: LevelFigures, heaviest: Sequence[tuple[str, int]]) -> Iterator[FirstStep]:
     listed = ", ".join(f"{path} ({written_bytes(size)})" for path, size in heaviest[:_PAGES])
     yield FirstStep(
         f"The heaviest pages at {level.level}: {listed}.",
-        f"adaptc explain {heaviest[0][0]} says what they load, and what was done and refused.",
+        f"`adaptc explain {quote(heaviest[0][0])}` says what they load, and what was done and refused.",
     )
 
 
 def _files(level: LevelFigures) -> Iterator[FirstStep]:
+    parts = [(file, file.transfer * file.share / max(level.transfer_per_page, 1)) for file in level.heaviest]
+    named = [
+        f"{file.path} ({written_bytes(file.transfer)}, embedded by {written_share(file.share)})"
+        for file, part in parts
+        if part >= _MUCH
+    ]
+    if named:
+        yield FirstStep(
+            f"Files with most of the bytes of pages at {level.level}: {', '.join(named)}.",
+            f"`adaptc explain {quote(level.heaviest[0].path)}` says what was done to it.",
+        )
+
+
+def _groups(level: LevelFigures) -> Iterator[FirstStep]:
     total = sum(kind.transfer_after for kind in level.bytes_by_type)
     largest = max(level.bytes_by_type, key=lambda kind: kind.transfer_after, default=None)
     if largest is not None and largest.group in _BY_GROUP and 2 * largest.transfer_after > total:

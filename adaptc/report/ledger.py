@@ -22,7 +22,7 @@ from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
 from adaptc.report.weights import Weight
 
-SCHEMA = 1
+SCHEMA = 2
 
 _CODINGS = (IDENTITY, *CODINGS, *FORMATS)
 _SIZES = ", ".join(f'"{coding}"' for coding in _CODINGS)
@@ -32,7 +32,7 @@ CREATE TABLE files (path BLOB, level TEXT, kind TEXT, source INTEGER, identity I
                     PRIMARY KEY (path, level)) WITHOUT ROWID;
 CREATE TABLE extras (path BLOB, level TEXT, media_type TEXT, outputs TEXT, PRIMARY KEY (path, level)) WITHOUT ROWID;
 CREATE TABLE pages (path BLOB, level TEXT, is_built INTEGER, requests INTEGER, identity INTEGER, transfer INTEGER,
-                    own INTEGER, own_transfer INTEGER, actions INTEGER, demoted INTEGER, views INTEGER,
+                    own INTEGER, own_transfer INTEGER, actions INTEGER, demoted INTEGER, views INTEGER, objects INTEGER,
                     PRIMARY KEY (path, level)) WITHOUT ROWID;
 CREATE TABLE lists (number INTEGER PRIMARY KEY, items TEXT UNIQUE);
 CREATE TABLE diagnostics (origin INTEGER, path BLOB, packed TEXT, PRIMARY KEY (origin, path)) WITHOUT ROWID;
@@ -42,7 +42,7 @@ _TYPES = {
     + ", ".join(f"{coding} integer?" for coding in _CODINGS),
     "extras": "path path, level level, media_type text, outputs text",
     "pages": "path path, level level, is_built integer, requests integer, identity integer, transfer integer, "
-    "own integer, own_transfer integer, actions integer, demoted integer, views integer",
+    "own integer, own_transfer integer, actions integer, demoted integer, views integer, objects integer",
     "lists": "number integer, items text",
     "diagnostics": "origin integer, path path, packed text",
 }
@@ -62,6 +62,7 @@ class LevelSums:
     requests: int = 0
     identity: int = 0
     transfer: int = 0
+    own_transfer: int = 0
 
 
 class Ledger:
@@ -123,11 +124,12 @@ class Ledger:
         for table in ("files", "extras"):
             self.db.execute(f"DELETE FROM {table} WHERE path = ? AND level = ?", (os.fsencode(path), level))
 
-    def add_page(self, page: PageFigures, *, is_built: bool) -> None:
-        """Add a page at a level; one that the level does not have is served in another version."""
+    def add_page(self, page: PageFigures, objects: Iterable[str], *, is_built: bool) -> None:
+        """Add a page at a level and what it embeds; one that the level does not have is served in another version."""
         actions, demoted = self._number([_fields(action) for action in page.actions]), self._number(page.demoted)
+        embedded = self._number(sorted(objects))
         costs = (page.requests, page.identity_bytes, page.transfer_bytes, page.page_bytes, page.page_transfer)
-        row = (os.fsencode(page.path), page.level, is_built, *costs, actions, demoted, page.views)
+        row = (os.fsencode(page.path), page.level, is_built, *costs, actions, demoted, page.views, embedded)
         self.db.execute(f"INSERT INTO pages VALUES ({_places(row)})", row)
 
     def _number(self, items: Sequence[Any]) -> int:
@@ -155,6 +157,11 @@ class Ledger:
         )
         return {level: (source, identity, transfer) for level, source, identity, transfer in rows}
 
+    def transfer(self, path: str, levels: Iterable[str]) -> int:
+        """Return the bytes of a file in the best coding at the first of ``levels`` that has it; 0 where none has."""
+        weights = self.weights(path)
+        return next((weights[level][2] for level in levels if level in weights), 0)
+
     def sums(self, weighs_views: bool) -> dict[str, LevelSums]:
         """Return the sums of each level; with ``weighs_views`` a page counts as often as it was viewed."""
         kinds: dict[str, dict[str, TypeFigures]] = {}
@@ -171,7 +178,7 @@ class Ledger:
         }
 
     def _page_sums(self, times: str) -> dict[str, list[int]]:
-        sums = ", ".join(f"SUM({amount} * {times})" for amount in ("requests", "identity", "transfer"))
+        sums = ", ".join(f"SUM({amount} * {times})" for amount in ("requests", "identity", "transfer", "own_transfer"))
         query = f"SELECT level, SUM(is_built), {sums} FROM pages GROUP BY level"
         return {level: amounts for level, *amounts in self.db.execute(query)}
 
@@ -179,6 +186,15 @@ class Ledger:
         sums = ", ".join(f'COUNT("{coding}"), SUM("{coding}")' for coding in _CODINGS)
         rows = self.db.execute(f"SELECT level, {sums} FROM files GROUP BY level")
         return {level: tuple(sorted(_codings_of(amounts), key=_name_of)) for level, *amounts in rows}
+
+    def embedding(self, *, weighs_views: bool) -> Iterator[tuple[str, tuple[str, ...], int]]:
+        """Yield a level, files that pages of it embed, and how many pages or views of them embed just these."""
+        query = (
+            f"SELECT level, items, SUM({'views' if weighs_views else '1'}) FROM pages JOIN lists ON objects = number "
+            "GROUP BY level, objects"
+        )
+        for level, items, times in self.db.execute(query):
+            yield level, tuple(json.loads(items)), times
 
     def times(self, weighs_views: bool) -> int:
         """Return the number of pages, or with ``weighs_views`` of their views."""
@@ -188,7 +204,9 @@ class Ledger:
 
     def pages(self) -> Iterator[PageFigures]:
         """Yield the pages that levels have, in order of paths; equal lists are shared."""
-        lists = {number: json.loads(items) for number, items in self.db.execute("SELECT number, items FROM lists")}
+        used = "SELECT actions FROM pages UNION SELECT demoted FROM pages"
+        rows = self.db.execute(f"SELECT number, items FROM lists WHERE number IN ({used})")
+        lists = {number: json.loads(items) for number, items in rows}
         actions = {
             number: tuple(Action(*item) for item in items if type(item) is list) for number, items in lists.items()
         }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from adaptc.config.config import CostConfig
 from adaptc.config.rulebook import Level
+from adaptc.report.embedded import NOTHING, Embedded, embedded_files
 from adaptc.report.figures import GROUPS, LevelFigures, capacity_factor
 from adaptc.report.ledger import Ledger, LevelSums
 
@@ -21,10 +22,16 @@ def level_figures(
     """
     sums, times = ledger.sums(weighs_views), max(ledger.times(weighs_views), 1)
     first = sums.get(levels[0].name, _NOTHING)
-    return tuple(_level_figures(level, sums.get(level.name, _NOTHING), first, times, cost) for level in levels)
+    embedded = embedded_files(ledger, levels[0].name, times, weighs_views=weighs_views)
+    return tuple(
+        _level_figures(level, sums.get(level.name, _NOTHING), first, embedded.get(level.name, NOTHING), times, cost)
+        for level in levels
+    )
 
 
-def _level_figures(level: Level, sums: LevelSums, first: LevelSums, times: int, cost: CostConfig) -> LevelFigures:
+def _level_figures(
+    level: Level, sums: LevelSums, first: LevelSums, embedded: Embedded, times: int, cost: CostConfig
+) -> LevelFigures:
     factor = capacity_factor(
         sums.requests / times,
         sums.transfer / times,
@@ -46,4 +53,7 @@ def _level_figures(level: Level, sums: LevelSums, first: LevelSums, times: int, 
         sums.transfer / times,
         factor,
         sums.pages,
+        1 + embedded.requests,
+        sums.own_transfer / times + embedded.transfer,
+        embedded.heaviest,
     )
