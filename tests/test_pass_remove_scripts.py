@@ -140,11 +140,40 @@ def test_a_canvas_leaves_its_words_and_its_id():
     assert "<span id=c>Sales by month</span>" in made("<canvas id=c>Sales by <b>month</b></canvas>")
 
 
+SHRUNK = "height:auto!important;min-height:0!important"
+
+
 def test_a_box_that_holds_only_a_canvas_keeps_no_room_for_the_drawing():
     page = made("<div id=card><div id=box style='height:300px'><canvas></canvas></div><p>Sales</div>")
-    assert "id=box style=height:300px;height:auto!important;min-height:0!important>" in page
+    assert f"id=box style=height:300px;{SHRUNK}>" in page
     assert "<div id=card>" in page  # it holds more
-    assert "height:auto" not in made("<div><img src=a.png><canvas></canvas></div><div><br>x<canvas></canvas></div>")
+    assert SHRUNK not in made("<div><img src=a.png><canvas></canvas></div><div><br>x<canvas></canvas></div>")
+    assert SHRUNK in made(
+        "<div style='height:300px'><canvas id=c></canvas><script>draw('c')</script></div><p>" + "Sales " * 40
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "box", "css", "is_shrunk"),
+    [
+        ("draw('#chart')", "<div id=chart></div>", "#chart{height:300px}", True),
+        ("draw('[data-chart]')", "<div class=area><div data-chart=bar style='height:100%'></div></div>",
+         ".area{height:20rem}", True),
+        ("draw('.map')", "<div class=map style='min-height:40vh'> </div>", "", True),
+        ("draw('#other')", "<div id=chart></div>", "#chart{height:300px}", False),
+        ("draw('#chart')", "<div id=chart>a</div>", "#chart{height:300px}", False),
+        ("draw('#bar')", "<div id=bar></div>", "#bar{height:8px}", False),
+        ("draw('#chart')", "<div id=chart></div>", "#chart{width:300px}", False),
+        ("draw('#hero')", "<div id=hero></div>", "#hero{height:300px;background:linear-gradient(red,blue)}", False),
+        ("draw('#hero')", "<div id=hero style='height:300px;background-color:red'></div>", "", False),
+        ("draw('#chart')", "<div id=chart></div>", "#chart{height:300px;background:none}", True),
+    ],
+)  # fmt: skip
+def test_a_box_that_a_script_would_fill_keeps_no_room(script, box, css, is_shrunk):
+    page = made(f"<p>{'Sales ' * 40}</p>{box}<script>{script}</script>", css=css)
+    assert (SHRUNK in page) == is_shrunk
+    if "area" in box:
+        assert page.count(SHRUNK) == 2  # and what holds nothing else
 
 
 STREAMED = (

@@ -244,7 +244,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 7, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        16,
+        17,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,

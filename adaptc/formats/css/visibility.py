@@ -80,7 +80,7 @@ _INLINE_SPECIFICITY = 1 << 30  # a style attribute beats every selector
 
 @dataclass(frozen=True, slots=True)
 class VisibilityRule:
-    """The declarations of ``VISIBILITY_PROPERTIES`` for one selector, at some widths of the viewport.
+    """The declarations of some properties for one selector, at some widths of the viewport.
 
     ``values`` are (property, value, is important). ``selector`` is static (see ``static_selectors``); ``is_state``
     is true for one that only matches in a state such as ``:hover``.
@@ -94,36 +94,39 @@ class VisibilityRule:
 
 
 @lru_cache(maxsize=128)
-def visibility_rules(text: str) -> tuple[VisibilityRule, ...]:
-    """Return the visibility rules of a sheet in order; nested rules and the order of layers are ignored."""
-    return tuple(_rules(text, sheet_items(text), ALL_WIDTHS))
+def visibility_rules(text: str, properties: frozenset[str] = VISIBILITY_PROPERTIES) -> tuple[VisibilityRule, ...]:
+    """Return the rules of a sheet for some properties in order; nested rules and the order of layers are ignored."""
+    return tuple(_rules(text, sheet_items(text), ALL_WIDTHS, properties))
 
 
 @lru_cache(maxsize=128)
-def visibility_index(text: str) -> Mapping[str, Sequence[tuple[int, VisibilityRule]]]:
+def visibility_index(
+    text: str, properties: frozenset[str] = VISIBILITY_PROPERTIES
+) -> Mapping[str, Sequence[tuple[int, VisibilityRule]]]:
     """Return the rules of ``visibility_rules`` with their places, by the subject of their selectors."""
     index: defaultdict[str, list[tuple[int, VisibilityRule]]] = defaultdict(list)
-    for place, rule in enumerate(visibility_rules(text)):
+    for place, rule in enumerate(visibility_rules(text, properties)):
         index[selector_names(rule.selector).subject].append((place, rule))
     return dict(index)
 
 
-def inline_visibility_rule(style: str) -> VisibilityRule:
+def inline_visibility_rule(style: str, properties: frozenset[str] = VISIBILITY_PROPERTIES) -> VisibilityRule:
     """Return the visibility rule of a style attribute."""
-    return VisibilityRule("", False, _INLINE_SPECIFICITY, ALL_WIDTHS, _values(style, declaration_items(style)))
+    values = _values(style, declaration_items(style), properties)
+    return VisibilityRule("", False, _INLINE_SPECIFICITY, ALL_WIDTHS, values)
 
 
-def _rules(text: str, items: Sequence[Item], widths: Widths) -> Iterator[VisibilityRule]:
+def _rules(text: str, items: Sequence[Item], widths: Widths, properties: frozenset[str]) -> Iterator[VisibilityRule]:
     for item in items:
         if item.is_rule:
-            values = _values(text, item.items)
+            values = _values(text, item.items, properties)
             if values:
                 yield from _rules_of_selectors(text[item.start : item.prelude], widths, values)
         elif item.name == "@media":
             inner = intersect(widths, widths_of(text[item.start + len(item.name) : item.prelude]))
-            yield from _rules(text, item.items, inner) if inner else ()
+            yield from _rules(text, item.items, inner, properties) if inner else ()
         elif item.name in GROUPS:
-            yield from _rules(text, item.items, widths)
+            yield from _rules(text, item.items, widths, properties)
 
 
 def _rules_of_selectors(
@@ -136,11 +139,11 @@ def _rules_of_selectors(
             yield VisibilityRule(static, _STATE.search(selector) is not None, _specificity(bare), widths, values)
 
 
-def _values(text: str, items: Sequence[Item]) -> tuple[tuple[str, str, bool], ...]:
+def _values(text: str, items: Sequence[Item], properties: frozenset[str]) -> tuple[tuple[str, str, bool], ...]:
     return tuple(
         (item.name, value.replace("!important", "").strip(), "!important" in value)
         for item in items
-        if item.is_declaration and item.name in VISIBILITY_PROPERTIES
+        if item.is_declaration and item.name in properties
         for value in (text[item.body : item.close].strip().lower().replace("! important", "!important"),)
     )
 

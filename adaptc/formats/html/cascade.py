@@ -13,6 +13,7 @@ from turbohtml import Document, Element, SelectorSyntaxError
 
 from adaptc.formats.css.selectors import required_names
 from adaptc.formats.css.visibility import (
+    VISIBILITY_PROPERTIES,
     VisibilityRule,
     inline_visibility_rule,
     visibility_index,
@@ -49,12 +50,15 @@ def is_hiding(name: str, value: str) -> bool:
 
 
 class Cascade:
-    """The cascade of one page; ``texts`` are its style sheets in order."""
+    """The cascade of one page for some properties; ``texts`` are its style sheets in order."""
 
-    def __init__(self, tree: Document, texts: Sequence[str]) -> None:
+    def __init__(
+        self, tree: Document, texts: Sequence[str], properties: frozenset[str] = VISIBILITY_PROPERTIES
+    ) -> None:
         self.tree = tree
-        self.rules = [rule for text in texts for rule in visibility_rules(text)]
-        self._indexes = [visibility_index(text) for text in texts]
+        self.rules = [rule for text in texts for rule in visibility_rules(text, properties)]
+        self._properties = properties
+        self._indexes = [visibility_index(text, properties) for text in texts]
         self._matched: dict[Element, list[VisibilityRule]] = {}
         self._required = frozenset().union(*(required_names(rule.selector) for rule in self.rules))
         self._names: dict[Element, frozenset[str]] = {}
@@ -118,7 +122,7 @@ class Cascade:
             names = self._names_around(element)
             rules = [rule for rule in self._rules_for(element) if _may_match(rule, names) and _matches(element, rule)]
             if element.attr("style"):
-                rules.append(inline_visibility_rule(element.attr("style") or ""))
+                rules.append(inline_visibility_rule(element.attr("style") or "", self._properties))
             self._matched[element] = rules
         return rules
 

@@ -7,6 +7,7 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.remove_scripts.code import remove_code
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
 from adaptc.compile.passes.remove_scripts.covers import remove_covers, seen_covers
+from adaptc.compile.passes.remove_scripts.drawings import shrink_drawings
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
 from adaptc.compile.passes.remove_scripts.script_menus import write_script_menus
@@ -46,6 +47,7 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
             ("loaded", "images that a script would load", load_lazy_images(editor, _Blanks(page, view))),
             ("uncovered", "what covers the page until a script removes it", remove_covers(editor, cascade)),
             ("uncovered", "what a browser saw over the text", len(covers)),
+            ("shrunk", "boxes that a script would draw in", shrink_drawings(editor, page, sheets)),
             ("settled", "buttons that only scripts listen to", disable_controls(editor, shown.openers)),
         )
         report.actions += [Action(NAME, verb, subject, count=count) for verb, subject, count in counts if count]

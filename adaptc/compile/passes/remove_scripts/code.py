@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
@@ -21,8 +20,6 @@ _URLS = ("href", "action", "formaction", "src", "data", "xlink:href")
 _MAY_HOLD_URL = "a, area, form, button, input, iframe, frame, object, embed"
 _HINTS = frozenset({"preload", "prefetch", "modulepreload", "prerender"})
 _IGNORED = re.compile(r"[\x00-\x20]")
-# Of a box that was as high as a drawing
-_SHRUNK = "height:auto!important;min-height:0!important"
 _SHADOW = ("shadowrootmode", "shadowroot")
 
 
@@ -115,24 +112,8 @@ def _remove_templates_and_canvases(editor: Editor) -> int:
         editor.remove_element(template)
     canvases = list(editor.tree.iter_elements("canvas"))
     for canvas in canvases:
-        for box in _boxes_of_drawing(canvas):
-            style = (box.attr("style") or "").rstrip("; ")
-            editor.set_attribute(box, "style", f"{style};{_SHRUNK}" if style else _SHRUNK)
         editor.replace_element(canvas, _fallback(canvas))
     return len(templates) + len(canvases)
-
-
-def _boxes_of_drawing(canvas: Element) -> Iterator[Element]:
-    """Yield the boxes that hold nothing but a canvas, as high as its drawing would be."""
-    from turbohtml import Element
-
-    for box in (each for each in canvas.ancestors if isinstance(each, Element)):
-        around = {canvas, *canvas.ancestors, *canvas.select("*")}
-        if box.tag not in ("div", "figure") or not around.issuperset(box.select("*")):
-            return
-        if box.text.split() != canvas.text.split():
-            return
-        yield box
 
 
 def _fallback(canvas: Element) -> str:

@@ -1,0 +1,89 @@
+"""Boxes that scripts would draw in, such as charts and maps: they keep no room for what is not drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.shown import VIEWPORTS
+from adaptc.formats.html.visible_text import content_length
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+    from adaptc.compile.page.context import PageContext
+
+__all__ = ["shrink_drawings"]
+
+_BOXES = ("div", "figure", "section", "span")
+_SHOWN = "*:not(script)"
+_HEIGHTS = ("height", "min-height")
+_BACKGROUNDS = ("background", "background-color", "background-image")
+_LENGTH = re.compile(r"([\d.]+)(px|r?em|[sld]?vh)")
+# In CSS pixels; a window counts as 800 high
+_PIXELS = {"px": 1.0, "em": 16.0, "rem": 16.0}
+_WINDOW = 8.0
+_LEAST = 80  # CSS pixels: what is lower may be a bar or a line
+_UNPAINTED = re.compile(r"(?:|none|transparent|inherit|initial|unset|0(?: 0)?)(?:\s*!important)?")
+_SHRUNK = "height:auto!important;min-height:0!important"
+
+
+def shrink_drawings(editor: Editor, page: PageContext, sheets: Iterable[str]) -> int:
+    """Take the height from boxes that hold nothing but a canvas, or nothing at all where a script names them.
+
+    A box with a background of its own is a decoration and stays. Returns the number of boxes.
+    """
+    shrunk = dict.fromkeys(box for canvas in editor.tree.iter_elements("canvas") for box in _boxes_around(canvas))
+    mounts = list(_mounts(editor.tree, page))
+    cascade = Cascade(editor.tree, tuple(sheets), frozenset((*_HEIGHTS, *_BACKGROUNDS))) if mounts else None
+    for mount in mounts:
+        boxes = [mount, *_boxes_around(mount)]
+        if cascade is not None and _has_room(boxes, cascade) and not _is_painted(mount, cascade):
+            shrunk |= dict.fromkeys(boxes)
+    for box in shrunk:
+        style = (box.attr("style") or "").rstrip("; ")
+        editor.set_attribute(box, "style", f"{style};{_SHRUNK}" if style else _SHRUNK)
+    return len(shrunk)
+
+
+def _mounts(tree: Document, page: PageContext) -> Iterator[Element]:
+    """Yield the boxes without content that a script names by their id, a class, or an attribute for scripts."""
+    words = frozenset[str]().union(*(facts.names.words for facts in page.scripts.values()))
+    for element in tree.iter_elements(_BOXES):
+        if not content_length(element) and element.select_one(_SHOWN) is None and not words.isdisjoint(_names(element)):
+            yield element
+
+
+def _names(element: Element) -> Iterator[str]:
+    yield element.attr("id") or ""
+    yield from (element.attr("class") or "").split()
+    yield from (name for name in element.attrs if name.startswith("data-"))
+
+
+def _boxes_around(element: Element) -> Iterator[Element]:
+    """Yield the boxes that hold nothing but an element, as high as its drawing would be."""
+    from turbohtml import Element
+
+    own = {element, *element.ancestors, *element.select("*")}
+    for box in (each for each in element.ancestors if isinstance(each, Element)):
+        if box.tag not in _BOXES or content_length(box) or not own.issuperset(box.select(_SHOWN)):
+            return
+        yield box
+
+
+def _has_room(boxes: Iterable[Element], cascade: Cascade) -> bool:
+    values = (cascade.value(box, name, width) for box in boxes for name in _HEIGHTS for width in VIEWPORTS)
+    return any(_pixels(value) >= _LEAST for value in values)
+
+
+def _pixels(value: str) -> float:
+    match = _LENGTH.fullmatch(value)
+    return float(match[1]) * _PIXELS.get(match[2], _WINDOW) if match is not None else 0.0
+
+
+def _is_painted(box: Element, cascade: Cascade) -> bool:
+    values = (cascade.value(box, name, width) for name in _BACKGROUNDS for width in VIEWPORTS)
+    return not all(map(_UNPAINTED.fullmatch, values))
