@@ -10,7 +10,9 @@ from urllib.parse import unquote
 import pytest
 from PIL import Image
 from small_site import SmallSite
+from test_browser_tab import visit
 
+from adaptc.browser.tab import Tab
 from adaptc.compile.passes.inline_scripts import script_uri
 from adaptc.compile.pipeline import BY_NAME, Step
 from adaptc.compile.view import Settings
@@ -96,6 +98,37 @@ def test_a_script_that_looks_for_others_keeps_them() -> None:
     scripts = "<script src=a.js></script><script src=b.js></script>"
     result = rewritten(scripts, "inline-scripts", CROWD, b_js="$('script[src*=\"a.js\"]').remove()")
     assert "src=a.js" in result
+
+
+LISTENING = "addEventListener('resize',()=>document.body.append('resized '))"
+FRAME = "new Promise(requestAnimationFrame)"
+READ = f"async () => {{ await {FRAME}; await {FRAME}; return document.body.innerText }}"
+
+
+def test_scripts_that_were_files_miss_the_resize_of_the_first_frame_as_before() -> None:
+    result = rewritten("<script src=b.js></script><script src=a.js></script>", "inline-scripts", CROWD, a_js=LISTENING)
+    assert [len(script.text) > len(CODE) for script in parse(result).select("script")] == [True, False, True]
+    assert "isTrusted" not in rewritten("<script src=a.js></script>", "inline-scripts", CROWD)
+    noticing = "var first = document.scripts[0].src"
+    result = rewritten(
+        f"<script>{noticing}</script><script src=a.js></script>", "inline-scripts", CROWD, a_js=LISTENING
+    )
+    assert "isTrusted" not in result
+
+
+@pytest.mark.chromium
+def test_later_resizes_arrive(chromium: str) -> None:
+    head = "<meta name=viewport content=width=device-width>"
+    page = rewritten(f"{head}<body><script src=a.js></script>", "inline-scripts", CROWD, a_js=LISTENING)
+
+    async def look(tab: Tab) -> tuple[str, str, str]:
+        first = str(await tab.run(READ))
+        await tab.run("() => dispatchEvent(new Event('resize'))")
+        by_script = str(await tab.run(READ))
+        await tab.resize(400, 300)
+        return first, by_script, str(await tab.run(READ))
+
+    assert visit(chromium, page, look) == ("", "resized", "resized resized")
 
 
 def photo(width: int) -> bytes:

@@ -47,28 +47,49 @@ _MEANT = frozenset({"src", "language", "defer", "async", "onload", "onerror", "b
 def inline_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Give ``<script src>`` its text in place: it runs at the same moment, in the same order."""
     report = Report()
+    inlined: list[tuple[Element, str]] = []
     framed = framed_files(editor.tree, page, view)
     for element in editor.tree.iter_elements("script"):
         source = element.attr("src")
         path = None if source is None else view.follow(page.base, source).path
         if path in framed:
             report.actions.append(Action("inline-scripts", KEPT, path, FRAMED))
-        elif path is not None:
-            _consider(element, path, editor, page, view, options, report)
+        elif path is not None and _consider(element, path, editor, page, view, options, report):
+            inlined.append((element, path))
+    if options["readers"] == CROWD and any(b"resize" in view.artifact(path) for _, path in inlined):
+        _ignore_first_resize(inlined[0][0], editor, page)
     return report
+
+
+def _ignore_first_resize(first: Element, editor: Editor, page: PageContext) -> None:
+    """Keep the event that browsers on telephones send once they know the width of the page from those that missed it.
+
+    It comes with the first frame: before scripts in files run, and after those in the page. The size is what it was.
+    """
+    if page.introspection() is None and not page.selects_other_scripts():
+        editor.insert_before(first, f"<script>{_FIRST_RESIZE}</script>")
+
+
+_FIRST_RESIZE = (
+    "(function(d,w,h){addEventListener('resize',function f(e){if(e.isTrusted){removeEventListener('resize',f,true);"
+    "if(d.clientWidth==w&&d.clientHeight==h)e.stopImmediatePropagation()}},true)})"
+    "(document.documentElement,document.documentElement.clientWidth,document.documentElement.clientHeight)"
+)
 
 
 def _consider(
     element: Element, path: str, editor: Editor, page: PageContext, view: View, options: Options, report: Report
-) -> None:
+) -> bool:
+    """Inline one script if nothing is against it; returns whether it is in the page now."""
     reason = next(_reasons_against(element, path, editor.text, page, view, options), None)
     text = None if reason else _text(path, page, view)
     if text is None:
         reason = reason or "its text cannot be written in the page"
         report.actions.append(Action("inline-scripts", KEPT, path, reason))
-        return
+        return False
     editor.replace_element(element, _markup(element, text))
     report.actions.append(Action("inline-scripts", "inlined", path, INLINED))
+    return True
 
 
 def _markup(element: Element, text: str) -> str:
