@@ -2,6 +2,7 @@
 # make test    run the tests
 # make check   format, lint, types, direction of imports
 # make docs    the documentation as a site, adapted by adaptc, in documentation/public
+# make papers  repeat the papers, docs/papers; PART=gopshtein one of them. An hour, root, Debian's apache2
 #
 # All of them install the package into .venv as a user would, and again when a source changed. To work on the
 # sources without that: .venv/bin/pip install -e '.[test,check]' once, then .venv/bin/pytest.
@@ -14,7 +15,7 @@ SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup
 SITE := examples/newsroom/site
 LEVELS := full lossless moderate extreme text
 
-.PHONY: demo test check docs clean
+.PHONY: demo test check docs papers clean
 
 demo: $(VENV)/installed
 	$(BIN)/adaptc build $(SITE) -o demo $(LEVELS:%=--level %)
@@ -36,6 +37,9 @@ docs: $(VENV)/docs-installed
 	$(BIN)/adaptc build documentation/site -o documentation/opt --level full --level web
 	$(BIN)/adaptc export web documentation/public documentation/site -o documentation/opt
 
+papers: $(VENV)/papers-installed
+	$(BIN)/python -m benchmarks.papers $(PART)
+
 clean:
 	rm -rf $(VENV) demo documentation build dist adaptc.egg-info
 
@@ -52,6 +56,10 @@ $(VENV)/tests-installed: $(BIN)/python $(SOURCES)
 
 $(VENV)/docs-installed: $(BIN)/python $(SOURCES)
 	@$(call install,.[docs])
+	@touch $@ $(VENV)/installed
+
+$(VENV)/papers-installed: $(BIN)/python $(SOURCES)
+	@$(call install,.[papers])
 	@touch $@ $(VENV)/installed
 
 $(VENV)/checks-installed: $(BIN)/python $(SOURCES)

@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,22 +142,29 @@ def measured(server: Server, target: str, requests: int, connections: int = 2) -
     return (cpu_ns(server.pid) - before) / requests / 1000
 
 
-def compare(kind: str, settings: tuple[Setting, ...], rounds: int, requests: int) -> None:
-    """Run all settings of a server in turn and print the medians."""
+def rounds(
+    kind: str, settings: tuple[Setting, ...], count: int, requests: int, seed: int = 1
+) -> Iterator[dict[str, float]]:
+    """Run all settings of a server in turn; yield the microseconds a request of each, round by round."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        site = made_site(Path(folder) / "site")
+        Path(folder).chmod(0o755)
+        site, order = made_site(Path(folder) / "site"), random.Random(seed)
         started = [
             (one, stack.enter_context(running(kind, site, one, Path(folder) / str(number))))
             for number, one in enumerate(settings)
         ]
-        times: dict[str, list[float]] = {one.name: [] for one in settings}
-        for _ in range(rounds):
-            random.shuffle(started)
-            for one, server in started:
-                times[one.name].append(measured(server, one.target, requests))
+        for _ in range(count):
+            order.shuffle(started)
+            yield {one.name: measured(server, one.target, requests) for one, server in started}
+
+
+def compare(kind: str, settings: tuple[Setting, ...], count: int, requests: int) -> None:
+    """Run all settings of a server in turn and print their quiet moments."""
+    found = list(rounds(kind, settings, count, requests))
+    times = {one.name: [each[one.name] for each in found] for one in settings}
     base = quiet(times["plain"])
-    for name, found in times.items():
-        print(f"{kind:7} {name:28} {quiet(found):6.2f} us  {quiet(found) - base:+6.2f}  (least {min(found):6.2f})")
+    for name, own in times.items():
+        print(f"{kind:7} {name:28} {quiet(own):6.2f} us  {quiet(own) - base:+6.2f}  (least {min(own):6.2f})")
 
 
 def quiet(found: list[float]) -> float:
@@ -165,6 +172,7 @@ def quiet(found: list[float]) -> float:
     return statistics.quantiles(found, n=20)[0]
 
 
+CONNECTIONS = (1, 10, 100, 200, 400, 600, 800, 1000)
 MANY = """
 ServerLimit 16
 StartServers 16
@@ -178,23 +186,33 @@ KeepAliveTimeout 300
 """
 
 
-def stress(kind: str, rounds: int) -> None:
-    """Print by how much classes and buckets lengthen the work for a small file, by the number of connections."""
+def stressed(
+    kind: str, count: int, connections: Sequence[int], requests: int = 10_000
+) -> Iterator[tuple[int, float, float]]:
+    """Yield the number of connections, and the microseconds of a small file without and with classes and buckets."""
     chosen = [one for one in SETTINGS if one.name in ("plain", "buckets and classes")]
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        Path(folder).chmod(0o755)
         site = made_site(Path(folder) / "site").write({"plain.html": "x" * 716, "left.html": "x" * 716})
         plain, full = (
             stack.enter_context(running(kind, site, one, Path(folder) / str(number), MANY))
             for number, one in enumerate(chosen)
         )
-        for connections in (1, 10, 100, 200, 400, 600, 800, 1000):
-            pairs = [
-                tuple(measured(*asked, 10_000, connections) for asked in ((plain, "/plain.html"), (full, "/left.html")))
-                for _ in range(rounds)
-            ]
-            more = statistics.median(after / before - 1 for before, after in pairs)
-            took = statistics.median(before for before, _ in pairs)
-            print(f"{kind:7} {connections:5} connections: {took:5.1f} us, {more:+.0%}")
+        for number in connections:
+            for _ in range(count):
+                before = measured(plain, "/plain.html", requests, number)
+                yield number, before, measured(full, "/left.html", requests, number)
+
+
+def stress(kind: str, count: int) -> None:
+    """Print by how much classes and buckets lengthen the work for a small file, by the number of connections."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    for number, before, after in stressed(kind, count, CONNECTIONS):
+        found.setdefault(number, []).append((before, after))
+    for number, pairs in found.items():
+        more = statistics.median(after / before - 1 for before, after in pairs)
+        took = statistics.median(before for before, _ in pairs)
+        print(f"{kind:7} {number:5} connections: {took:5.1f} us, {more:+.0%}")
 
 
 def main() -> None:

@@ -76,4 +76,5 @@ class Crowd:
         await asyncio.sleep(max(0.0, start + 1 - time.monotonic()))
 
     async def finish(self) -> None:
+        """Wait for the answers that are still to come."""
         await asyncio.gather(*self._pending)

@@ -1,4 +1,4 @@
-"""The loads of utilization_control.py: a step, and those of Figures 12, 14, 15 and 16 of Abdelzaher and others 2002."""
+"""The loads of ``controlled_sites``: a step, and those of Figures 12, 14, 15 and 16 of Abdelzaher and others 2002."""
 
 from __future__ import annotations
 

@@ -1,0 +1,65 @@
+"""Repeat the papers and write docs/papers: python -m benchmarks.papers [PART...]
+
+Without a PART all are run, in less than an hour on two cores. What was measured with the same code, parameters and
+seeds is kept, so a run that was stopped goes on where it was. Exit codes: 0 the page is written and everything was
+measured; 1 the page is written, and something could not be measured, which is printed; 2 wrong arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.papers import abdelzaher, fujita, gopshtein, krishnamurthy
+from benchmarks.papers.experiment import Experiment, Parameters, Part, Results, Unavailable
+from benchmarks.papers.page import write_page
+
+PARTS: tuple[Part, ...] = (gopshtein.PART, krishnamurthy.PART, abdelzaher.PART, fujita.PART)
+OUTPUT = Path(__file__).parent.parent.parent / "docs/papers"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts that are named and write the page; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__.partition("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(part.name for part in PARTS))
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="the directory of the page (docs/papers)")
+    parser.add_argument("--again", action="store_true", help="measure what was measured already")
+    parser.add_argument("--quick", action="store_true", help="seconds: small parameters, and no real server")
+    parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the CSV files")
+    given = parser.parse_args(arguments)
+    if unknown := set(given.parts) - {part.name for part in PARTS}:
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(part.name for part in PARTS)}")
+    chosen = [] if given.page else [part for part in PARTS if not given.parts or part.name in given.parts]
+    results = Results(given.output / "data")
+    failures = [one for part in chosen for one in run(part, results, given.again, given.quick)]
+    write_page(PARTS, given.output)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 1 if failures else 0
+
+
+def run(part: Part, results: Results, again: bool, quick: bool) -> list[str]:
+    """Measure what is not measured yet; return why something could not be."""
+    failures = []
+    for experiment in (section.experiment for section in part.sections):
+        parameters = _parameters(experiment, quick)
+        if parameters is None or (not again and results.is_current(part.name, experiment, parameters)):
+            continue
+        print(f"{part.name} {experiment.name}", flush=True)
+        try:
+            results.measure(part.name, experiment, parameters)
+        except Unavailable as missing:
+            failures.append(f"{part.name} {experiment.name}: not measured: {missing}")
+    return failures
+
+
+def _parameters(experiment: Experiment, quick: bool) -> Parameters | None:
+    if not quick:
+        return experiment.parameters
+    return None if experiment.quick is None else {**experiment.parameters, **experiment.quick}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
