@@ -53,6 +53,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
     "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
+    "plan": Entry("adaptc.cli.plan:plan", "Compose a level for a goal, with the least harm to readers."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
     "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
     "control": Entry("adaptc.cli.control:control", "Adapt content to keep the utilization at a bound."),

@@ -163,10 +163,15 @@ _STRIP = {
     "ads": Option(True),
     "keep": Option("content", "content", "logo-story"),
 }
+# The price as below; and the bytes that a request is worth
+_PRICED_STRIP = {**_STRIP, "price": Option(0.0), "request": Option(0.0)}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
 # How close to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
 _TARGET = Option("exact", "exact", float)
+# The bytes that a page may take to avoid a harm of 1, 0 where images are made smaller whatever they are worth; and the
+# least likeness that is allowed (see ``adaptc.compile.page.pricing``)
+_PRICE = {"price": Option(0.0), "least": Option(0.0)}
 # The additional formats of images, in any order
 _FORMATS = Option([], *(list(names) for count in range(len(FORMATS) + 1) for names in permutations(FORMATS, count)))
 # The smaller copies of images: see ``adaptc.formats.image.halve.halve``
@@ -175,6 +180,7 @@ _COPIES = {
     "text_scale": Option(TEXT_SCALE),
     "target": Option(MODERATE, float, str),
     "frozen": Option(False),
+    **_PRICE,
 }
 
 # Bytes of all data URIs that a page may get, and of the largest image among them; with 0 the pass decides
@@ -219,7 +225,7 @@ _IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
 
 PASSES: tuple[Pass, ...] = (
     # files
-    AssetPass("images", 5, _RASTER, "images:recompress_image", {"target": _TARGET}, content_only=True),
+    AssetPass("images", 5, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
     AlternatePass("alternates", 4, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
@@ -261,7 +267,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 6, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("strip", 6, _HTML, "strip:strip", _PRICED_STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 8, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 9, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),
@@ -325,7 +331,10 @@ class Plan:
     @property
     def needs_labels(self) -> bool:
         """Whether a step asks for the labels of images."""
-        return any(isinstance(step.pass_, AssetPass | EditPass) and step.pass_.needs_labels for step in self.steps)
+        return any(
+            isinstance(step.pass_, AssetPass | EditPass) and (step.pass_.needs_labels or step.options.get("price"))
+            for step in self.steps
+        )
 
     def steps_for(self, media_type: str) -> tuple[Step[Pass], ...]:
         """Return the steps for files of a media type, in order."""

@@ -84,7 +84,8 @@ class DerivedFile:
     """A smaller copy of an image, under a path of its own, named by its content (``_adaptc/ab12.webp``).
 
     ``digest`` is the SHA-256 of its bytes and ``size`` their number; ``width`` and ``height`` are its pixels,
-    ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown.
+    ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown. ``likeness`` is there where
+    the copy was compared with the original (``adaptc.formats.image.likeness``).
     """
 
     path: str
@@ -95,6 +96,7 @@ class DerivedFile:
     height: int
     natural_width: int
     natural_height: int
+    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

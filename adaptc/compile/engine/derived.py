@@ -148,6 +148,7 @@ def describe_copy(image: ImageCopy) -> DerivedFile:
         image.height,
         image.natural_width,
         image.natural_height,
+        image.likeness,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
@@ -44,7 +45,8 @@ class Copy:
 class Copies:
     """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action.
 
-    Where ``shown`` knows the size at which a page shows an image, its copy is as small as that.
+    Where ``shown`` knows the size at which a page shows an image, its copy is as small as that. With ``pricing`` each
+    copy is the one that is worth its bytes.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Copies:
         options: Options,
         pass_name: str,
         shown: ShownImages | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
         self.kind: str = options.get("kind", "half")
@@ -62,7 +65,7 @@ class Copies:
             name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
         }
         self.actions: list[Action] = []
-        self.shown = shown or ShownImages(None)
+        self.shown, self.pricing = shown or ShownImages(None), pricing
         self._known: dict[tuple[str, str], Copy | None] = {}  # by URL and kind
 
     def of(self, url: str) -> Copy | None:
@@ -87,13 +90,21 @@ class Copies:
             or self.view.media_type(destination.path) not in _MEDIA_TYPES
         ):
             return None
-        copy = self._derive(destination.path, kind)
+        copy, decision = self._choose(destination.path, kind)
         if isinstance(copy, str):
-            self.actions.append(Action(self.pass_name, KEPT, destination.path, copy))
+            self.actions.append(Action(self.pass_name, KEPT, destination.path, f"{copy}{decision}"))
             return None
-        reason = f"{copy.width}x{copy.height} of {copy.natural_width}x{copy.natural_height} pixels, {copy.size:,} bytes"
+        pixels = f"{copy.width}x{copy.height} of {copy.natural_width}x{copy.natural_height} pixels"
+        reason = f"{pixels}, {copy.size:,} bytes{decision}"
         self.actions.append(Action(self.pass_name, "halved", destination.path, reason))
         return Copy(relative_url(self.path, copy.path), copy)
+
+    def _choose(self, path: str, kind: str) -> tuple[DerivedFile | str, str]:
+        """Return the copy, or why there is none, and what decided that, if anything did."""
+        if self.pricing is None:
+            return self._derive(path, kind), ""
+        copy, reason = self.pricing.choose(path, exact=kind == "exact")
+        return copy, f"; {reason}" if reason else ""
 
     def _derive(self, path: str, kind: str) -> DerivedFile | str:
         copy = self.view.derive(path, kind, self.options)

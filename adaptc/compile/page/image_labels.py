@@ -28,13 +28,14 @@ LOGO_STORY = "logo-story"
 class LabelledImage:
     """A reference of a page to an image: its label, and the evidence of each place that uses it.
 
-    ``is_wanted`` says that the author or the user wants to keep it, ``is_foreign`` that its names are those of marks of
-    sponsors, clients and the like. ``size`` is its largest in CSS pixels, if known.
+    ``is_wanted`` and ``is_dropped`` say that the author or the user wants to keep or drop it, ``is_foreign`` that its
+    names are those of marks of sponsors, clients and the like. ``size`` is its largest in CSS pixels, if known.
     """
 
     use: ImageLabel
     places: tuple[UseEvidence, ...]
     is_wanted: bool = False
+    is_dropped: bool = False
     is_foreign: bool = False
     size: tuple[float, float] | None = None
 
@@ -95,7 +96,8 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
         cases = [Case(place, evidence.get(use.path or ""), DecidedUsage(view.usage), rules) for place in own_places]
         is_foreign = any(case.named("foreign", case.all_words | case.alt_words) for case in cases)
         size = max(filter(None, (case.size for case in cases)), default=None)
-        images[use.ref] = LabelledImage(use, own_places, use.ref in wanted, is_foreign, size)
+        is_dropped = any(has_tag("drop", place, level) for place in own_places)
+        images[use.ref] = LabelledImage(use, own_places, use.ref in wanted, is_dropped, is_foreign, size)
     return images
 
 

@@ -28,6 +28,11 @@ class ShownImages:
         seen = self._seen.get(path, ())
         return bool(seen) and not any(image.is_by_script for image in seen)
 
+    def box(self, path: str) -> tuple[int, int] | None:
+        """Return width and height of the largest box that shows an image, in CSS pixels; ``None`` without any."""
+        boxes = [(image.width, image.height) for image in self._seen.get(path, ()) if image.width and image.height]
+        return max(boxes, key=lambda box: box[0] * box[1], default=None)
+
     def scale(self, path: str, natural: tuple[int, int]) -> float | None:
         """Return the scale at which a copy has a pixel for each CSS pixel of the largest box, if that is below a half.
 

@@ -18,6 +18,7 @@ from adaptc.compile.page.copies import (
 )
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.lazy_images import lazy_source, without_lazy_loader
+from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages
@@ -75,7 +76,9 @@ class _ImageHalver:
     def __init__(self, editor: Editor, page: PageContext, view: DerivingView, options: Options) -> None:
         self.editor, self.page, self.view, self.options = editor, page, view, options
         self.shown = ShownImages(page.evidence)
-        self.copies = Copies(view, page.base, page.base_path or "", options, NAME, self.shown)
+        images = images_of_page(editor.tree, page, view, self.shown) if options.get("price") else None
+        pricing = Pricing.of(options, view, images)
+        self.copies = Copies(view, page.base, page.base_path or "", options, NAME, self.shown, pricing)
         self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         # the images that scripts of the site may change; None where scripts of other sites count as well

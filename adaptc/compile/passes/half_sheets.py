@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.copies import Copies, halve_css
+from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import sheet_in_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
@@ -21,6 +22,7 @@ def halve_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
     text = sheet_in_utf8(asset.content)
     if text is None:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
-    copies = Copies(view, view.url_of(asset.path), asset.path, options, NAME)
+    pricing = Pricing.of(options, view)
+    copies = Copies(view, view.url_of(asset.path), asset.path, options, NAME, pricing=pricing)
     halved = halve_css(text, copies.of_sheet)
     return Outcome(None if halved == text else halved.encode(), tuple(copies.actions))

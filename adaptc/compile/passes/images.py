@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from adaptc.compile.view import Alternate, Alternates, Asset, Options, Outcome, View
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.pricing import choose_recompressed
+from adaptc.compile.view import Alternate, Alternates, Asset, DerivingView, Options, Outcome, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import FORMATS, Action
 
+if TYPE_CHECKING:
+    from adaptc.formats.image.recompress import Target
 
-def recompress_image(asset: Asset, view: View, options: Options) -> Outcome:
-    """Make an image smaller; ``target`` is "exact" (the same pixels) or a score of ``adaptc.formats.image.score``."""
+
+def recompress_image(asset: Asset, view: DerivingView, options: Options) -> Outcome:
+    """Make an image smaller; ``target`` is "exact" (the same pixels) or a score of ``adaptc.formats.image.score``.
+
+    With a price the score is the one that is worth its bytes, and ``target`` does not count.
+    """
+    copy, reason = choose_recompressed(asset.path, view, options) if options.get("price") else (None, "")
+    if copy is not None:
+        return Outcome(view.copy_content(copy), (Action("images", "recompressed", asset.path, reason),))
+    target: Target = "exact" if options.get("price") else options["target"]
     from adaptc.formats.image.recompress import recompress
 
     result = recompress(
@@ -16,7 +29,7 @@ def recompress_image(asset: Asset, view: View, options: Options) -> Outcome:
         asset.content,
         asset.media_type,
         effort=view.settings.effort,
-        target=options["target"],
+        target=target,
         limit_pixels=view.settings.limit_pixels,
     )
     verb = "kept" if result.content is None else "recompressed"

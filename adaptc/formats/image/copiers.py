@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from adaptc.formats.image.convert import convert
 from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard
+from adaptc.formats.image.likeness import rate, recompress_rated
 from adaptc.formats.image.refusal import Refusal
 
 # Incremented when one writes other bytes for the same image
@@ -15,4 +16,6 @@ COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
     "exact": halve_exactly,
     "hard": recompress_hard,
     "format": convert,
+    "rated": rate,
+    "recompressed": recompress_rated,
 }

@@ -45,7 +45,8 @@ class ImageCopy:
     Of a copy whose metadata gives it that size, its pixels count as those of the original.
 
     ``score`` compares it with the lossless copy of the same size (see ``score``): 1.0 for equal pixels, ``None`` if
-    not measured. ``reason`` describes the copy for people.
+    not measured. ``reason`` describes the copy for people. ``likeness`` compares it with the original in the box that
+    shows it (``adaptc.formats.image.likeness``), ``None`` if not measured.
     """
 
     content: bytes
@@ -57,6 +58,7 @@ class ImageCopy:
     natural_height: int
     score: float | None
     reason: str
+    likeness: float | None = None
 
     @property
     def slack(self) -> float:

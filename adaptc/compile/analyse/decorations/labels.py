@@ -184,7 +184,7 @@ def classify_site(
     """
     every = site_pages(site)
     wanted = every if pages is None else [page for page in pages if page in site.sources]
-    reader = _Reader(tree, site, rules)
+    reader = SiteReader(tree, site, rules)
     counts = count_uses(reader.uses, sample(every, [] if pages is None else wanted))
     for page in wanted:
         uses = reader.uses(page)
@@ -224,7 +224,7 @@ def _text(content: bytes) -> str:
 
 
 @dataclass(slots=True)
-class _Reader:
+class SiteReader:
     """Reads pages, sheets and images of a tree; sheets and images once."""
 
     tree: Tree

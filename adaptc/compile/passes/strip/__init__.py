@@ -40,7 +40,7 @@ def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Re
     if options["ads"]:
         strip_third_parties(editor, page, view, report)
     labelled = labelled_images(editor.tree, page, view)
-    removal = Selection(labelled, options)
+    removal = Selection(labelled, options, view)
     if removal.references:
         Images(editor, page, view, report, removal).run()
         strip_styles(editor, page, view, {ref: labelled[ref] for ref in removal.references}, report)

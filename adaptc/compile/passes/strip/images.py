@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
 from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
+from adaptc.compile.page.pricing import is_worth_its_bytes
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.page.touched_images import BY_ADDRESS
 from adaptc.compile.passes.strip.cards import Cards
@@ -33,8 +35,8 @@ _OPAQUE = 0.5  # share of pixels from which an image hides what is behind it
 class Selection:
     """The references of a page to remove."""
 
-    def __init__(self, labelled: dict[str, LabelledImage], options: Options) -> None:
-        self.labelled, self.options = labelled, options
+    def __init__(self, labelled: dict[str, LabelledImage], options: Options, view: View) -> None:
+        self.labelled, self.options, self.view = labelled, options, view
         self.is_hard = options["keep"] == LOGO_STORY
         self.logo_and_story = logo_and_story(labelled) if self.is_hard else frozenset()
         self.references = frozenset(ref for ref, image in labelled.items() if self._removes(ref, image))
@@ -42,7 +44,16 @@ class Selection:
     def _removes(self, ref: str, image: LabelledImage) -> bool:
         if self.is_hard:
             return ref not in self.logo_and_story and not image.is_wanted
-        return self.options["ads"] if image.is_ad else self.options["decorations"] and image.is_decoration
+        if image.is_ad or not image.is_decoration:
+            return bool(self.options["ads"] and image.is_ad)
+        return self.options["decorations"] and not self._is_worth_its_bytes(image)
+
+    def _is_worth_its_bytes(self, image: LabelledImage) -> bool:
+        """Whether a decoration is worth its bytes to a reader, where the level has a price."""
+        if not self.options.get("price") or image.path is None or image.is_dropped:
+            return False
+        shown = ShownImage.of(image.use.label, image.size, None)
+        return is_worth_its_bytes(shown, len(self.view.artifact(image.path)), self.options)
 
 
 class Images:

@@ -1,0 +1,159 @@
+"""The copy of an image that is worth its bytes: rate against distortion, with one multiplier for the whole site.
+
+Of all copies and the original that one is chosen whose bytes and harm, the latter times the multiplier, are the fewest
+together (Shoham and Gersho 1988). Where every choice of a site is made with the same multiplier, no other choices of as
+many bytes have less harm. Bytes and harm of a page are both sent as often as it is viewed, so that views do not change
+a choice: they are weights of the sums by which the multiplier is found, and no unit depends on a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from adaptc.compile.analyse.decorations.labels import Label
+from adaptc.compile.analyse.harm import ShownImage
+from adaptc.compile.page.image_labels import labelled_images
+from adaptc.compile.page.shown_images import ShownImages
+from adaptc.compile.view import DerivedFile, DerivingView, Options
+from adaptc.formats.image.score import MODERATE, TEXT_SCALE
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+    from adaptc.compile.page.context import PageContext
+
+# Copies by pixels of a side for each CSS pixel of the box, and quality, about from large to small. A low quality at all
+# pixels has less harm for its bytes than fewer pixels, by this measure. The one without quality is that of moderate.
+_COPIES: tuple[tuple[float, int | None], ...] = (
+    (1.0, 90), (1.0, 75), (1.0, 60), (1.0, 45), (1.0, 30), (0.71, 45), (1.0, 15), (0.71, 25), (0.5, None), (0.5, 45),
+    (0.5, 25), (0.35, 45), (0.25, 35),
+)  # fmt: skip
+# Copies in a row that cost more than the best one, after which smaller ones are not tried: encoding takes its time
+_PATIENCE = 3
+_STEP = 64  # CSS pixels to which widths are rounded up, so that pages share copies
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A copy, or the reason why the original stays, and what it costs in bytes."""
+
+    copy: DerivedFile | str
+    cost: float
+
+
+class Pricing:
+    """Chooses the copies of one page or style sheet.
+
+    ``price`` is the multiplier: the bytes that a page may take to avoid a harm of 1. ``least`` is the least likeness
+    that a copy may have. ``shown`` is what is known of images by path; others count as content of their own size. The
+    pass ``images`` is taken to have the same price, so that what a page shows without a copy has its harm, too.
+    """
+
+    def __init__(self, view: DerivingView, options: Options, shown: Mapping[str, ShownImage]) -> None:
+        self.view, self.price, self.least, self.shown = view, options["price"], options.get("least", 0.0), shown
+        self.target, self.frozen = options.get("target", MODERATE), options.get("frozen", False)
+
+    @classmethod
+    def of(cls, options: Options, view: DerivingView, shown: Mapping[str, ShownImage] | None = None) -> Pricing | None:
+        """Return the pricing of a pass with these options, ``None`` where they set no price."""
+        return cls(view, options, shown or {}) if options.get("price") else None
+
+    def choose(self, path: str, *, exact: bool) -> tuple[DerivedFile | str, str]:
+        """Return the copy of the image at ``path``, or why the original stays, and how that was decided.
+
+        With ``exact`` its box is exactly that of the original, for style sheets.
+        """
+        evidence = self.view.evidence(path)
+        image = self.shown.get(path) or ShownImage.of(Label.CONTENT, None, evidence)
+        if image is None or not evidence.width:
+            return "its size is not known", ""
+        kept = choose_recompressed(path, self.view, {"price": self.price, "least": self.least})[0]
+        original = len(self.view.artifact(path)) if kept is None else kept.size
+        harm = 0.0 if kept is None else image.harm(kept.likeness or 0.0)
+        stays = _Choice("no copy is worth its harm", original + self.price * harm)
+        best = min((stays, *self._copies(path, image, evidence.width, exact=exact)), key=lambda choice: choice.cost)
+        return best.copy, self._reason(best, image, original)
+
+    def _copies(self, path: str, image: ShownImage, natural: float, *, exact: bool) -> Iterator[_Choice]:
+        """Yield copies, from large to small, until some in a row cost more than one before them."""
+        lowest, failures = inf, 0
+        for density, quality in _COPIES:
+            copy = self.view.derive(path, "rated", self._options(image, natural, density, quality, exact=exact))
+            likeness = None if isinstance(copy, str) else copy.likeness
+            if isinstance(copy, str) or likeness is None or likeness < self.least:
+                continue
+            cost = copy.size + self.price * image.harm(likeness)
+            lowest, failures = (cost, 0) if cost < lowest else (lowest, failures + 1)
+            yield _Choice(copy, cost)
+            if failures == _PATIENCE:
+                return
+
+    def _options(
+        self, image: ShownImage, natural: float, density: float, quality: int | None, *, exact: bool
+    ) -> dict[str, object]:
+        shown = min(-(-image.width // _STEP) * _STEP, max(1, round(natural)))
+        scale = round(density * shown / natural, 3)
+        options = {"shown": shown, "exact": exact, "frozen": self.frozen, "scale": scale}
+        if quality is None:
+            text_scale = round(TEXT_SCALE * shown / natural, 3)
+            return {**options, "text_scale": text_scale, "target": self.target}
+        return {**options, "text_scale": scale, "target": f"q={quality}"}
+
+    def _reason(self, best: _Choice, image: ShownImage, original: int) -> str:
+        shown = f"{image.label.value} of {image.width}x{image.height} CSS pixels"
+        price = f"at {self.price:,.0f} bytes for a harm of 1"
+        if isinstance(best.copy, str):
+            return f"{shown}, {price}"
+        harm = image.harm(best.copy.likeness or 0.0)
+        return (
+            f"{shown}, harm {harm:.4f}: {original - best.copy.size:,} bytes fewer for {harm * self.price:,.0f} {price}"
+        )
+
+
+# The scores of files of the same format that are compared; the first loses nothing
+_SCORES = ("exact", 0.98, 0.95, 0.92, 0.88)
+
+
+def choose_recompressed(path: str, view: DerivingView, options: Options) -> tuple[DerivedFile | None, str]:
+    """Return the image file at ``path`` in fewer bytes, as content of its own size, and how that was decided.
+
+    ``None`` where the one without loss is worth its bytes.
+    """
+    evidence = view.evidence(path)
+    image = ShownImage.of(Label.CONTENT, None, evidence)
+    if image is None or evidence.is_vector:
+        return None, ""
+    best, cost, exact = None, float(evidence.size), evidence.size
+    for score in _SCORES:
+        copy = view.derive(path, "recompressed", {"media_type": view.media_type(path), "target": score})
+        if isinstance(copy, str) or (copy.likeness or 0.0) < options["least"]:
+            continue
+        if score == "exact":
+            cost, exact = float(copy.size), copy.size
+        elif (own := copy.size + options["price"] * image.harm(copy.likeness or 0.0)) < cost:
+            best, cost = copy, own
+    if best is None:
+        return None, ""
+    harm = image.harm(best.likeness or 0.0)
+    price = f"for {harm * options['price']:,.0f} at {options['price']:,.0f} bytes for a harm of 1"
+    return (
+        best,
+        f"score {best.likeness:.3f}, harm {harm:.4f}: {exact - best.size:,} bytes fewer than without loss {price}",
+    )
+
+
+def is_worth_its_bytes(image: ShownImage | None, size: int, options: Options) -> bool:
+    """Whether an image of ``size`` bytes stays at the price of the options; one of unknown size does not."""
+    return image is not None and options["price"] * image.worth > size + options["request"]
+
+
+def images_of_page(tree: Document, page: PageContext, view: DerivingView, seen: ShownImages) -> dict[str, ShownImage]:
+    """Return what the images of a page's markup and styles are for and how large they are shown, by path."""
+    return {
+        image.path: shown
+        for image in labelled_images(tree, page, view).values()
+        if image.path and (shown := ShownImage.of(image.use.label, seen.box(image.path) or image.size, None))
+    }

@@ -1,0 +1,119 @@
+"""The levels that a plan chooses from: frames, which say what may happen to a page, with a multiplier or without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adaptc.core.diagnostics import UsageError
+
+Tables = Mapping[str, Mapping[str, Any]]
+
+# The passes whose choices follow the multiplier
+_PRICED = ("images", "half-images", "half-sheets", "strip")
+# The multipliers that are tried: bytes that a page may take to avoid a harm of 1. Eight in a decade; at the ends all
+# images are as small as they can be, and as good.
+PRICES = tuple(float(f"{10 ** (step / 8):.2g}") for step in range(28, 69))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A level to start from, with options of its passes. Where it is ``priced``, the multiplier chooses its images."""
+
+    name: str
+    base: str
+    tables: Tables = field(default_factory=dict, compare=False)
+    priced: bool = True
+    keeps_words: bool = True
+    keeps_images: bool = False
+
+
+_DECORATED: Tables = {"strip": {"decorations": False}, "strip-sheets": {"decorations": False}}
+_PICTURED: Tables = {
+    "strip": {"keep": "content"},
+    "strip-sheets": {"keep": "content"},
+    "half-images": {"kind": "half"},
+    "used-styles": {"loads": "images"},
+}
+
+# From what loses the least to what loses the most
+FRAMES = (
+    Frame("lossless", "lossless", priced=False, keeps_images=True),
+    Frame("decorated", "moderate", _DECORATED, keeps_images=True),
+    Frame("moderate", "moderate"),
+    Frame("unhydrated", "unhydrated"),
+    Frame("scriptless", "extreme", _PICTURED, keeps_words=False),
+    Frame("extreme", "extreme", keeps_words=False),
+    Frame("text", "text", priced=False, keeps_words=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """What must not be lost: all words, all images but advertisements, a least likeness of copies."""
+
+    words: bool = False
+    images: bool = False
+    similarity: float = 0.0
+
+    @classmethod
+    def parse(cls, written: tuple[str, ...]) -> Keeps:
+        """Read ``words``, ``images`` and ``similarity>=0.92``. Raises ``UsageError`` for others."""
+        known: dict[str, Any] = {}
+        for text in written:
+            name, sign, number = text.replace(" ", "").partition(">=")
+            if text in ("words", "images"):
+                known[text] = True
+            elif name == "similarity" and sign and (least := _score(number)) is not None:
+                known["similarity"] = least
+            else:
+                raise UsageError(f"--keep {text}: there are words, images, and similarity>=0.92 or another score")
+        return cls(**known)
+
+    def allows(self, frame: Frame) -> bool:
+        """Whether a frame keeps what it must."""
+        return (frame.keeps_words or not self.words) and (frame.keeps_images or not self.images)
+
+
+def _score(text: str) -> float | None:
+    try:
+        score = float(text)
+    except ValueError:
+        return None
+    return score if 0 <= score < 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A frame with the multiplier ``price``, ``None`` for its level as it is.
+
+    ``request`` are the bytes that a request is worth, ``least`` is the least likeness of copies.
+    """
+
+    frame: Frame
+    price: float | None = None
+    request: float = 0.0
+    least: float = 0.0
+
+    @property
+    def tables(self) -> Tables:
+        """The options of passes over those of the level that it extends."""
+        if self.price is None:
+            return self.frame.tables if self.frame.priced else {}
+        priced: dict[str, dict[str, Any]] = {name: {"price": self.price} for name in _PRICED}
+        priced["strip"]["request"] = self.request
+        if self.least:
+            for name in _PRICED[:-1]:
+                priced[name]["least"] = self.least
+        return {
+            name: {**self.frame.tables.get(name, {}), **priced.get(name, {})} for name in (*self.frame.tables, *priced)
+        }
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The table ``[levels.NAME]`` of the level."""
+        return {"extends": self.frame.base, **self.tables}
+
+    def __str__(self) -> str:
+        return self.frame.name if self.price is None else f"{self.frame.name} at {self.price:,.0f}"
