@@ -355,7 +355,7 @@ def test_one_level_with_its_passes(output: Output, folder: Path) -> None:
     (folder / "adaptc.toml").write_text('[levels.lossless]\nskip = ["svg"]\nimages.target = 0.9\n')
     assert run(["levels", "lossless", "--format", "json"]) is ExitCode.DONE
     level = json.loads(output()[0])
-    assert level["passes"][0] == {"name": "images", "options": {"target": 0.9}}
+    assert level["passes"][0] == {"name": "images", "options": {"least": 0.0, "price": 0.0, "target": 0.9}}
     assert "svg" not in [use["name"] for use in level["passes"]]
 
 
