@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from adaptc.cli.command import Invocation, command
+from adaptc.cli.measured_cost import config_cost, measured_cost
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(0, min_open=True)
 
 
@@ -36,7 +39,9 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option("--request-ms", type=_POSITIVE, metavar="MS", help="a: cost of a request.")
 @click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
 @click.option("--view-ms", type=click.FloatRange(0), metavar="MS", help="p: cost of a page view's connection.")
-@click.option("--rejection-ms", type=_POSITIVE, default=0.55, metavar="MS", help="c: of a rejection.  [default: 0.55]")
+@click.option("--rejection-ms", type=_POSITIVE, metavar="MS", help="c: of a rejection.  [default: 0.55]")
+@click.option("--profile", type=_FILE, metavar="FILE", help="Costs as measured.  [default: DIR/run/cost.json]")
+@click.option("--protocol", type=click.Choice(["http1", "https1", "https2"]), help="Take the profile's costs over it.")
 @click.option(
     "--bound",
     type=click.FloatRange(0, 1, min_open=True),
@@ -57,7 +62,9 @@ def capacity(
     request_ms: float | None,
     kilobyte_ms: float | None,
     view_ms: float | None,
-    rejection_ms: float,
+    rejection_ms: float | None,
+    profile: Path | None,
+    protocol: str | None,
     bound: float,
     load: float | None,
     workers: int,
@@ -66,17 +73,20 @@ def capacity(
 ) -> None:
     """Compute the load that each level of a build can carry.
 
-    A page costs a ms for each request, b ms for each kilobyte, and p ms for its connection. Prints, for each level, the
-    cost of the mean page and the pages a second that keep the server below the bound. With --load also: how busy
-    the server is at that load, what a request then takes, and the mixture of levels that keeps the bound.
+    A page costs a ms for each request, b ms for each kilobyte, and p ms for its connection: as adaptc calibrate
+    measured them, else as the configuration has them. Prints, for each level, the cost of the mean page and the pages a
+    second that keep the server below the bound. With --load also: how busy the server is at that load, what a request
+    then takes, and the mixture of levels that keeps the bound.
     """
     from adaptc.serve.capacity.ladder import ladder_of
 
-    coefficients = {"cost.view_ms": view_ms, "cost.request_ms": request_ms, "cost.kilobyte_ms": kilobyte_ms}
-    overrides = {"output": output, **coefficients}
-    config = invocation.load(overrides)
+    config = invocation.load({"output": output})
     ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, ladder_of)
-    cost = _cost(config, rejection_ms)
+    is_measured = not levels or profile is not None
+    measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
+    options = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
+    given = {name: value / 1000 for name, value in options.items() if value is not None}
+    cost = replace(measured or config_cost(config), **given)
     record = _record(ladder, cost, bound)
     if load is not None:
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
@@ -86,13 +96,6 @@ def capacity(
         print_json(record)
     else:
         print_text(_text(record), invocation)
-
-
-def _cost(config: Config, rejection_ms: float) -> Cost:
-    from adaptc.serve.capacity.utilization import Cost
-
-    cost = config.cost
-    return Cost(cost.request_ms / 1000, cost.kilobyte_ms / 1000, rejection_ms / 1000, cost.view_ms / 1000)
 
 
 def _parse_rung(text: str) -> Rung:
@@ -203,7 +206,8 @@ def _clients_record(config: Config | None) -> dict[str, Any]:
 def _text(record: dict[str, Any]) -> str:
     head = ["level", "requests", "kB", "ms a page", f"pages/s at {record['bound']:g}", "factor"]
     keys = ("requests", "kilobytes", "page_ms", "pages_per_second", "factor")
-    formats = ("{:.1f}", "{:,.1f}", "{:.2f}", "{:,.1f}", "{:.2f}")
+    digits = 2 if record["levels"][0]["page_ms"] >= 1 else 4
+    formats = ("{:.1f}", "{:,.1f}", f"{{:.{digits}f}}", "{:,.1f}", "{:.2f}")
     rows = [[entry["level"], *(form.format(entry[key]) for form, key in zip(formats, keys, strict=True))]
             for entry in record["levels"]]  # fmt: skip
     lines = [table([head, *rows], right=range(1, 6))]

@@ -22,6 +22,7 @@ from adaptc.cli.daemon import (
     settings_table,
 )
 from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.measured_cost import config_cost, measured_cost
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.formats.accesslog.parser import LineParser
+    from adaptc.serve.capacity.utilization import Cost
 
 _LOG = click.Path(dir_okay=False, path_type=Path)
 
@@ -61,17 +63,22 @@ def control(
     [daemons.control.sites.NAME] several sites of one machine are controlled together, each with what it is promised.
     """
     from adaptc.daemons.control.settings import machine_of, read_control
-    from adaptc.serve.capacity.utilization import Cost
 
     config = invocation.load({"output": output})
     settings, sites = read_control(settings_table(config, "control"), assignments)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
     sites = sites or _only_site(config, settings, replay)
-    cost = Cost(config.cost.request_ms / 1000, config.cost.kilobyte_ms / 1000)
-    machine = machine_of(settings, sites, cost)
+    machine = machine_of(settings, sites, _first_cost(config, sites, invocation))
     if replay:
         return _replay(invocation, machine, replay)
     return _run(invocation, settings, machine, sites, metrics, dry_run, record)
+
+
+def _first_cost(config: Config, sites: Mapping[str, SiteSettings], invocation: Invocation) -> Cost:
+    """Return the measured costs of the first site, else those of ``[cost]``, whose p is for the report alone."""
+    output = next(iter(sites.values())).output
+    measured = measured_cost(config if output is None else replace(config, output=output), invocation)
+    return measured or replace(config_cost(config), view=0.0)
 
 
 def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -> dict[str, SiteSettings]:

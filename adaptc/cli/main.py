@@ -52,6 +52,7 @@ COMMANDS: dict[str, Entry] = {
         "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
     ),
     "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
+    "calibrate": Entry("adaptc.cli.calibrate:calibrate", "Measure what the work of a server costs."),
     "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
     "plan": Entry("adaptc.cli.plan:plan", "Compose a level for a goal, with the least harm to readers."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),

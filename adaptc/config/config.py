@@ -107,6 +107,7 @@ class CostConfig:
     """``[cost]``: what a page view costs, p + aR + bW; aR + bW are of Abdelzaher, Shin and Bhatti, section 4.
 
     ``preset`` is a key of ``DELIVERY``: what a request and a kilobyte cost where a file moves into pages or stays one.
+    ``profile`` is a file that ``adaptc calibrate`` wrote, whose p, a and b are taken for the three keys that follow.
     ``view_ms`` is p, milliseconds for the connection of a view: as much in proportion to a as on Apache 2.4
     (benchmarks/page_views.py). ``request_ms`` is a, milliseconds a request; ``kilobyte_ms`` is b, milliseconds a
     kilobyte. A visit reads ``pages_per_visit`` pages and ``warm_share`` of the visits find shared files in the
@@ -117,6 +118,7 @@ class CostConfig:
     """
 
     preset: str = "http1"
+    profile: Path | None = None
     view_ms: float = 0.75
     request_ms: float = 0.83
     kilobyte_ms: float = 0.033

@@ -160,6 +160,7 @@ FIELDS: dict[str, Check] = {
     "select.share": schema.number(0.01, 1),
     "select.format": _log_format,
     "cost.preset": one_of(*DELIVERY),
+    "cost.profile": schema.path,
     "cost.view_ms": schema.number(0),
     "cost.request_ms": schema.number(0),
     "cost.kilobyte_ms": schema.number(0),

@@ -171,6 +171,27 @@ KINDS: dict[str, Kind] = {
     "server-leak": Kind(E, "{request}: the answer is what the client must not get: {got}"),
     "server-unreachable": Kind(E, "{problem}"),
     # the machine of a server
+    # measuring a server
+    "calibration-error": Kind(
+        W, "at level {level} the prediction is {percent} of what was measured; measure for longer"
+    ),
+    "calibration-unmeasured": Kind(N, "{what} was not measured: {reason}"),
+    "calibration-network": Kind(
+        W, "a line of {line} Mbit/s is full at {rate} pages a second of level {level}; the CPUs would do {cpus}"
+    ),
+    "calibration-throttled": Kind(
+        W,
+        "the quota of a control group stopped the server for {throttled} of {clock} s: the costs hold, the saturation "
+        "is that of the quota",
+    ),
+    "calibration-stolen": Kind(W, "other guests of this machine took {stolen} CPU seconds in {clock} s: measure again"),
+    "calibration-one-size": Kind(
+        W, "the files that the server sent are of one size: the cost of a kilobyte is unknown and taken as 0"
+    ),
+    # using what was measured
+    "profile-machine": Kind(W, "was measured {days} days ago on another machine: run adaptc calibrate here"),
+    "profile-version": Kind(W, "was measured {days} days ago with {made}, not {used}: run adaptc calibrate again"),
+    "profile-old": Kind(W, "was measured {days} days ago: run adaptc calibrate again"),
     "setup-invalid": Kind(E, "{server} refuses its configuration: {problem}; fix that first"),
     "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {fix}"),
     "setup-not-included": Kind(W, "does not include {file}: nothing is adapted; its first lines say where"),

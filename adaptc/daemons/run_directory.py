@@ -7,6 +7,7 @@
 ``classes.*``       the classes of clients, see ``classify.tables``
 ``override.json``   an operator's override, see ``Override``
 ``NAME.json``       the last status of the daemon NAME, or of ``adaptc watch``: see ``status``
+``cost.json``       the profile of ``adaptc calibrate``
 ``NAME.lock``       held while a daemon works; ``mode`` is that of switch and control, which share the flag
 ==================  ===============================================================================
 

@@ -64,7 +64,7 @@ class Collector:
         if any(result.media_type == media.HTML for result in by_level.values()):
             for level in self.levels:
                 served = self._served(level, path, by_level)
-                ledger.add_page(self.page(served, level), self._objects(served, level), is_built=level in by_level)
+                ledger.add_page(self.page(served, level), self.objects(served, level), is_built=level in by_level)
 
     def _enter_files(self, ledger: Ledger, result: UnitResult) -> None:
         size, weight = self.resources[result.path].size, self._weight(result.level, result.path)
@@ -85,7 +85,7 @@ class Collector:
 
     def _costs(self, result: UnitResult, level: str) -> tuple[int, int, int, int, int]:
         """Return requests, bytes and transferred bytes of a page with its objects, and the bytes of the page alone."""
-        objects = self._objects(result, level)
+        objects = self.objects(result, level)
         own = self._weight(result.level, result.path)
         identity, transfer = own
         for path in objects:
@@ -109,8 +109,8 @@ class Collector:
             weight = Weight(size, size)
         return weight
 
-    def _objects(self, result: UnitResult, level: str) -> set[str]:
-        """Return the embedded objects of a page, each once, with the sheets that its sheets import."""
+    def objects(self, result: UnitResult, level: str) -> set[str]:
+        """Return the embedded objects of a page at a level, each once, with the sheets that its sheets import."""
         pending = list(result.embeds if result.embeds is not None else self.embeds(result.path))
         objects: set[str] = set()
         while pending:

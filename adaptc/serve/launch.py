@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
@@ -37,9 +38,17 @@ def launcher_of(server: Server) -> Launcher:
     return server.launcher
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that runs: its port on loopback, and its first process."""
+
+    port: int
+    process: int
+
+
 @contextlib.contextmanager
-def running(server: Server, instance: Instance) -> Iterator[int]:
-    """Run a server and yield its port. Raises ``UsageError`` with the server's output when it does not start."""
+def running(server: Server, instance: Instance) -> Iterator[Running]:
+    """Run a server. Raises ``UsageError`` with the server's output when it does not start."""
     launcher = launcher_of(server)
     instance.root.mkdir(parents=True, exist_ok=True)
     port, file = free_port(), instance.root / f"{server.name}.conf"
@@ -49,7 +58,7 @@ def running(server: Server, instance: Instance) -> Iterator[int]:
     with (instance.root / "out.log").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
             _await(server, process, port, instance.root)
-            yield port
+            yield Running(port, process.pid)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(STARTING)

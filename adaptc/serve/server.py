@@ -64,7 +64,8 @@ class Instance:
     """A server to start: its own directory, the docroot, the URL path of the docroot, and files to include.
 
     ``headers`` are those that the site itself sends; ``modules`` must be loaded in addition to the usual ones, as far
-    as they are not built in.
+    as they are not built in. ``log_format`` is the name of the emitted format in which requests are logged, empty for
+    no log. With ``certificate``, a file with the key too, the server speaks TLS, and HTTP/2 as far as it can.
     """
 
     root: Path
@@ -74,6 +75,8 @@ class Instance:
     includes: tuple[Path, ...]
     headers: tuple[tuple[str, str], ...] = ()
     modules: tuple[str, ...] = ()
+    log_format: str = ""
+    certificate: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ def load_config(
     ``overrides`` are settings by dotted key, as ``docs/configuration.md`` lists them (``{"build.effort": "max"}``).
     They win over the file, and None is ignored. Relative paths start from the directory of the file; those in
     ``overrides`` start from the working directory. With ``repeats``, settings that neither has are those that the
-    options of the last build of the same docroot gave: docroot, levels, effort, cache, base URL.
+    options of the last build of the same docroot gave: docroot, levels, effort, cache, base URL. The costs of
+    ``cost.profile`` win over all.
 
     Raises ``UsageError`` that names every mistake of all tables, one a line, with file and line.
 
@@ -32,7 +34,18 @@ def load_config(
     >>> adaptc.load_config(overrides={"output": "opt", "build.levels": ["full"]}).build.levels
     ('full',)
     """
-    return read_config(path, overrides, _PARTS, repeats=repeats)
+    return _with_profile(read_config(path, overrides, _PARTS, repeats=repeats))
+
+
+def _with_profile(config: Config) -> Config:
+    """Return the configuration with the costs of ``cost.profile``. Raises ``UsageError`` when it cannot be read."""
+    if config.cost.profile is None:
+        return config
+    from adaptc.serve.calibrate.profile import named_profile
+
+    costs = next(iter(named_profile(config.cost.profile).costs.values()))
+    view, request, kilobyte = (costs[key] for key in ("view_ms", "request_ms", "kilobyte_ms"))
+    return replace(config, cost=replace(config.cost, view_ms=view, request_ms=request, kilobyte_ms=kilobyte))
 
 
 def known_levels(config: Config) -> dict[str, Level]:

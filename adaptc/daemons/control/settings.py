@@ -26,10 +26,10 @@ from adaptc.config.schema import (
 )
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.control.ladder import Ladder, ladder_from
+from adaptc.daemons.control.ladder import ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
 from adaptc.report.manifest import MANIFEST, read_manifest
-from adaptc.serve.capacity.ladder import ladder_of
+from adaptc.serve.capacity.ladder import Rung, ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 
 
@@ -75,10 +75,10 @@ class ControlSettings:
     """The controller. ``interval`` is the sampling period T in seconds, ``margin`` the gain margin G.
 
     ``bound`` is U*; ``throughput_only`` lets guarantees go up to 1, where no response times are promised. The costs
-    are what U is computed from until the estimator (``learn``, with ``forgetting``) knows better; None takes those of
-    ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``; without logs ``status_url``, a page of
-    mod_status, tells the load. ``cgroup`` and ``expire`` are as for ``adaptc switch``. ``audit_all`` writes every
-    sample to the audit.
+    are what U is computed from until the estimator (``learn``, with ``forgetting``) knows better; None takes those that
+    ``adaptc calibrate`` measured, else those of ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``;
+    without logs ``status_url``, a page of mod_status, tells the load. ``cgroup`` and ``expire`` are as for ``adaptc
+    switch``. ``audit_all`` writes every sample to the audit.
     """
 
     logs: tuple[Path, ...] = ()
@@ -92,7 +92,7 @@ class ControlSettings:
     forgetting: float = 0.98
     request_ms: float | None = None
     kilobyte_ms: float | None = None
-    rejection_ms: float = 0.55
+    rejection_ms: float | None = None
     cgroup: str = ""
     expire: str = "normal"
     audit_all: bool = False
@@ -160,16 +160,12 @@ def _read_site(sites: TomlSource, name: str) -> SiteSettings:
 
 def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], default: Cost) -> Machine:
     """Return the machine of the pure step. Raises ``UsageError`` for guarantees that exceed the bound."""
-    cost = replace(default, rejection=settings.rejection_ms / 1000)
-    if settings.request_ms is not None:
-        cost = replace(cost, request=settings.request_ms / 1000)
-    if settings.kilobyte_ms is not None:
-        cost = replace(cost, kilobyte=settings.kilobyte_ms / 1000)
+    cost = _cost(settings, default)
+    rungs = {name: read_rungs(site.output or Path()) for name, site in sites.items()}
     virtual_servers = tuple(
-        Site(name, read_ladder(site.output or Path(), cost), site.guarantee, site.priority)
-        for name, site in sites.items()
+        Site(name, ladder_from(rungs[name], cost), site.guarantee, site.priority) for name, site in sites.items()
     )
-    machine = Machine(virtual_servers, cost, settings.tuning())
+    machine = Machine(virtual_servers, _cost_of_requests(cost, next(iter(rungs.values()))[0]), settings.tuning())
     try:
         machine.check()
     except CapacityExceeded as error:
@@ -177,12 +173,29 @@ def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], def
     return machine
 
 
-def read_ladder(output: Path, cost: Cost) -> Ladder:
-    """Return the ladder of a build. Raises ``UsageError`` when nothing was built."""
+def _cost(settings: ControlSettings, default: Cost) -> Cost:
+    """Return the cost to begin with. A configured cost of a request is that of all that is logged: p is in it."""
+    cost = default
+    if settings.rejection_ms is not None:
+        cost = replace(cost, rejection=settings.rejection_ms / 1000)
+    if settings.request_ms is not None:
+        cost = replace(cost, request=settings.request_ms / 1000, view=0.0)
+    if settings.kilobyte_ms is not None:
+        cost = replace(cost, kilobyte=settings.kilobyte_ms / 1000)
+    return cost
+
+
+def _cost_of_requests(cost: Cost, full: Rung) -> Cost:
+    """Return a cost without p: logs count no connections, so that p is spread over the requests of a full page."""
+    return replace(cost, request=cost.request + cost.view / full.requests, view=0.0)
+
+
+def read_rungs(output: Path) -> list[Rung]:
+    """Return the levels of a build, the full site first. Raises ``UsageError`` when nothing was built."""
     try:
         rungs = ladder_of(read_manifest(output / MANIFEST))
     except OSError as error:
         raise UsageError(f"{output}/manifest.json cannot be read ({error}): build the site first") from None
     if not rungs:
         raise UsageError(f"{output}/manifest.json has no pages")
-    return ladder_from(rungs, cost)
+    return rungs

@@ -192,12 +192,14 @@ MODULES = (
     *("mpm_event", "authn_core", "authn_file", "authz_core", "authz_host", "authz_user", "auth_basic", "access_compat"),
     *("alias", "dir", "env", "expires", "headers", "mime", "remoteip", "rewrite", "setenvif", "unixd", "log_config"),
 )
+SECURE_MODULES = ("ssl", "http2")
 SYSTEM_TYPES = Path("/etc/mime.types")
 
 
 def _configuration(instance: Instance, port: int) -> str:
     folder = _module_folder()
-    present = [name for name in (*MODULES, *instance.modules) if (folder / f"mod_{name}.so").exists()]
+    secure = SECURE_MODULES if instance.certificate else ()
+    present = [name for name in (*MODULES, *secure, *instance.modules) if (folder / f"mod_{name}.so").exists()]
     q = argument
     lines = [
         *(f"LoadModule {name}_module {q(str(folder / f'mod_{name}.so'))}" for name in present),
@@ -211,10 +213,20 @@ def _configuration(instance: Instance, port: int) -> str:
         f"DirectoryIndex {' '.join(map(q, instance.index)) or 'disabled'}",
         *([f"Alias {q(instance.prefix)} {q(str(instance.docroot))}"] if instance.prefix else []),
         *(f"Header always set {name} {q(value)}" for name, value in instance.headers),
+        *_tls(instance),
         *(f"Include {q(str(file))}" for file in instance.includes),
+        *([f"CustomLog {q(str(instance.root / 'access.log'))} {instance.log_format}"] if instance.log_format else []),
         "</VirtualHost>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tls(instance: Instance) -> Iterator[str]:
+    if instance.certificate is not None:
+        yield "SSLEngine on"
+        yield f"SSLCertificateFile {argument(str(instance.certificate))}"
+        if (_module_folder() / "mod_http2.so").exists():
+            yield "Protocols h2 http/1.1"
 
 
 def _module_folder() -> Path:

@@ -177,15 +177,25 @@ def _configuration(instance: Instance, port: int) -> str:
         "access_log off; keepalive_requests 100000000; server_tokens off;",
         *(f"include {q(file)};" for file in http),
         "server {",
-        f"listen 127.0.0.1:{port};",
+        *_listen(instance, port),
         f"index {' '.join(map(q, instance.index)) or 'index.html'};",
         *_root(instance),
         *(f"add_header {name} {q(value)} always;" for name, value in instance.headers),
         *(f"include {q(file)};" for file in server),
+        *([f"access_log {q(root / 'access.log')} {instance.log_format};"] if instance.log_format else []),
         "}",
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _listen(instance: Instance, port: int) -> Iterator[str]:
+    if instance.certificate is None:
+        yield f"listen 127.0.0.1:{port};"
+        return
+    yield f"listen 127.0.0.1:{port} ssl http2;"
+    file = argument(instance.certificate, DOLLAR)
+    yield f"ssl_certificate {file}; ssl_certificate_key {file};"
 
 
 def _module_files(names: tuple[str, ...]) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError, diagnose
 from adaptc.core.model import name_in_tree
 from adaptc.report.manifest import Manifest, last_manifest
-from adaptc.serve.doctor.accounts import Account, account_of, refusals
+from adaptc.serve.doctor.accounts import account_of, refusals
 from adaptc.serve.launch import settle, unprivileged_user
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.server import Server
@@ -55,8 +55,7 @@ def verify_started(config: Config, server: Server, extent: Extent, progress: Pro
     Raises ``UsageError`` when the configuration is wrong, or the server is missing or does not start.
     """
     manifest, tally = last_manifest(config.output), Tally()
-    if os.geteuid() == 0:  # the server's workers run as another user
-        _refuse_unreadable(manifest, account_of(unprivileged_user()))
+    refuse_unreadable_trees(manifest)
     with workspace_for(config, server) as workspace:
         policy = workspace.policy(workspace.linked(manifest.level_names))
         chosen = tuple(targets(manifest, policy, extent.pages, extent.assets))
@@ -72,8 +71,11 @@ def verify_started(config: Config, server: Server, extent: Extent, progress: Pro
     return tally
 
 
-def _refuse_unreadable(manifest: Manifest, account: Account) -> None:
+def refuse_unreadable_trees(manifest: Manifest) -> None:
     """Refuse trees that the server's user cannot read: every answer would be wrong for this one reason."""
+    if os.geteuid() != 0:  # the server's workers run as this user
+        return
+    account = account_of(unprivileged_user())
     for level in manifest.level_names:
         refusal = next(refusals(manifest.output / level, account), None)
         if refusal is not None:
@@ -85,7 +87,7 @@ def _refuse_unreadable(manifest: Manifest, account: Account) -> None:
 
 def verify_running(config: Config, url: str, extent: Extent, progress: Progress) -> Tally:
     """Verify the server at ``url`` in its current mode: the flag of the state directory tells whether it adapts."""
-    address, prefix = _address(url)
+    address, prefix = address_of(url)
     manifest, tally = last_manifest(config.output), Tally()
     with last_build(config.output) as state:
         policy = replace(policy_of(state, config), prefix=prefix)
@@ -212,7 +214,7 @@ def _until_silence(tally: Tally) -> Iterator[None]:
         tally.add("", "", [diagnose("server-unreachable", problem=problem)])
 
 
-def _address(url: str) -> tuple[Address, str]:
+def address_of(url: str) -> tuple[Address, str]:
     """Return the server of a URL, and its path without the final slash. Raises ``UsageError``."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:

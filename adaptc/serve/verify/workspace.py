@@ -20,7 +20,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import create_state
-from adaptc.serve.launch import launcher_of, program_of, running
+from adaptc.serve.launch import Running, launcher_of, program_of, running
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
 from adaptc.serve.server import Instance, Server
 from adaptc.serve.verify.http_client import Address
@@ -58,30 +58,37 @@ class Workspace:
     @contextlib.contextmanager
     def with_adaptation(self, name: str, policy: Policy) -> Iterator[Address]:
         """Run the server with the emitted configuration of ``policy``."""
+        with self.adapting(name, policy) as server:
+            yield _address(server)
+
+    @contextlib.contextmanager
+    def adapting(self, name: str, policy: Policy, certificate: Path | None = None) -> Iterator[Running]:
+        """Run the server as ``with_adaptation`` does, with TLS where there is a certificate, and with an access log."""
         folder = Path(policy.output) / CONF_DIRECTORY
         folder.mkdir(exist_ok=True)
         create_state(policy, [self.server])
         for file, text in render(self.server, policy).items():
             (folder / file).write_bytes(os.fsencode(text))
         included = tuple(folder / file.name for file in self.server.files if file.is_included(policy))
-        with self._running(name, policy, included) as address:
-            yield address
+        instance = self._instance(name, policy, included)
+        with running(self.server, replace(instance, log_format=policy.name, certificate=certificate)) as server:
+            yield server
 
     @contextlib.contextmanager
     def without_adaptation(self, policy: Policy) -> Iterator[Address]:
         """Run the server with the site alone."""
-        with self._running("plain", policy, ()) as address:
-            yield address
+        with running(self.server, self._instance("plain", policy, ())) as server:
+            yield _address(server)
 
-    @contextlib.contextmanager
-    def _running(self, name: str, policy: Policy, includes: tuple[Path, ...]) -> Iterator[Address]:
+    def _instance(self, name: str, policy: Policy, includes: tuple[Path, ...]) -> Instance:
         headers = ((CSP, self.config.site.csp),) if self.config.site.csp else ()
         modules = launcher_of(self.server).modules(policy)
-        index = self.config.site.index
-        docroot = Path(policy.docroot)
-        instance = Instance(self.root / name, docroot, policy.prefix, index, includes, headers, modules)
-        with running(self.server, instance) as port:
-            yield Address("127.0.0.1", port, f"localhost:{port}")
+        index, docroot = self.config.site.index, Path(policy.docroot)
+        return Instance(self.root / name, docroot, policy.prefix, index, includes, headers, modules)
+
+
+def _address(server: Running) -> Address:
+    return Address("127.0.0.1", server.port, f"localhost:{server.port}")
 
 
 @contextlib.contextmanager

@@ -1,0 +1,150 @@
+"""A whole calibration of a server that is started for it: samples and levels in turn, and the profile of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from adaptc.compile.engine.reporting import Progress
+from adaptc.config.config import Config
+from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.report.manifest import last_manifest
+from adaptc.serve.calibrate.costs import KindCost, site_cost
+from adaptc.serve.calibrate.experiments import SampleServer, views_of_pages
+from adaptc.serve.calibrate.load_client import LoadClient, load_client
+from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure, run
+from adaptc.serve.calibrate.page_views import PageView, page_weights, sampled_pages, views_by_level
+from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation, profile_of
+from adaptc.serve.calibrate.saturation import load_diagnostics, network_diagnostics, observed_saturation
+from adaptc.serve.calibrate.testbed import OFF, REJECTING, Testbed, make_certificate, testbed
+from adaptc.serve.calibrate.versions import installed_version
+from adaptc.serve.capacity.utilization import Cost
+from adaptc.serve.server import Server
+from adaptc.serve.verify.verification import refuse_unreadable_trees
+from adaptc.serve.verify.workspace import workspace_for
+
+MOST_ERROR = 0.15  # of a prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """For how many seconds to measure, and the Mbit/s of the access line (None: not known)."""
+
+    seconds: float = 60.0
+    line: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A profile, and what is to be said about how it was measured."""
+
+    profile: Profile
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def calibrate_started(config: Config, server: Server, extent: Extent, progress: Progress) -> Calibration:
+    """Start ``server`` with the configuration that would be emitted, and measure what its work costs.
+
+    Raises ``UsageError`` when the server is missing, does not start or answers with errors, and without a build.
+    """
+    version, manifest = installed_version(server), last_manifest(config.output)
+    refuse_unreadable_trees(manifest)
+    views = views_by_level(config, manifest, sampled_pages(manifest, page_weights(manifest)))
+    with workspace_for(config, server) as workspace, testbed(workspace) as bed, load_client() as client:
+        servers, diagnostics = _start(bed, views, client)
+        progress.begin("measuring", round(extent.seconds), 0)
+        results = measure(servers.experiments, client, extent.seconds, lambda seconds: progress.advance(seconds, 0, 0))
+        progress.end()
+        saturation, load = observed_saturation(servers.levels[0], client, extent.seconds, extent.line)
+    profile = _profile(version, servers, views, results, saturation)
+    said = (*diagnostics, *judge(profile, extent.line), *load_diagnostics(results.total.plus(load)))
+    return Calibration(profile, said)
+
+
+def judge(profile: Profile, line: float | None) -> Iterator[Diagnostic]:
+    """Yield the levels whose prediction is wrong, or for which the line is too narrow."""
+    for level in profile.levels:
+        if abs(level.error) > MOST_ERROR:
+            yield diagnose("calibration-error", level=level.level, percent=f"{level.error:+.0%}")
+    yield from network_diagnostics(profile, line)
+
+
+# ---- the servers
+
+
+@dataclass(frozen=True, slots=True)
+class _Servers:
+    """What is asked: samples over each protocol, plain HTTP first, samples in other modes, and the levels."""
+
+    samples: tuple[SampleServer, ...]
+    off: SampleServer | None
+    rejecting: SampleServer | None
+    levels: tuple[Experiment, ...]
+
+    @property
+    def experiments(self) -> tuple[Experiment, ...]:
+        modes = (*([self.off.off()] if self.off else []), *([self.rejecting.rejection()] if self.rejecting else []))
+        lengths = (experiment for server in self.samples for experiment in server.lengths())
+        return (*lengths, *self.samples[0].others(), *modes, *self.levels)
+
+
+def _start(
+    bed: Testbed, views: Mapping[str, tuple[PageView, ...]], client: LoadClient
+) -> tuple[_Servers, list[Diagnostic]]:
+    plain = SampleServer("http1", bed.samples("samples"))
+    serve = bed.workspace.config.serve
+    off = SampleServer("off", bed.samples("off", OFF)) if serve.flag else None
+    rejecting = SampleServer("reject", bed.samples("reject", REJECTING)) if serve.buckets and serve.reject else None
+    sites = {level: bed.level(level, tuple(views)) for level in views}
+    levels = tuple(views_of_pages(level, site.processes, site.base, views[level]) for level, site in sites.items())
+    encrypted, diagnostics = _start_encrypted(bed, client)
+    return _Servers((plain, *encrypted), off, rejecting, levels), diagnostics
+
+
+def _start_encrypted(bed: Testbed, client: LoadClient) -> tuple[list[SampleServer], list[Diagnostic]]:
+    """Start a server with TLS; return how it is asked over HTTP/1.1 and 2, and what cannot be measured."""
+    try:
+        site = bed.samples("encrypted", certificate=make_certificate(bed.workspace.root))
+    except UsageError as error:
+        return [], [diagnose("calibration-unmeasured", what="TLS", reason=error)]
+    https1, https2 = SampleServer("https1", site), SampleServer("https2", site, "http2")
+    _, outcome = run(next(https2.lengths()), client)
+    if outcome.is_http2:
+        return [https1, https2], []
+    reason = "the server or libcurl does not speak it"
+    return [https1], [diagnose("calibration-unmeasured", what="HTTP/2", reason=reason)]
+
+
+# ---- the profile
+
+
+def _profile(
+    version: str,
+    servers: _Servers,
+    views: Mapping[str, tuple[PageView, ...]],
+    results: Measurements,
+    saturation: Saturation,
+) -> Profile:
+    plain = servers.samples[0]
+    connection, _ = plain.connection(results)
+    kinds = plain.kinds(results)
+    embedded = [kind for pages in views.values() for page in pages for kind in page.kinds[1:]]
+    costs = {}
+    for server in servers.samples:
+        own_connection, page = server.connection(results)
+        costs[server.name] = site_cost(own_connection, page, kinds, embedded, plain.page_kind)
+    levels = tuple(level_cost(level, pages, costs["http1"], results) for level, pages in views.items())
+    if servers.off is not None:
+        kinds["off"] = KindCost(servers.off.off_request(results, connection), kinds[plain.page_kind].kilobyte)
+    rejection = results.view(servers.rejecting.rejection().name) if servers.rejecting else None
+    return profile_of(version, costs, kinds, rejection, levels, saturation)
+
+
+def level_cost(level: str, pages: tuple[PageView, ...], cost: Cost, results: Measurements) -> LevelCost:
+    """Return a level as it was measured, and as its costs predict it."""
+    requests = sum(len(page.paths) for page in pages) / len(pages)
+    kilobytes = sum(page.kilobytes for page in pages) / len(pages)
+    predicted = cost.of_view(requests, kilobytes)
+    return LevelCost(level, round(requests, 3), round(kilobytes, 3), *(
+        round(seconds * 1000, 6) for seconds in (results.view(level), predicted)
+    ))  # fmt: skip

@@ -1,0 +1,124 @@
+"""The CPU time of a server's processes, and what keeps them from using more: quotas of control groups, other guests.
+
+Linux only. A process's CPU clock (clock_getcpuclockid(3)) counts user and system time of all its threads in
+nanoseconds, those that ended included; /proc/PID/stat has the time of children that ended, in ticks.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from adaptc.core.diagnostics import UsageError
+
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_PARENT, _CHILD_USER, _CHILD_SYSTEM = 1, 13, 14  # fields of /proc/PID/stat after the name of the program
+_STEAL = 8  # of the first line of /proc/stat
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Seconds so far: of CPU by the server, of the clock, that quotas kept it from running, and taken by other guests.
+
+    ``throttled`` is None where the control group does not count it.
+    """
+
+    cpu: float
+    clock: float
+    throttled: float | None
+    stolen: float
+
+    def since(self, before: Reading) -> Reading:
+        """Return the seconds between two readings."""
+        throttled = None
+        if self.throttled is not None and before.throttled is not None:
+            throttled = self.throttled - before.throttled
+        return Reading(self.cpu - before.cpu, self.clock - before.clock, throttled, self.stolen - before.stolen)
+
+    def plus(self, other: Reading) -> Reading:
+        """Return the sum of two spans."""
+        known = [each.throttled for each in (self, other) if each.throttled is not None]
+        throttled = sum(known) if known else None
+        return Reading(self.cpu + other.cpu, self.clock + other.clock, throttled, self.stolen + other.stolen)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcesses:
+    """A server: the process ``root`` and all below it."""
+
+    root: int
+
+    def read(self) -> Reading:
+        """Return the counters. Raises ``UsageError`` when the server has ended."""
+        members = list(self._members())
+        if not members:
+            raise UsageError(f"process {self.root} has ended, or may not be looked at")
+        return Reading(sum(map(_cpu_of, members)), time.perf_counter(), _throttled(members[-1]), _stolen())
+
+    def _members(self) -> Iterator[int]:
+        """Yield the processes, parents first."""
+        children: dict[int, list[int]] = {}
+        for entry in PROC.iterdir():
+            if entry.name.isdigit():
+                with suppress(OSError):  # it has ended
+                    children.setdefault(int(_fields(int(entry.name))[_PARENT]), []).append(int(entry.name))
+        pending = [self.root] if (PROC / str(self.root)).exists() else []
+        while pending:
+            process = pending.pop()
+            yield process
+            pending += children.get(process, ())
+
+
+def check_process(process: int) -> None:
+    """Raise ``UsageError`` where the CPU time of a process cannot be read."""
+    if not (PROC / "stat").exists():
+        raise UsageError("CPU times are read from /proc, which only Linux has")
+    if not (PROC / str(process)).exists():
+        raise UsageError(f"there is no process {process} on this machine")
+
+
+def _fields(process: int) -> list[str]:
+    """Return the fields of /proc/PID/stat after the program's name, which may contain anything."""
+    return (PROC / str(process) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+
+
+def _cpu_of(process: int) -> float:
+    with suppress(OSError):  # it has ended: its parent counts its time
+        fields = _fields(process)
+        ended = (int(fields[_CHILD_USER]) + int(fields[_CHILD_SYSTEM])) / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime((~process << 3) | 2) + ended
+    return 0.0
+
+
+def _throttled(process: int) -> float | None:
+    """Return the seconds that quotas kept the control groups of a process from running."""
+    found: list[float] = []
+    for file in _group_statistics(process):
+        with suppress(OSError, ValueError):
+            fields = dict(line.split() for line in file.read_text("ascii").splitlines())
+            if "throttled_usec" in fields:
+                found.append(int(fields["throttled_usec"]) / 1e6)
+            elif "throttled_time" in fields:  # version 1
+                found.append(int(fields["throttled_time"]) / 1e9)
+    return max(found, default=None)
+
+
+def _group_statistics(process: int) -> Iterator[Path]:
+    """Yield cpu.stat of the control group of a process and of those above it: any of them may have a quota."""
+    with suppress(OSError):
+        for line in (PROC / str(process) / "cgroup").read_text("utf-8", "replace").splitlines():
+            _, controllers, name = line.split(":", 2)
+            root = CGROUPS / "cpu" if "cpu" in controllers.split(",") else CGROUPS
+            if not controllers or root != CGROUPS:
+                group = root / name.strip("/")
+                yield from (folder / "cpu.stat" for folder in (group, *group.parents) if folder.is_relative_to(root))
+
+
+def _stolen() -> float:
+    """Return the CPU seconds that the machine below took for other guests."""
+    words = (PROC / "stat").read_text("ascii").partition("\n")[0].split()
+    return int(words[_STEAL]) / os.sysconf("SC_CLK_TCK") if len(words) > _STEAL else 0.0

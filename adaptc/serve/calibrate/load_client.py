@@ -1,0 +1,197 @@
+"""A client that views pages as browsers do, in a process of its own, so that its work is not that of the measurement.
+
+A view is a connection: the page is requested, then what a browser loads with it, and the connection is closed. Several
+browsers, threads of the process, view at once. libcurl is the client, which adaptc needs for crawls in any case: it
+speaks TLS and HTTP/2 too, and its work is done without Python's lock.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from adaptc.core.safepath import hide_working_directory
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+PATIENCE = 30  # seconds that an answer may take
+# What browsers send in addition to Host and Accept-Encoding
+FIELDS = (
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8",
+    "Accept-Language: en-US,en;q=0.9",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The URLs that a browser requests over one connection, and the Accept-Encoding that it sends; empty: none."""
+
+    urls: tuple[str, ...]
+    accept: str = ""
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Views to make in turn, once each or until ``seconds`` have passed, by ``browsers`` at once."""
+
+    views: tuple[View, ...]
+    browsers: int = 1
+    seconds: float = 0.0
+    protocol: str = "http1"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a job.
+
+    ``answers`` counts answers by status and by the field X-Adapt; ``octets`` are those of bodies as sent; ``times``
+    are the seconds of each view; ``cpu`` and ``clock`` are seconds of the client. ``errors`` counts requests without
+    an answer by reason.
+    """
+
+    answers: Counter[tuple[int, str]] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    octets: int = 0
+    times: list[float] = field(default_factory=list)
+    cpu: float = 0.0
+    clock: float = 0.0
+    is_http2: bool = False
+    software: str = ""
+
+
+class LoadClient:
+    """The process of the client; it lives from job to job."""
+
+    def __init__(self, link: Connection) -> None:
+        self._link = link
+
+    def run(self, job: Job) -> Outcome:
+        """Do a job and return what came of it. Raises ``EOFError`` when the process has ended."""
+        self._link.send(job)
+        outcome: Outcome = self._link.recv()
+        return outcome
+
+
+@contextmanager
+def load_client() -> Iterator[LoadClient]:
+    """Run a client; it ends with this process."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    with hide_working_directory():
+        process = context.Process(target=_serve_jobs, args=(there,), daemon=True)
+        process.start()
+    there.close()
+    try:
+        yield LoadClient(here)
+    finally:
+        here.close()
+        process.join()
+
+
+def _serve_jobs(link: Connection) -> None:
+    while True:
+        try:
+            job = link.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        link.send(do(job))
+
+
+def do(job: Job) -> Outcome:
+    """Do a job in this process."""
+    outcome, started, cpu = Outcome(), time.perf_counter(), time.process_time()
+    end = started + job.seconds if job.seconds else None
+    views = iter(job.views) if end is None else itertools.cycle(job.views)
+    browsers = [_Browser(job.protocol, views, end) for _ in range(job.browsers)]
+    threads = [Thread(target=browser.view_all) for browser in browsers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for browser in browsers:
+        _add(outcome, browser.outcome)
+    outcome.clock, outcome.cpu = time.perf_counter() - started, time.process_time() - cpu
+    return outcome
+
+
+def _add(total: Outcome, part: Outcome) -> None:
+    total.answers += part.answers
+    total.errors += part.errors
+    total.octets += part.octets
+    total.times += part.times
+    total.is_http2 |= part.is_http2
+    total.software = part.software or total.software
+
+
+class _Browser:
+    """A thread that takes views from an iterator, which all browsers share (``next`` is atomic)."""
+
+    def __init__(self, protocol: str, views: Iterator[View], end: float | None) -> None:
+        self.protocol, self.views, self.end, self.outcome = protocol, views, end, Outcome()
+        self._adapted = ""
+
+    def view_all(self) -> None:
+        """Make views until there are no more, or the time is over."""
+        import pycurl
+
+        curl = self._handle()
+        for view in self.views:
+            started = time.perf_counter()
+            if self.end is not None and started >= self.end:
+                break
+            self._view(curl, view)
+            self.outcome.times.append(time.perf_counter() - started)
+        self.outcome.is_http2 = curl.getinfo(pycurl.INFO_HTTP_VERSION) == pycurl.CURL_HTTP_VERSION_2
+        curl.close()
+
+    def _handle(self) -> Any:
+        import pycurl
+
+        curl = pycurl.Curl()
+        versions = {"http1": pycurl.CURL_HTTP_VERSION_1_1, "http2": pycurl.CURL_HTTP_VERSION_2TLS}
+        curl.setopt(pycurl.HTTP_VERSION, versions[self.protocol])
+        curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.TIMEOUT, PATIENCE)
+        curl.setopt(pycurl.SSL_VERIFYPEER, 0)  # the certificate is of a server on this machine
+        curl.setopt(pycurl.SSL_VERIFYHOST, 0)
+        curl.setopt(pycurl.SSL_SESSIONID_CACHE, 0)  # each view is of another visitor
+        curl.setopt(pycurl.WRITEFUNCTION, self._count)
+        curl.setopt(pycurl.HEADERFUNCTION, self._read_field)
+        return curl
+
+    def _view(self, curl: Any, view: View) -> None:
+        import pycurl
+
+        encoding = (f"Accept-Encoding: {view.accept}",) if view.accept else ()
+        curl.setopt(pycurl.HTTPHEADER, [*FIELDS, *encoding, *view.fields])
+        for number, url in enumerate(view.urls):
+            curl.setopt(pycurl.FRESH_CONNECT, number == 0)
+            curl.setopt(pycurl.FORBID_REUSE, number == len(view.urls) - 1)
+            curl.setopt(pycurl.URL, url)
+            self._adapted = ""
+            try:
+                curl.perform()
+            except pycurl.error as error:
+                self.outcome.errors[str(error.args[1])] += 1
+            else:
+                self.outcome.answers[curl.getinfo(pycurl.RESPONSE_CODE), self._adapted] += 1
+
+    def _count(self, body: bytes) -> None:
+        self.outcome.octets += len(body)
+
+    def _read_field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"x-adapt":
+            self._adapted = value.strip().decode("latin-1")
+        elif name.lower() == b"server":
+            self.outcome.software = value.strip().decode("latin-1")

@@ -1,0 +1,202 @@
+"""The profile of a server: what its work costs, kept as JSON until the next calibration.
+
+It is of one machine, one version of the server and one version of adaptc; ``stale_diagnostics`` says when it is not of
+these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.fs import write_atomic
+from adaptc.core.version import VERSION
+from adaptc.serve.calibrate.costs import KindCost
+from adaptc.serve.capacity.utilization import Cost
+from adaptc.serve.policy import STATE_DIRECTORY
+
+PROFILE = "cost.json"
+SCHEMA = 1
+OLD = 90  # days after which a profile is called old: kernels, servers and neighbours change
+PROTOCOLS = ("http1", "https1", "https2")
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCost:
+    """A level as it was measured: requests and kB of the mean page, milliseconds of CPU a view, and those predicted."""
+
+    level: str
+    requests: float
+    kilobytes: float
+    measured_ms: float
+    predicted_ms: float
+
+    @property
+    def error(self) -> float:
+        """How much too high the prediction is, relative to what was measured."""
+        return self.predicted_ms / self.measured_ms - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Saturation:
+    """The most page views a second that were seen, and what kept them from being more.
+
+    ``busy`` are CPU seconds of the server a second, ``limit`` is "server", "client", "quota", "network" or "unknown".
+    """
+
+    level: str
+    pages_per_second: float
+    busy: float
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What was measured of a server.
+
+    ``costs`` are milliseconds of a view's connection, a request and a kilobyte by protocol (``PROTOCOLS``), ``kinds``
+    those of a request and a kilobyte by what is sent: a coding, an image format, "id", "original", or "off" while
+    nothing is adapted. ``rejection_ms`` is None where the server cannot reject.
+    """
+
+    server: str
+    costs: Mapping[str, Mapping[str, float]]
+    kinds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    rejection_ms: float | None = None
+    levels: tuple[LevelCost, ...] = ()
+    saturation: Saturation | None = None
+    cpus: int = 1
+    machine: str = ""
+    tool: str = ""
+    made: str = ""
+
+    def cost(self, protocol: str | None = None) -> Cost:
+        """Return the cost over a protocol, or the first of those measured. Raises ``UsageError`` for another."""
+        protocol = protocol or next(iter(self.costs))
+        if protocol not in self.costs:
+            raise UsageError(f"the profile has no costs over {protocol}, only over {', '.join(self.costs)}")
+        costs = self.costs[protocol]
+        rejection = Cost().rejection if self.rejection_ms is None else self.rejection_ms / 1000
+        return Cost(costs["request_ms"] / 1000, costs["kilobyte_ms"] / 1000, rejection, costs["view_ms"] / 1000)
+
+    def machine_cost(self, protocol: str | None = None) -> Cost:
+        """Return the cost as a share of all CPUs of the machine, as utilizations are. Raises as ``cost`` does."""
+        cost = self.cost(protocol)
+        return Cost(*(getattr(cost, key) / self.cpus for key in ("request", "kilobyte", "rejection", "view")))
+
+    def age(self, now: datetime) -> int:
+        """Return the age in whole days."""
+        return max(0, (now - datetime.fromisoformat(self.made)).days)
+
+
+def machine_id() -> str:
+    """Return what identifies this machine: a digest of its id, its kind of processor and how many there are."""
+    parts = [platform.machine(), str(os.cpu_count())]
+    for file, mark in (("/etc/machine-id", ""), ("/proc/cpuinfo", "model name")):
+        path = Path(file)
+        lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
+        parts += [next((line for line in lines if line.startswith(mark)), "")]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def profile_path(output: Path) -> Path:
+    """Return where the profile of an output is, unless another file is named."""
+    return output / STATE_DIRECTORY / PROFILE
+
+
+def write_profile(profile: Profile, path: Path) -> None:
+    """Write a profile, readable by all. Raises ``OSError``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"schema": SCHEMA, **asdict(profile)}, indent=1)
+    write_atomic(os.fspath(path), f"{text}\n".encode(), 0o644)
+
+
+def profile_of(
+    server: str,
+    costs: Mapping[str, Cost],
+    kinds: Mapping[str, KindCost],
+    rejection: float | None,
+    levels: tuple[LevelCost, ...],
+    saturation: Saturation | None,
+) -> Profile:
+    """Return a profile of costs in seconds, made here and now."""
+    return Profile(
+        server,
+        {name: {f"{key}_ms": _ms(getattr(cost, key)) for key in _COEFFICIENTS} for name, cost in costs.items()},
+        {name: {"request_ms": _ms(kind.request), "kilobyte_ms": _ms(kind.kilobyte)} for name, kind in kinds.items()},
+        None if rejection is None else _ms(rejection),
+        levels,
+        saturation,
+        os.cpu_count() or 1,
+        machine_id(),
+        f"adaptc {VERSION}",
+        datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+_COEFFICIENTS = ("view", "request", "kilobyte")
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 7)
+
+
+def read_profile(path: Path) -> Profile:
+    """Read a profile. Raises ``FileNotFoundError``, and ``UsageError`` when it cannot be understood."""
+    try:
+        values = json.loads(path.read_bytes())
+        if values["schema"] != SCHEMA:
+            raise ValueError(f"it has schema {values['schema']}, not {SCHEMA}")
+        return _profile(values)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{path} is not a profile of this version of adaptc ({problem}): calibrate again") from None
+
+
+def _profile(values: Mapping[str, Any]) -> Profile:
+    fields = {name: value for name, value in values.items() if name != "schema"}
+    levels = tuple(LevelCost(**row) for row in values["levels"])
+    saturation = Saturation(**values["saturation"]) if values["saturation"] else None
+    profile = Profile(**{**fields, "levels": levels, "saturation": saturation})
+    datetime.fromisoformat(profile.made)
+    rejections = [] if profile.rejection_ms is None else [profile.rejection_ms]
+    amounts = [amount for costs in profile.costs.values() for amount in costs.values()] + rejections
+    for protocol in profile.costs:
+        profile.cost(protocol)
+    is_finite = all(math.isfinite(amount) and amount >= 0 for amount in amounts)
+    if not (is_finite and profile.costs and profile.cpus > 0):
+        raise ValueError("a figure is missing, negative or no number")
+    return profile
+
+
+def named_profile(path: Path) -> Profile:
+    """Return the profile that the user named. Raises ``UsageError`` when there is none, or it cannot be read."""
+    try:
+        return read_profile(path)
+    except FileNotFoundError:
+        raise UsageError(f"there is no profile {path}: run adaptc calibrate") from None
+
+
+def stale_diagnostics(profile: Profile, path: Path, now: datetime, server: str | None = None) -> Iterator[Diagnostic]:
+    """Yield why a profile may not be right here and now; ``server`` is name and version of that in use, if known."""
+    age = profile.age(now)
+    place = Location(str(path))
+    if profile.machine != machine_id():
+        yield diagnose("profile-machine", place, days=age)
+    if profile.tool != f"adaptc {VERSION}":
+        yield diagnose("profile-version", place, days=age, made=profile.tool, used=f"adaptc {VERSION}")
+    if server is not None and profile.server != server:
+        yield diagnose("profile-version", place, days=age, made=profile.server, used=server)
+    if age > OLD:
+        yield diagnose("profile-old", place, days=age)
