@@ -21,8 +21,8 @@ from s3_server import Bucket, new_bucket, s3_server, use_endpoint
 
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
-from adaptc.core.diagnostics import Busy, UsageError
-from adaptc.core.remote import Fault, Headers, Remote, RemoteError
+from adaptc.core.diagnostics import Busy, Fault, RemoteError, UsageError
+from adaptc.core.remote import Headers, Remote
 from adaptc.workflow.publish.lease import EXPIRY, hold_lease
 from adaptc.workflow.publish.publish import Publication, publish_site
 from adaptc.workflow.publish.record import RECORD

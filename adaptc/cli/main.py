@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -18,8 +17,7 @@ import click
 
 from adaptc.cli.command import InvocationBox, global_options
 from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
-from adaptc.core.diagnostics import Busy, UsageError, printable
-from adaptc.core.remote import Fault, RemoteError
+from adaptc.core.diagnostics import Busy, Fault, RemoteError, UsageError, printable
 from adaptc.core.shortage import Shortage, recognizing_shortage
 
 
@@ -172,6 +170,8 @@ def _complain(sentences: str, code: ExitCode) -> ExitCode:
 
 def _report_bug(error: Exception, box: InvocationBox) -> ExitCode:
     if box.invocation.verbose or os.environ.get("ADAPTC_DEBUG"):
+        import traceback
+
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
         hint = ""
     else:

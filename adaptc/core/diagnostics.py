@@ -22,6 +22,22 @@ class Busy(Exception):
     """Another process is using the output, mirror or run directory that the text names."""
 
 
+class Fault(Enum):
+    """What went wrong with a remote folder: access was refused, the place does not exist, or the request failed."""
+
+    ACCESS = "access"
+    MISSING = "missing"
+    FAILED = "failed"
+
+
+class RemoteError(Exception):
+    """A request to a remote folder that failed for good; libraries have tried it again before."""
+
+    def __init__(self, fault: Fault, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = fault
+
+
 class Severity(Enum):
     """The severity of a diagnostic. An error means that something could not be done at all."""
 

@@ -13,30 +13,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from typing import Any, NamedTuple
 
-from adaptc.core.diagnostics import UsageError
+from adaptc.core.diagnostics import Fault, RemoteError, UsageError
 from adaptc.core.fs import TEMPORARY
 
 # Requests of one process at a time: s3fs keeps no more than 10 connections unless told otherwise
 CONNECTIONS = 32
-
-
-class Fault(Enum):
-    """What went wrong: access was refused, the place does not exist, or the request failed."""
-
-    ACCESS = "access"
-    MISSING = "missing"
-    FAILED = "failed"
-
-
-class RemoteError(Exception):
-    """A request to a remote folder that failed for good; libraries have tried it again before."""
-
-    def __init__(self, fault: Fault, reason: str) -> None:
-        super().__init__(reason)
-        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ import zstandard
 from adaptc.compile.engine.packs import Place, Span, pack_bundle, pack_index, read_index, spans_of, unpack_bundle
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import OBJECT, RECORD
-from adaptc.core.diagnostics import Diagnostic, diagnose
+from adaptc.core.diagnostics import Diagnostic, RemoteError, diagnose
 from adaptc.core.digest import digest_bytes
-from adaptc.core.remote import CONNECTIONS, Headers, Remote, RemoteError
+from adaptc.core.remote import CONNECTIONS, Headers, Remote
 
 _PACKS = "packs"
 _PACK, _INDEX = ".pack", ".index"

@@ -15,8 +15,8 @@ import socket
 import threading
 from collections.abc import Iterator
 
-from adaptc.core.diagnostics import Busy
-from adaptc.core.remote import Headers, Remote, RemoteError
+from adaptc.core.diagnostics import Busy, RemoteError
+from adaptc.core.remote import Headers, Remote
 from adaptc.workflow.publish.record import PRIVATE
 
 LOCKS = f"{PRIVATE}locks"

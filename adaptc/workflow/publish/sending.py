@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import TypeVar
 
 from adaptc.compile.engine.reporting import Progress
-from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.diagnostics import Diagnostic, Location, RemoteError, diagnose
 from adaptc.core.digest import digest_bytes, digest_file
-from adaptc.core.remote import CONNECTIONS, Remote, RemoteError, RemoteFile
+from adaptc.core.remote import CONNECTIONS, Remote, RemoteFile
 from adaptc.workflow.publish.changes import Changes
 from adaptc.workflow.publish.lease import Lease
 from adaptc.workflow.publish.objects import SiteObject
