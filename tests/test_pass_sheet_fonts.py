@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 from fontTools.ttLib import TTFont
-from icon_font import icon_font
+from icon_font import HOME, icon_font
 
-from adaptc.formats.css.font_faces import offer_fonts, set_font_display
-from adaptc.formats.font import woff2_font
+from adaptc.formats.css.font_faces import OfferedFont, offer_fonts, set_font_display, unicode_ranges
+from adaptc.formats.font import woff2_font, woff2_subset
 
 TRUETYPE = icon_font(None)
 LONG = "".join(f".name-{n}{{color:#{n * 7919 % 4096:03x}}}" for n in range(2000))  # a sheet that stays a file
@@ -63,7 +63,7 @@ def test_what_is_no_font_or_woff2_already_stays(content: bytes) -> None:
 )
 def test_the_copy_stands_before_the_file_that_browsers_chose(before: str, after: str | None) -> None:
     sheet = "p{color:red}@font-face{font-family:A;%s}a{b:c}"
-    written = offer_fonts(sheet % before, lambda _url: "new").replace("url(new)", 'url("new")')
+    written = offer_fonts(sheet % before, lambda _url, may_split: OfferedFont("new")).replace("url(new)", 'url("new")')
     assert written == sheet % (after or before)
 
 
@@ -109,3 +109,92 @@ def test_each_part_has_its_switch(tmp_path: Path) -> None:
     sheet = site.read("css/a.css", "web").decode()
     assert "woff2" not in sheet and sheet.startswith("@font-face{font-display:swap;")
     assert "i.ttf" in site.read("index.html", "web").decode()
+
+
+# ---- subsets
+
+
+@pytest.mark.parametrize("flavor", [None, "woff", "woff2"])
+def test_a_subset_draws_its_characters_as_the_font(flavor: str | None) -> None:
+    source = icon_font(flavor)
+    subset = woff2_subset(source, frozenset({0x61, HOME, 0x20}))
+    assert subset is not None and len(subset) < len(source) / 10
+    before, after = TTFont(io.BytesIO(source)), TTFont(io.BytesIO(subset))
+    assert set(after.getBestCmap()) == {0x61, HOME}
+    for code in (0x61, HOME):
+        glyphs = [(font, font.getBestCmap()[code]) for font in (before, after)]
+        (one, other) = (font["glyf"][name].getCoordinates(font["glyf"])[0] for font, name in glyphs)
+        assert one == other
+    assert after["name"].getDebugName(0) == "Us"
+
+
+def test_a_font_with_bounds_that_are_no_bounds_is_not_moved() -> None:
+    """A browser moves an outline by the difference of its left bearing and its bound (OpenType, hmtx)."""
+    font = TTFont(io.BytesIO(TRUETYPE), recalcBBoxes=False)
+    font["glyf"]["icon0"].xMin -= 40
+    output = io.BytesIO()
+    font.save(output)
+    for made in (woff2_subset(output.getvalue(), frozenset({HOME})), woff2_font(output.getvalue())):
+        assert made is not None
+        after = TTFont(io.BytesIO(made), recalcBBoxes=False)
+        name = after.getBestCmap()[HOME]
+        assert after["glyf"][name].xMin == font["glyf"]["icon0"].xMin
+
+
+@pytest.mark.parametrize("content", [b"", TRUETYPE[:5000], icon_font(None, fs_type=0x100), b"\0" * 3_000_000])
+def test_a_broken_or_protected_font_has_no_subset(content: bytes) -> None:
+    assert woff2_subset(content, frozenset({HOME})) is None
+
+
+def test_ranges_are_as_few_as_possible() -> None:
+    assert unicode_ranges({0x20, 0x41, 0x43}, {0x42, 0x3B1, 0x3B2}) == ("U+20-41,U+43", "U+42,U+3B1-3B2")
+    assert unicode_ranges({0x41}, set()) == ("U+41", "")
+
+
+FACE = "@font-face{font-family:C;src:url(../fonts/c.ttf)}p{font-family:C}"
+CYRILLIC = {
+    "index.html": PAGE.replace("i.ttf", "c.ttf").replace("words", "words &#x431;"),
+    "css/a.css": FACE + LONG,
+    "fonts/c.ttf": icon_font(None, first=0x430),
+}
+
+
+def test_the_characters_of_the_site_come_first(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(CYRILLIC)
+    site.built(build__levels=["full", "web"])
+    sheet = site.read("css/a.css", "web").decode()
+    faces = re.findall(r"@font-face\{unicode-range:([^;]+);font-family:C;src:url\(([^)]+)\)", sheet)
+    assert [ranges for ranges, _ in faces] == ["U+20-7E,U+431", "U+430,U+432-4F7"]
+    subset, whole = (site.read(f"css/{url}".replace("css/../", ""), "web") for _, url in faces)
+    assert len(subset) < 0.6 * len(whole) and whole == woff2_font(CYRILLIC["fonts/c.ttf"])  # type: ignore[arg-type]
+    assert set(TTFont(io.BytesIO(subset)).getBestCmap()) >= {0x61, 0x431}
+    page = site.read("index.html", "web").decode()
+    assert re.search(r"<link[^>]*href=\"?(_adaptc/\w+\.woff2)", page)[1] in faces[0][1]  # type: ignore[index]
+
+
+def test_another_character_makes_another_subset(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(CYRILLIC)
+    site.built(build__levels=["full", "web"])
+    site.write({"data.json": '{"text": "\\u0432"}'})
+    site.built(build__levels=["full", "web"])
+    assert "U+20-7E,U+431-432" in site.read("css/a.css", "web").decode()
+    site.write({"more.html": "<!DOCTYPE html><meta charset=utf-8><title>m</title><p>б"})
+    assert "web/css/a.css" not in site.built(build__levels=["full", "web"])
+
+
+@pytest.mark.parametrize("rule", ["unicode-range:U+0-FFFF;", 'src:local("C"),url(../fonts/c.ttf);'])
+def test_a_rule_for_some_characters_or_with_local_fonts_stays_one(tmp_path: Path, rule: str) -> None:
+    face = f"@font-face{{font-family:C;src:url(../fonts/c.ttf);{rule}}}"
+    site = BuiltSite(tmp_path).write(CYRILLIC | {"css/a.css": face + LONG})
+    site.built(build__levels=["full", "web"])
+    assert site.read("css/a.css", "web").decode().count("@font-face") == 1
+
+
+def test_icons_count_where_pages_have_their_classes(tmp_path: Path) -> None:
+    rules = "".join(f".i-{n:03}::before{{content:'\\{HOME + n:x}'}}" for n in range(200))
+    page = PAGE.replace("words", "<i class='i i-007'></i>")
+    site = BuiltSite(tmp_path).write(
+        {**FILES, "index.html": page, "css/a.css": SHEET.replace('local("I"),', "") + rules}
+    )
+    site.built(build__levels=["full", "web"])
+    assert f"U+20-7E,U+{HOME + 7:X};" in site.read("css/a.css", "web").decode()

@@ -205,7 +205,11 @@ _USED_STYLES = {
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
 _PICTURES = {**_OFFERED, "density": Option(2.0)}
-_SHEET_FONTS = {"woff2": Option(True), "display": Option("keep", "keep", "swap", "fallback", "optional")}
+_SHEET_FONTS = {
+    "woff2": Option(True),
+    "subset": Option(True),
+    "display": Option("keep", "keep", "swap", "fallback", "optional"),
+}
 _LOADING = {"priority": Option(True), "lazy": Option(True)}
 _CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none", "prefetch", "prerender")}
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
@@ -240,7 +244,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 3, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
     AssetPass("sheet-pictures", 1, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True),
-    AssetPass("sheet-fonts", 1, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True),
+    AssetPass("sheet-fonts", 2, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages

@@ -165,6 +165,9 @@ class View(Protocol):
     def is_unused(self, path: str) -> bool:
         """Whether no page, style sheet or SVG file refers to the JPEG at ``path``."""
 
+    def shown_characters(self) -> frozenset[int]:
+        """Return the code points that the pages of the site may show."""
+
     def keeps_imports(self, path: str) -> bool:
         """Whether the sheet at ``path`` keeps its imports, since those of all sheets would exceed the budget."""
 
@@ -197,7 +200,8 @@ class DerivingView(View, Protocol):
         """Return a smaller copy of the image or font at ``path``, or the reason why the original stays.
 
         ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
-        its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and no options.
+        its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and the option ``characters``,
+        as text: those of its glyphs that stay; all without.
         """
 
     def copy_content(self, copy: DerivedFile) -> bytes:

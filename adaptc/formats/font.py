@@ -20,7 +20,7 @@ from adaptc.core.shortage import raise_shortage
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont
 
-__all__ = ["FontGlyphs", "font_glyphs", "subset_font", "woff2_font"]
+__all__ = ["FontGlyphs", "font_glyphs", "subset_font", "woff2_font", "woff2_subset"]
 
 _PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0x110000))
 _LIGATURES = 4
@@ -44,7 +44,7 @@ def _open(content: bytes) -> TTFont | None:
 
     logging.getLogger("fontTools").setLevel(logging.ERROR)  # it warns of every unknown table
     try:
-        return TTFont(io.BytesIO(content), recalcTimestamp=False)
+        return TTFont(io.BytesIO(content), recalcTimestamp=False, recalcBBoxes=False)
     except _broken() as problem:
         raise_shortage(problem)
         return None
@@ -117,7 +117,7 @@ def subset_font(content: bytes, glyphs: FontGlyphs) -> bytes | None:
                 first: [each for each in followers if spellings[id(each)] in glyphs.words]
                 for first, followers in table.ligatures.items()
             }
-        _reduce(font, glyphs.characters)
+        _reduce(font, glyphs.characters, hinting=False, name_IDs=_LICENCE_NAMES)
     except _broken() as problem:
         raise_shortage(problem)
         return None
@@ -152,6 +152,57 @@ def woff2_font(content: bytes) -> bytes | None:
         return None
 
 
+# Tables of which fontTools drops a part, or all, and in which a glyph may look otherwise than in its outline
+_UNCERTAIN = frozenset({"EBDT", "EBLC", "EBSC", "CBDT", "CBLC", "sbix", "SVG ", "JSTF", "Silf", "Feat", "Sill", "morx"})
+
+
+def woff2_subset(content: bytes, characters: Set[int]) -> bytes | None:
+    """Return a font as WOFF2 with its glyphs of ``characters``, hints, names and layout rules.
+
+    ``None`` if it is broken, large, forbids subsets or may differ: widths and outlines of the result are compared with
+    those of the source.
+    """
+    glyphs = font_glyphs(content) if len(content) <= _LARGEST else None
+    font = None if glyphs is None else _open(content)
+    if glyphs is None or font is None or not _UNCERTAIN.isdisjoint(font.keys()):
+        return None
+    try:
+        _reduce(font, characters & glyphs.characters, hinting=True, name_IDs=["*"], name_languages=["*"])
+        font.flavor, font.flavorData = "woff2", None
+        subset = _saved(font)
+        return subset if subset is not None and _draws_as(content, subset, characters & glyphs.characters) else None
+    except _broken() as problem:
+        raise_shortage(problem)
+        return None
+
+
+def _draws_as(source: bytes, subset: bytes, characters: Set[int]) -> bool:
+    before, after = _open(source), _open(subset)
+    if before is None or after is None:
+        return False
+    drawn = _drawings(before, characters)
+    metrics = ("hhea", "ascent"), ("hhea", "descent"), ("hhea", "lineGap"), ("head", "unitsPerEm"), ("OS/2", "sxHeight")
+    are_equal = all(_metric(before, *each) == _metric(after, *each) for each in metrics)
+    return are_equal and len(drawn) == len(characters) and drawn == _drawings(after, characters)
+
+
+def _metric(font: TTFont, table: str, name: str) -> Any:
+    return getattr(font[table], name, None) if table in font else None
+
+
+def _drawings(font: TTFont, characters: Set[int]) -> dict[int, Any]:
+    """Return the width and the outline of each character that a font has."""
+    from fontTools.pens.recordingPen import DecomposingRecordingPen
+
+    glyphs, drawings = font.getGlyphSet(), {}
+    for code, name in (font.getBestCmap() or {}).items():
+        if code in characters:
+            pen = DecomposingRecordingPen(glyphs)
+            glyphs[name].draw(pen)
+            drawings[code] = glyphs[name].width, pen.value
+    return drawings
+
+
 def _draws_the_same(source: bytes, converted: bytes) -> bool:
     before, after = _open(source), _open(converted)
     if before is None or after is None or {*before.keys()} - _OF_BYTES != {*after.keys()} - _OF_BYTES:
@@ -178,10 +229,10 @@ def _outline(glyphs: Any, name: str) -> Any:
     return list(coordinates), list(ends), [flag & 1 for flag in flags], instructions
 
 
-def _reduce(font: TTFont, characters: Set[int]) -> None:
+def _reduce(font: TTFont, characters: Set[int], **kept: Any) -> None:
     from fontTools import subset
 
-    options = subset.Options(layout_features=["*"], hinting=False, notdef_outline=True, name_IDs=_LICENCE_NAMES)
+    options = subset.Options(layout_features=["*"], notdef_outline=True, **kept)
     options.drop_tables += ["FFTM", "webf"]  # of FontForge and Font Squirrel, of which browsers know nothing
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=characters)

@@ -33,6 +33,8 @@ from adaptc.compile.analyse.demotions import Demotions, demotion_rows
 from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.core import media
+from adaptc.core.digest import digest_parts
+from adaptc.formats.characters import used_icons
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
@@ -40,6 +42,8 @@ from adaptc.site.site import Source
 # whether no file refers to a JPEG.
 PLACEMENT, PIN, USAGE, SOLE, EXCESS = "/placement/", "/pin/", "/usage/", "/sole/", "/excess/"
 UNUSED = "/unused/"
+# On the characters that the site shows
+CHARACTERS = "/characters/"
 # On what a browser saw of a page
 EVIDENCE = "/evidence/"
 
@@ -73,6 +77,7 @@ class Decisions:
     Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
     are loaded by a single other sheet only, and which keep their imports, since those of all would be too much; and
     the ``unused`` JPEGs, to which no page, style sheet or SVG file refers.
+    ``characters`` are those beyond ASCII that the files of the site write, those of icons only where pages have them.
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
     """
@@ -85,6 +90,7 @@ class Decisions:
     unused: frozenset[str] = frozenset()
     evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
     demotions: Demotions = field(default_factory=dict)
+    characters: str = ""
 
 
 NO_DECISIONS = Decisions({}, frozenset())
@@ -182,7 +188,13 @@ def decide(
     sizes = {path: source.size for path, source in sources.items()}
     excess = sheets_over_budget(sums.imports, sizes, _counted(sums.loaded))
     pinned, placements = _counted(sums.pinned), place_assets(uses, sums.pages, cost)
-    return Decisions(placements, pinned, usages, _sole(sums), excess, _unused(sums, sources))
+    unused, characters = _unused(sums, sources), _characters(sums)
+    return Decisions(placements, pinned, usages, _sole(sums), excess, unused, characters=characters)
+
+
+def _characters(sums: SiteSums) -> str:
+    rules = (rule for sheet in sums.icons.values() for rule in sheet)
+    return "".join(sorted(_counted(sums.characters).union(used_icons(rules, _counted(sums.classes)))))
 
 
 def _unused(sums: SiteSums, sources: Mapping[str, Source]) -> frozenset[str]:
@@ -240,7 +252,9 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     unused = {UNUSED + path: (1, "no file refers to it") for path in decisions.unused}
     seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
     dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
-    return placements | usages | pins | soles | excess | unused | seen | dropped
+    characters = decisions.characters
+    written = {CHARACTERS: (int(digest_parts(characters)[:_KEY_DIGITS], 16), "")} if characters else {}
+    return placements | usages | pins | soles | excess | unused | seen | dropped | written
 
 
 def _evidence_row(evidence: EvidenceKey) -> Row:

@@ -16,6 +16,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.core.urls import Reach, Target, document_base
+from adaptc.formats.characters import NOTHING_WRITTEN, Writing, page_writing, sheet_writing, text_writing
 from adaptc.site.site import PAGE_SUFFIX, Site
 
 
@@ -27,7 +28,8 @@ class Facts:
     ``pinned`` those of them whose bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source
     refers to, for a check when files come or go; ``transfer`` the estimated compressed size in bytes of a sheet or
     script. ``images`` are the image files that a page's markup or a sheet shows, each once, and ``first_image`` is the
-    first of a page; ``photographs`` are the JPEGs that it refers to in any way.
+    first of a page; ``photographs`` are the JPEGs that it refers to in any way. ``writing`` are the characters that a
+    text writes.
     """
 
     digest: str
@@ -39,6 +41,7 @@ class Facts:
     images: tuple[str, ...] = ()
     first_image: str | None = None
     photographs: tuple[str, ...] = ()
+    writing: Writing = NOTHING_WRITTEN
 
 
 def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> frozenset[str]:
@@ -68,6 +71,7 @@ class _References:
     base: str
     pinned: tuple[str, ...] = ()
     passed_over: frozenset[Reference] = frozenset()
+    writing: Writing = NOTHING_WRITTEN
 
 
 def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
@@ -75,7 +79,8 @@ def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
     reader = _READERS.get(media_type)
     transfer = len(zlib.compress(content, _ESTIMATE_LEVEL)) if media_type in _ESTIMATED else 0
     if reader is None:
-        return Facts(digest_bytes(content), transfer=transfer)
+        writing = text_writing(content.decode("utf-8", "replace")) if _is_text(media_type) else NOTHING_WRITTEN
+        return Facts(digest_bytes(content), transfer=transfer, writing=writing)
     references = reader(content, site.address.url_of(path))
     return _resolved(path, content, references, site, transfer)
 
@@ -110,11 +115,16 @@ def _resolved(path: str, content: bytes, parsed: _References, site: Site, transf
         tuple(dict.fromkeys(file for _, file in shown if file is not None and _is_image(file, site))),
         next((file for reference, file in shown if _is_in_markup(reference)), None),
         tuple(dict.fromkeys(file for _, file, _ in known.values() if file is not None and _is_photograph(file, site))),
+        parsed.writing,
     )
 
 
 # Roles by which an image may be shown; a LAZY image is loaded later, a PRELOAD or an ICON is not in the page
 _SHOWING = frozenset({Role.IMAGE, Role.OBJECT, Role.LAZY, Role.CSS_URL})
+
+
+def _is_text(media_type: str) -> bool:
+    return media_type.startswith("text/") or media_type.endswith(("json", "xml"))
 
 
 def _is_image(file: str, site: Site) -> bool:
@@ -167,7 +177,8 @@ def _page_references(content: bytes) -> tuple[_References, str | None] | None:
     ]
     found = list(references.references(tree))
     passed_over = frozenset(references.passed_over_references(tree))
-    return _References(found, "", tuple(pinned), passed_over), references.base_href(tree)
+    writing = page_writing(page.text, tree)
+    return _References(found, "", tuple(pinned), passed_over, writing), references.base_href(tree)
 
 
 def _read_sheet(content: bytes, url: str) -> _References:
@@ -176,9 +187,8 @@ def _read_sheet(content: bytes, url: str) -> _References:
 
     sheet = decode_sheet(content, "utf-8")
     sheet_references = css_references(sheet.text)
-    return _References(
-        [Reference(item.role, item.url, "style sheet", item.line, item.column) for item in sheet_references], url
-    )
+    found = [Reference(item.role, item.url, "style sheet", item.line, item.column) for item in sheet_references]
+    return _References(found, url, writing=sheet_writing(sheet.text))
 
 
 def _read_svg(content: bytes, url: str) -> _References:

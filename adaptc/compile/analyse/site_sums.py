@@ -13,7 +13,9 @@ from typing import Any
 from adaptc.compile.analyse.decorations.evidence import SiteCounts
 from adaptc.compile.analyse.facts import Facts
 from adaptc.core import media
+from adaptc.core.facts import unpack_facts
 from adaptc.core.model import Role
+from adaptc.formats.characters import IconRule
 
 _PLACED = frozenset({Role.STYLESHEET.value, Role.SCRIPT.value, Role.IMAGE.value})
 _TEXTS = frozenset({media.CSS, media.JS})
@@ -62,7 +64,8 @@ class SiteSums:
 
     ``uses`` are the pages that embed a file which may be placed in them, ``pinned`` those that fix its bytes,
     ``loaded`` those that load it by themselves. ``transfer`` and ``imports`` are those of each sheet and script.
-    ``photographs`` are the files that refer to a JPEG in any way.
+    ``photographs`` are the files that refer to a JPEG in any way. ``characters`` are the files that write a character,
+    ``classes`` the pages that have a class, ``icons`` the rules of sheets.
     """
 
     pages: int = 0
@@ -73,10 +76,15 @@ class SiteSums:
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
     images: ImageUses = field(default_factory=ImageUses)
     photographs: Counter[str] = field(default_factory=Counter)
+    characters: Counter[str] = field(default_factory=Counter)
+    classes: Counter[str] = field(default_factory=Counter)
+    icons: dict[str, tuple[IconRule, ...]] = field(default_factory=dict)
 
     def add(self, path: str, facts: Facts, media_type: str) -> None:
         """Add the facts of a file."""
-        self._count_photographs(facts, 1)
+        self._count_file(facts, 1)
+        if facts.writing.icons:
+            self.icons[path] = facts.writing.icons
         if media_type == media.HTML:
             self._count_page(facts, 1)
         elif media_type in _TEXTS:
@@ -86,7 +94,8 @@ class SiteSums:
 
     def remove(self, path: str, facts: Facts, media_type: str) -> None:
         """Take away facts that were added."""
-        self._count_photographs(facts, -1)
+        self._count_file(facts, -1)
+        self.icons.pop(path, None)
         if media_type == media.HTML:
             self._count_page(facts, -1)
         elif media_type in _TEXTS:
@@ -104,19 +113,24 @@ class SiteSums:
                 counter[file] += times
         self.images.count_page(facts, times)
 
-    def _count_photographs(self, facts: Facts, times: int) -> None:
-        for file in facts.photographs:
-            self.photographs[file] += times
+    def _count_file(self, facts: Facts, times: int) -> None:
+        for counter, items in (
+            (self.photographs, facts.photographs),
+            (self.characters, facts.writing.characters),
+            (self.classes, facts.writing.classes),
+        ):
+            for item in items:
+                counter[item] += times
 
     # ---- as JSON
 
     def pack(self) -> dict[str, Any]:
         """Return the sums as JSON values."""
         counters = {"uses": self.uses, "pinned": self.pinned, "loaded": self.loaded, "first": self.images.first}
-        counters["photographs"] = self.photographs
+        counters |= {"photographs": self.photographs, "characters": self.characters, "classes": self.classes}
         shown = sorted([*key, count] for key, count in self.images.pages.items() if count)
         texts = {path: [self.transfer[path], self.imports[path], self.images.of_sheets[path]] for path in self.transfer}
-        return {"pages": self.pages, "shown": shown, "texts": texts} | {
+        return {"pages": self.pages, "shown": shown, "texts": texts, "icons": self.icons} | {
             name: _present(counter) for name, counter in counters.items()
         }
 
@@ -129,8 +143,11 @@ class SiteSums:
         shown = Counter({(tuple(sheets), tuple(images)): count for sheets, images, count in values["shown"]})
         transfer = {path: size for path, (size, _, _) in texts.items()}
         imports = {path: tuple(targets) for path, (_, targets, _) in texts.items()}
-        images, photographs = ImageUses(first, of_sheets, shown), Counter(values["photographs"])
-        return cls(values["pages"], uses, pinned, loaded, transfer, imports, images, photographs)
+        images = ImageUses(first, of_sheets, shown)
+        photographs, characters, classes = (Counter(values[name]) for name in ("photographs", "characters", "classes"))
+        icons: dict[str, Any] = {path: unpack_facts(rules, ()) for path, rules in values["icons"].items()}
+        counts = (uses, pinned, loaded)
+        return cls(values["pages"], *counts, transfer, imports, images, photographs, characters, classes, icons)
 
 
 def sum_up(facts: Iterable[tuple[str, Facts]], media_type_of: Callable[[str], str]) -> SiteSums:

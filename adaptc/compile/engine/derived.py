@@ -109,7 +109,7 @@ class ImageCopier:
 
     def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
         if kind == WOFF2:
-            return self._make_font(key, content)
+            return self._make_font(key, content, options.get("characters"))
         from adaptc.formats.image.copiers import COPIERS
         from adaptc.formats.image.refusal import Refusal
 
@@ -122,10 +122,10 @@ class ImageCopier:
         self.store.put_record(key, asdict(file))
         return file
 
-    def _make_font(self, key: str, content: bytes) -> DerivedFile | str:
-        from adaptc.formats.font import woff2_font
+    def _make_font(self, key: str, content: bytes, characters: str | None) -> DerivedFile | str:
+        from adaptc.formats.font import woff2_font, woff2_subset
 
-        font = woff2_font(content)
+        font = woff2_font(content) if characters is None else woff2_subset(content, frozenset(map(ord, characters)))
         if font is None:
             reason = "it is no font that can be WOFF2 and the same"
             self.store.put_record(key, reason)

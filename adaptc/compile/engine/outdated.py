@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import (
+    CHARACTERS,
     EVIDENCE,
     EXCESS,
     PIN,
@@ -281,7 +282,7 @@ def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
 def _turned(key: str) -> Reason:
     if key.startswith(EVIDENCE):
         return EvidenceChanged(key.removeprefix(EVIDENCE))
-    return DecisionChanged(_subject(key))
+    return DecisionChanged("the characters of the site" if key == CHARACTERS else _subject(key))
 
 
 def _subject(key: str) -> str:

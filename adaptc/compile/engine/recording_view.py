@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from adaptc.compile.analyse.decisions import (
+    CHARACTERS,
     EVIDENCE,
     EXCESS,
     NOT_SHARED,
@@ -27,6 +28,7 @@ from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Tree
 from adaptc.core.urls import Reach
+from adaptc.formats.characters import shown_characters
 from adaptc.site.site import Site, SiteTarget, Source
 
 if TYPE_CHECKING:
@@ -185,6 +187,10 @@ class RecordingView:
     def is_unused(self, path: str) -> bool:
         self.dependencies[UNUSED + path] = None
         return path in self.decisions.unused
+
+    def shown_characters(self) -> frozenset[int]:
+        self.dependencies[CHARACTERS] = None
+        return shown_characters(self.decisions.characters)
 
     def keeps_imports(self, path: str) -> bool:
         self.dependencies[EXCESS + path] = None

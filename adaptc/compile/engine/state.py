@@ -32,14 +32,16 @@ from adaptc.compile.engine.results import (
 )
 from adaptc.compile.engine.touched import TABLES as TOUCHED
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.core.model import Resource
+from adaptc.formats.characters import NOTHING_WRITTEN
 from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files
 LONGEST_PATH = 500
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 13
+SCHEMA = 14
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -204,6 +206,7 @@ class State:
             "images": facts.images,
             "first_image": facts.first_image,
             "photographs": facts.photographs,
+            "writing": pack_facts(facts.writing),
         }
         targets = zlib.compress(_join(facts.targets), 1)
         row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
@@ -227,6 +230,7 @@ class State:
                     tuple(values["images"]),
                     values["first_image"],
                     tuple(values["photographs"]),
+                    unpack_facts(values["writing"], NOTHING_WRITTEN),
                 ),
             )
 

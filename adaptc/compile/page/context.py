@@ -18,6 +18,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import base_element
 from adaptc.formats.script import is_javascript_type, is_module_type
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
+from adaptc.formats.script.file_selectors import selects_file
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -83,6 +84,10 @@ class PageContext:
     def selects_other_scripts(self) -> bool:
         """Whether a script of the page may look for others by their addresses."""
         return any(facts.selects_others for facts in self.scripts.values())
+
+    def selects(self, name: str, address: str) -> bool:
+        """Whether a script of the page looks for elements whose attribute ``name`` has such an ``address``."""
+        return any(selects_file(facts.file_selectors, name, address) for facts in self.scripts.values())
 
     def looks_up(self, name: str) -> bool:
         """Whether a script of the page writes out the id, class or ``data-`` attribute ``name``.

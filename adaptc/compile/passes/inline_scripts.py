@@ -110,11 +110,7 @@ _REFERS_TO_ITSELF = re.compile(r"\b(?:this|event)\b")
 def _reasons_against(
     element: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
-    unusual = _first_unusual(element, page, options)
-    if unusual is not None:
-        yield f"the script element has the attribute {unusual}"
-    if _REFERS_TO_ITSELF.search(element.attr("onload") or ""):
-        yield "its load event refers to it"
+    yield from _reasons_of_element(element, page, options)
     if view.media_type(path) != media.JS:
         yield "it is not served as a script"
     if problem := _kind_problem(element, path, page, view, options):
@@ -131,6 +127,16 @@ def _reasons_against(
     if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
     yield from _reasons_of_scripts(view.facts(SCRIPT, view.artifact(path)), page, options)
+
+
+def _reasons_of_element(element: Element, page: PageContext, options: Options) -> Iterator[str]:
+    unusual = _first_unusual(element, page, options)
+    if unusual is not None:
+        yield f"the script element has the attribute {unusual}"
+    if page.selects("src", element.attr("src") or ""):
+        yield "a script of the page looks for it by its address"
+    if _REFERS_TO_ITSELF.search(element.attr("onload") or ""):
+        yield "its load event refers to it"
 
 
 def _kind_problem(element: Element, path: str, page: PageContext, view: View, options: Options) -> str | None:

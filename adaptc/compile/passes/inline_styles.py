@@ -119,6 +119,8 @@ def _reasons_against(
         yield "the link is in a noscript, template or foreign element"
     if not should_inline(path, view, options):
         yield SHARED
+    if page.selects("href", link.attr("href") or ""):
+        yield "a script of the page looks for it by its address"
     yield from _reasons_of_page(path, page, options)
     if problem := _integrity_problem(link, path, view):
         yield problem

@@ -1,21 +1,24 @@
 """sheet-fonts: fonts of style sheets as WOFF2, which every browser of today reads, in front of what the sheet has.
 
-A WOFF2 holds the same font for 20 to 60 % fewer bytes than WOFF, TrueType and OpenType. Pages that preload the file
-which browsers chose before preload the other one.
+A WOFF2 holds the same font for 20 to 60 % fewer bytes than WOFF, TrueType and OpenType. Of most fonts a site shows few
+characters: a subset with the glyphs, hints and layout rules of those comes first, and a browser loads the whole font
+where a page has others. Pages that preload the file which browsers chose before preload the new one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases
-from adaptc.compile.view import WOFF2, Asset, DerivedFile, DerivingView, Options, Outcome
-from adaptc.core.model import Action
+from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
+from adaptc.core import media
+from adaptc.core.model import OWN_DIRECTORY, Action
 from adaptc.core.urls import relative_url
-from adaptc.formats.css.font_faces import offer_fonts, set_font_display
-from adaptc.formats.css.references import css_references
+from adaptc.formats.css.font_faces import OfferedFont, face_sources, offer_fonts, set_font_display
+from adaptc.formats.font import font_glyphs
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:
@@ -27,52 +30,78 @@ NAME = "sheet-fonts"
 KEEP = "keep"
 # Bytes of the choice in the sheet, about: what a copy must save
 _MARKUP = 100
+_ENDINGS = (".woff", ".woff2", ".ttf", ".otf")
+# What a subset must save, for a rule of its own and for pages of which a script writes other characters
+_LARGEST_PART, _LEAST = 0.75, 2000
+# In the range of every subset: a font without the space is not the first of its family (CSS Fonts 4, section 5.2)
+_ASCII = frozenset(range(0x20, 0x7F))
 
 
 def offer_sheet_fonts(asset: Asset, view: DerivingView, options: Options) -> Outcome:
-    """Offer the fonts of a sheet as WOFF2, and say when text is drawn until they come (``display``)."""
+    """Offer the fonts of a sheet as WOFF2, and those for the characters of the site (``subset``) before them.
+
+    ``display`` says when text is drawn until they come.
+    """
     text = sheet_in_utf8(asset.content)
     if text is None:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
-    actions: list[Action] = []
-
-    def copy(url: str) -> str | None:
-        found = _smaller_font(view, view.url_of(asset.path), url)
-        if found is None:
-            return None
-        path, file, saved = found
-        actions.append(Action(NAME, "offered", path, f"{saved:,} bytes fewer"))
-        return relative_url(asset.path, file.path)
-
-    offered = offer_fonts(text, copy) if options["woff2"] else text
+    fonts = _SheetFonts(asset.path, view, options["subset"])
+    offered = offer_fonts(text, fonts.copies) if options["woff2"] else text
     if options["display"] != KEEP and (shown := set_font_display(offered, options["display"])) != offered:
-        actions.append(Action(NAME, "set", "font-display", options["display"]))
+        fonts.actions.append(Action(NAME, "set", "font-display", options["display"]))
         offered = shown
-    return Outcome(None if offered == text else offered.encode(), tuple(actions))
+    return Outcome(None if offered == text else offered.encode(), tuple(fonts.actions))
 
 
-def _smaller_font(view: DerivingView, base: str, url: str) -> tuple[str, DerivedFile, int] | None:
-    """Return a font's path, its copy, and the bytes that the copy saves; ``None`` if there is none worth it."""
-    destination = view.follow(base, url)
-    path = destination.path
-    if path is None or "#" in destination.target.suffix or not path.lower().endswith((".woff", ".ttf", ".otf")):
-        return None
-    file = view.derive(path, WOFF2, {})
-    saved = 0 if isinstance(file, str) else transfer_size(path, view) - file.size
-    return None if isinstance(file, str) or saved <= _MARKUP else (path, file, saved)
+class _SheetFonts:
+    """The copies of the fonts of one sheet."""
+
+    def __init__(self, sheet: str, view: DerivingView, makes_subsets: bool) -> None:
+        self.sheet, self.view, self.makes_subsets = sheet, view, makes_subsets
+        self.actions: list[Action] = []
+
+    def copies(self, url: str, *, may_split: bool) -> OfferedFont | None:
+        """Return the copies of the font at ``url`` that are worth their bytes."""
+        destination = self.view.follow(self.view.url_of(self.sheet), url)
+        path = destination.path
+        if path is None or "#" in destination.target.suffix or not path.lower().endswith(_ENDINGS):
+            return None
+        size, whole = transfer_size(path, self.view), None
+        file = self.view.derive(path, WOFF2, {})
+        if not isinstance(file, str) and size - file.size > _MARKUP:
+            self.actions.append(Action(NAME, "offered", path, f"{size - file.size:,} bytes fewer"))
+            size, whole = file.size, relative_url(self.sheet, file.path)
+        offered = OfferedFont(whole)
+        if self.makes_subsets and may_split:
+            offered = self._with_subset(offered, path, size)
+        return offered if offered != OfferedFont() else None
+
+    def _with_subset(self, offered: OfferedFont, path: str, size: int) -> OfferedFont:
+        """Add the part of a font that draws the characters of the site, if browsers then load much less."""
+        glyphs = font_glyphs(self.view.read(path))
+        if glyphs is None:
+            return offered
+        shown = self.view.shown_characters()
+        inside, outside = glyphs.characters & shown, glyphs.characters - shown
+        subset = self.view.derive(path, WOFF2, {"characters": "".join(map(chr, sorted(inside)))}) if outside else ""
+        if isinstance(subset, str) or subset.size > _LARGEST_PART * size or size - subset.size < _LEAST:
+            return offered
+        saved = f"{size - subset.size:,} bytes fewer for the characters of the site"
+        self.actions.append(Action(NAME, "split", path, saved))
+        return replace(offered, subset=relative_url(self.sheet, subset.path), inside=inside | _ASCII, outside=outside)
 
 
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:
-    """Preload the WOFF2 of a font in its place, where a sheet of the page offers it."""
+    """Preload the WOFF2 of a font in its place, where a sheet of the page offers it first."""
     report = Report()
     links = [link for link in editor.tree.iter_elements("link") if _preloads_font(link)]
-    offered = _offered(editor, page, view) if links else frozenset()
+    first = _first_choices(editor, page, view) if links else {}
     for link in links:
-        found = None if is_isolated(link, editor.text) else _smaller_font(view, page.base, link.attr("href") or "")
-        if found is not None and found[1].path in offered and page.base_path is not None:
-            editor.set_attribute(link, "href", relative_url(page.base_path, found[1].path))
-            editor.set_attribute(link, "type", found[1].media_type)
-            report.actions.append(Action(NAME, "preloaded", found[0], "as WOFF2"))
+        path = None if is_isolated(link, editor.text) else view.follow(page.base, link.attr("href") or "").path
+        if path in first and path is not None and page.base_path is not None:
+            editor.set_attribute(link, "href", relative_url(page.base_path, first[path]))
+            editor.set_attribute(link, "type", media.BY_EXTENSION["woff2"])
+            report.actions.append(Action(NAME, "preloaded", path, "as WOFF2"))
     return report
 
 
@@ -80,11 +109,13 @@ def _preloads_font(link: Element) -> bool:
     return "preload" in (link.attr("rel") or "").lower().split() and (link.attr("as") or "").lower() == "font"
 
 
-def _offered(editor: Editor, page: PageContext, view: DerivingView) -> frozenset[str]:
-    """Return the paths of all files that the sheets of a page name."""
-    sheets = sheets_with_bases(editor.tree, page.base, view)
-    return frozenset(
-        view.follow(base, each.url).target.path
-        for text, base in sheets
-        for each in css_references(text, declarations=False)
-    )
+def _first_choices(editor: Editor, page: PageContext, view: DerivingView) -> dict[str, str]:
+    """Return the copy that browsers load first, by the path of the font that the sheets of a page had for it."""
+    first: dict[str, str] = {}
+    for text, base in sheets_with_bases(editor.tree, page.base, view):
+        for urls in face_sources(text):
+            paths = [view.follow(base, url).target.path for url in urls]
+            if paths and paths[0].startswith(OWN_DIRECTORY):
+                for path in paths[1:]:
+                    first.setdefault(path, paths[0])
+    return first

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
 
 from adaptc.formats.css.fonts import font_face_items
 from adaptc.formats.css.references import CssReference, css_references, quote_url
 from adaptc.formats.css.rules import Item, declaration_items
 
-__all__ = ["chosen_source", "offer_fonts", "replace_font_sources", "set_font_display"]
+__all__ = [
+    "FontCopies",
+    "OfferedFont",
+    "chosen_source",
+    "face_sources",
+    "offer_fonts",
+    "replace_font_sources",
+    "set_font_display",
+    "unicode_ranges",
+]
 
 _FORMAT = re.compile(r"\s*format\(\s*[\"']?([\w-]+)[\"']?\s*\)", re.IGNORECASE)
 _LOCAL = re.compile(r"local\([^()]*\)", re.IGNORECASE)
@@ -23,8 +34,13 @@ _ENDINGS = (".woff2", ".woff", ".ttf", ".otf")
 class _Face:
     """An ``@font-face`` rule: its ``src`` declarations with their spans in the sheet; the last one wins."""
 
+    item: Item
     sources: tuple[Item, ...]
-    start: int  # of the declarations in the sheet
+
+    @property
+    def start(self) -> int:
+        """Where the declarations begin in the sheet."""
+        return self.item.body
 
 
 def chosen_source(value: str) -> str | None:
@@ -43,22 +59,82 @@ def _chosen_reference(value: str) -> CssReference | None:
     return None
 
 
-def offer_fonts(text: str, copy: Callable[[str], str | None]) -> str:
-    """Return the sheet with WOFF2 files offered first; ``copy`` gets the URL that browsers choose, and returns theirs.
+@dataclass(frozen=True, slots=True)
+class OfferedFont:
+    """Copies of a font as WOFF2 by their URLs: the ``whole``, and a ``subset`` for the code points ``inside``.
 
-    Local fonts stay before them, all other files after them.
+    Other code points that the font draws are ``outside``.
+    """
+
+    whole: str | None = None
+    subset: str | None = None
+    inside: frozenset[int] = frozenset()
+    outside: frozenset[int] = frozenset()
+
+
+class FontCopies(Protocol):
+    """What makes copies of fonts."""
+
+    def __call__(self, url: str, *, may_split: bool) -> OfferedFont | None:
+        """Return the copies of the font at ``url``, with a subset only if its rule may become two."""
+
+
+def offer_fonts(text: str, copy: FontCopies) -> str:
+    """Return the sheet with WOFF2 files offered first; ``copy`` gets the URL that browsers choose.
+
+    Local fonts stay before them, all other files after them. A subset gets a rule of its own before that of the whole,
+    which browsers load where a page has other characters (``unicode-range``, CSS Fonts 4, section 4.5).
     """
     pieces, position = [], 0
     for face in _faces(text):
         last = face.sources[-1]
         value = text[face.start + last.body : face.start + last.close]
         reference = _chosen_reference(value)
-        url = None if reference is None else copy(reference.url)
-        if reference is not None and url is not None:
-            place = face.start + last.body + reference.start - len("src:")
-            pieces += [text[position:place], f'{quote_url(url)} format("woff2"),']
-            position = place
+        if reference is None:
+            continue
+        font = copy(reference.url, may_split=_may_split(text[face.item.body : face.item.close]))
+        if font is None:
+            continue
+        place = face.start + last.body + reference.start - len("src:")
+        whole = f'{quote_url(font.whole)} format("woff2"),' if font.whole is not None else ""
+        pieces.append(text[position : face.item.start])
+        if font.subset is not None:
+            inside, outside = unicode_ranges(font.inside, font.outside)
+            subset = f'{quote_url(font.subset)} format("woff2"),'
+            pieces += [_with_range(text, face, place, subset, inside), _with_range(text, face, place, whole, outside)]
+        else:
+            pieces += [text[face.item.start : place], whole, text[place : face.item.end]]
+        position = face.item.end
     return "".join([*pieces, text[position:]])
+
+
+def _may_split(body: str) -> bool:
+    """Whether the declarations of an ``@font-face`` name a font for all characters, and none of the reader's system."""
+    return _LOCAL.search(body) is None and all(each.name != "unicode-range" for each in declaration_items(body))
+
+
+def _with_range(text: str, face: _Face, place: int, source: str, characters: str) -> str:
+    item = face.item
+    parts = (text[item.start : item.body], f"unicode-range:{characters};", text[item.body : place], source)
+    return "".join((*parts, text[place : item.end]))
+
+
+def unicode_ranges(inside: Set[int], outside: Set[int]) -> tuple[str, str]:
+    """Return two values of ``unicode-range``; code points that are in neither set may be in any range."""
+    ranges: dict[bool, list[str]] = {True: [], False: []}
+    for is_inside, run in groupby(sorted(inside | outside), key=inside.__contains__):
+        codes = list(run)
+        last = f"-{codes[-1]:X}" if len(codes) > 1 else ""
+        ranges[is_inside].append(f"U+{codes[0]:X}{last}")
+    return ",".join(ranges[True]), ",".join(ranges[False])
+
+
+def face_sources(text: str) -> Iterator[list[str]]:
+    """Yield the URLs of the files of each ``@font-face`` that count, in the order in which browsers try them."""
+    for face in _faces(text):
+        last = face.sources[-1]
+        value = text[face.start + last.body : face.start + last.close]
+        yield [reference.url for reference in css_references(f"src:{value}", declarations=True)]
 
 
 def set_font_display(text: str, display: str) -> str:
@@ -98,4 +174,4 @@ def _faces(text: str) -> Iterator[_Face]:
         body = text[item.body : item.close]
         sources = tuple(each for each in declaration_items(body) if each.name == "src")
         if sources:
-            yield _Face(sources, item.body)
+            yield _Face(item, sources)

@@ -10,6 +10,7 @@ from itertools import chain
 from adaptc.core.facts import FactKind
 from adaptc.formats.script.addresses import ImageChanges, image_changes, touches_addresses
 from adaptc.formats.script.amd import AmdModules, amd_modules
+from adaptc.formats.script.file_selectors import file_selectors
 from adaptc.formats.script.handles import Handles, find_handles
 from adaptc.formats.script.introspection import (
     introspection_reasons,
@@ -48,6 +49,7 @@ class ScriptFacts:
     handles: Handles = field(default_factory=Handles)
     loads: Loads = field(default_factory=Loads)
     modules: AmdModules = field(default_factory=AmdModules)
+    file_selectors: frozenset[str] = frozenset()
     lookups: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
     quoted: frozenset[str] = frozenset()
@@ -79,6 +81,7 @@ def script_facts(text: str) -> ScriptFacts:
         find_handles(script),
         find_loads(script),
         amd_modules(script),
+        file_selectors(script),
         lookup_names(script),
         frozenset(_addresses(_written(script))),
         frozenset(chain.from_iterable(map(_filled, _QUOTED.findall(text)))),

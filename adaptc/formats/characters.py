@@ -1,0 +1,118 @@
+"""The characters that files of a site write, by which fonts are reduced to what the site shows.
+
+They are found generously: what a text may write counts, whether it is shown or not. Icons are the exception: a sheet
+has a rule for each icon of its font, of which a site uses some.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adaptc.formats.css.rules import Item, sheet_items
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+__all__ = [
+    "NOTHING_WRITTEN",
+    "IconRule",
+    "Writing",
+    "page_writing",
+    "sheet_writing",
+    "shown_characters",
+    "text_writing",
+    "used_icons",
+]
+
+# A character as CSS, scripts and markup write it: \f015, "\uf015", "\u{f015}"; html.unescape reads &#xf015;
+_ESCAPED = re.compile(r"\\+u?\{?([0-9a-fA-F]{2,6})")
+_LAST = 0x10FFFF
+_PRIVATE_USE = re.compile(
+    "[\ue000-\uf8ff\U000f0000-\U0010ffff]"  # or escaped, of four digits or five
+    r"|\\0{0,2}(?:[eE][0-9a-fA-F]|[fF][0-8]|[fF][0-9a-fA-F]{2})[0-9a-fA-F]{2}(?![0-9a-fA-F])"
+)
+_CLASS = re.compile(r"\.([A-Za-z_][\w-]*-[\w-]*)")
+
+
+# The private characters of a rule, and the classes of each of its selectors: those with a hyphen, as icons have
+IconRule = tuple[str, tuple[tuple[str, ...], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What a file writes: characters beyond ASCII without those of ``icons``, and ``classes`` of elements."""
+
+    characters: str = ""
+    icons: tuple[IconRule, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+NOTHING_WRITTEN = Writing()
+
+
+def text_writing(text: str) -> Writing:
+    """Return what a script or another text without rules and elements writes."""
+    return Writing(written_characters(text))
+
+
+def page_writing(text: str, tree: Document) -> Writing:
+    """Return what a page writes."""
+    names = {name for element in tree.select("[class]") for name in (element.attr("class") or "").split()}
+    return Writing(written_characters(text), (), tuple(sorted(name for name in names if "-" in name)))
+
+
+def sheet_writing(text: str) -> Writing:
+    """Return what a style sheet writes."""
+    rules, pieces, position = list[IconRule](), [], 0
+    for item in _icon_items(text, sheet_items(text)) if _PRIVATE_USE.search(text) else ():
+        selectors = tuple(tuple(_CLASS.findall(each)) for each in text[item.start : item.prelude].split(","))
+        rules.append((written_characters(text[item.body : item.close]), selectors))
+        pieces.append(text[position : item.start])
+        position = item.end
+    return Writing(written_characters("".join([*pieces, text[position:]])), tuple(rules))
+
+
+def used_icons(icons: Iterable[IconRule], classes: Container[str]) -> str:
+    """Return the characters of rules that elements with these classes show; a rule without classes counts."""
+    used = (
+        characters
+        for characters, selectors in icons
+        if any(all(name in classes for name in selector) for selector in selectors)
+    )
+    return "".join(sorted(set("".join(used))))
+
+
+def written_characters(text: str) -> str:
+    """Return the characters beyond ASCII that a text writes, escaped ones included, in order of code points."""
+    plain = html.unescape(text) if "&" in text else text
+    escaped = (int(digits, 16) for digits in set(_ESCAPED.findall(text)))
+    found = set(plain) | {chr(code) for code in escaped if code <= _LAST}
+    return "".join(sorted(each for each in found if ord(each) > 0x7F and not 0xD800 <= ord(each) < 0xE000))
+
+
+def _icon_items(text: str, items: Iterable[Item]) -> Iterator[Item]:
+    for item in items:
+        if (
+            item.is_rule
+            and not any(each.is_rule for each in item.items)
+            and _PRIVATE_USE.search(text, item.body, item.close)
+        ):
+            yield item
+        elif item.items:
+            yield from _icon_items(text, item.items)
+
+
+# What browsers write by themselves: quotes, hyphens, bullets, the ellipsis of a text that is cut
+_BY_BROWSERS = (
+    "\xa0\xab\xad\xbb\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2022\u2026\u2039\u203a"
+)
+
+
+def shown_characters(written: Iterable[str]) -> frozenset[int]:
+    """Return the code points that pages may show whose files write ``written``: both cases of letters, and ASCII."""
+    characters = {other for each in written for other in (each, *each.upper(), *each.lower())}
+    return frozenset((*range(0x20, 0x7F), *map(ord, _BY_BROWSERS), *map(ord, characters)))
