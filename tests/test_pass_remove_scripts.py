@@ -498,6 +498,18 @@ def test_a_bar_does_not_cover_the_menu_that_moves_below_it():
     text = made(f"<header class=bar><a href='#n'>Menu</a></header><p>text</p>{MENU}", css=css, files=PAGES)
     assert shows(text, "<nav")
     assert not shows(text, "<header")
+    after = "<header class=bar>Title</header><p>text</p><div class=bar>Settings</div>"
+    text = made(f"<button class=menu-toggle></button>{MENU}{after}", css=css, files=PAGES)
+    assert shows(text, "<header")
+    assert not shows(text, "<div")
+
+
+def test_a_link_to_skip_the_menu_stays_above_the_window():
+    css = ".s{position:fixed;top:8px;transform:translateY(-200%)}.s:focus{transform:none}.n{position:fixed;left:-260px}"
+    skip = "<a class=s href='#m'>Skip to main content</a>"
+    text = made(f"{skip}<button class=menu-toggle></button>{MENU}<main id=m><p>text</main>", css=css, files=PAGES)
+    assert shows(text, "<nav")
+    assert not shows(text, "<a class=s") and "<a class=s" in text
 
 
 @pytest.mark.parametrize(

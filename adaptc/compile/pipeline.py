@@ -254,7 +254,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 7, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        17,
+        18,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,
@@ -271,7 +271,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 6, _HTML, "strip:strip", _PRICED_STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("strip", 7, _HTML, "strip:strip", _PRICED_STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 8, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 9, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),

@@ -33,7 +33,7 @@ HIDING = {
     "max-height": re.compile(r"0(?:px)?$"),
     "height": re.compile(r"0(?:px)?$"),
     "transform": re.compile(
-        r"translate[xy]?(?:3d)?\(\s*(?:0(?:px)?\s*,\s*)?-?(?:1\d\d%|100v[wh]|[2-9]\d\dpx|[12]\d(?:\.\d+)?r?em)"
+        r"translate[xy]?(?:3d)?\(\s*(?:0(?:px)?\s*,\s*)?-?(?:[1-9]\d\d%|[1-9]\d\dv[wh]|[2-9]\d\dpx|[12]\d(?:\.\d+)?r?em)"
         r"|scale[xy]?\(\s*0(?:\.0+)?\s*[,)]"
     ),
     "left": _FAR_AWAY,

@@ -75,7 +75,9 @@ class Places:
             if declarations:
                 yield before, declarations
         if is_moved and self._begins_page(element, widths):
-            yield from ((each, RELEASED) for each in _elements_next_to(element) if self._stays_over(each, widths))
+            bars_after = filter(is_bar, _elements_after(element))  # other boxes there leave the top of the page alone
+            around = (*_elements_before(element), *bars_after)
+            yield from ((each, RELEASED) for each in around if self._stays_over(each, widths))
 
     def _begins_page(self, element: Element, widths: tuple[int, ...]) -> bool:
         """Whether nothing in the flow of the page comes before an element."""
@@ -153,8 +155,7 @@ def _elements_before(element: Element) -> Iterator[Element]:
     return (each for each in before if isinstance(each, Element))
 
 
-def _elements_next_to(element: Element) -> Iterator[Element]:
-    """Yield the siblings of an element and of its ancestors."""
-    for each in (element, *_ancestors(element)):
-        around = each.parent.children if each.parent is not None else ()
-        yield from (sibling for sibling in around if isinstance(sibling, Element) and sibling is not each)
+def _elements_after(element: Element) -> Iterator[Element]:
+    """Yield the siblings after an element and after its ancestors."""
+    after = (sibling for each in (element, *_ancestors(element)) for sibling in each.next_siblings)
+    return (each for each in after if isinstance(each, Element))
