@@ -404,3 +404,50 @@ def test_every_malformed_page_keeps_its_text() -> None:
     for text in tree_cases():
         page = make_text_only_page(text, url_path="/")
         assert isinstance(page, str) or lost_from_article(parse_bare(text), parse_bare(page.text)) == [], text
+
+
+def styled(body: str, css: str) -> str:
+    """The content of a page with a style sheet."""
+    made = make_text_only_page(f"<title>T</title><h1>T</h1>{body}", url_path="index.html", sheets_of=lambda _: (css,))
+    assert not isinstance(made, str)
+    return made.text.partition("<body>")[2].removeprefix("<h1>T</h1>")
+
+
+@pytest.mark.parametrize(
+    ("body", "css", "expected"),
+    [
+        ("<div class=r><span>Sessions</span><span>12</span></div>", ".r{display:flex}", "Sessions 12"),
+        ("<p>Inbox<span class=b>4</span>new", ".b{float:right}", "Inbox 4 new"),
+        ("<p>Inbox<span class=b>42</span>", ".b{display:inline-block}", "Inbox 42"),
+        ("<div class=r><a href=a>Home</a><b>Charts</b></div>", ".r{display:grid}", "<a href=a>Home</a> <b>Charts</b>"),
+        ("<p><b>W</b>ord<i>s</i>", "", "<b>W</b>ord<i>s</i>"),
+        ("<p><b>W</b>ord", "b{display:inline-block}", "<b>W</b>ord"),
+        ("<div class=r><span>a</span>, <span>b</span>.</div>", ".r{display:flex}", "a, b."),
+        ("<div class=r><span>a</span><br><span>b</span></div>", ".r{display:flex}", "a<br>b"),
+    ],
+)
+def test_boxes_next_to_each_other_are_no_word(body: str, css: str, expected: str) -> None:
+    assert styled(body, css) == f"<p>{expected}</p>"
+
+
+FORM = "<form action=a><input name=q>{}<button>Go</button></form>"
+
+
+@pytest.mark.parametrize(
+    ("message", "css", "is_hidden"),
+    [
+        ("<p class=h>A name is required.</p>", ".h{display:none}", True),
+        ("<p class=h id=sent>Sent! <a href=b>Next</a></p>", ".h{display:none}", True),
+        ("<span class=h>A name is required.</span>", ".h{display:none}", True),
+        ("<p class=h>A name is required.</p>", ".h{color:red}", False),
+        ("<p class=h>Help on a small window</p>", "@media(min-width:600px){.h{display:none}}", False),
+        ("<p class=h>Help for the field</p>", ".h{display:none}form:focus-within .h{display:block}", False),
+        ("<div class=h>More <input name=more></div>", ".h{display:none}", False),
+        ("<p class=h id=help>Help</p><a data-target='#help' href=help.html>?</a>", ".h{display:none}", False),
+    ],
+)
+def test_what_a_form_says_once_it_is_sent_stays_hidden(message: str, css: str, *, is_hidden: bool) -> None:
+    text = styled(FORM.format(message), css)
+    assert message.partition(">")[2][:4] in text
+    assert (" hidden>" in text) == is_hidden
+    assert styled("<p class=h>Item</p>", ".h{display:none}") == "<p>Item</p>"  # a script shows it, as a tab

@@ -49,6 +49,7 @@ _KEEPS_ID = frozenset({
     "center", "hgroup",
 })  # fmt: skip
 _FOREIGN_TAGS = {"svg": "svg-drawing", "math": "math"}
+_TAG = re.compile(r"<[^>]*>")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _EDGES = re.compile(r"^(?:\s|<br>)+|(?:\s|<br>)+$")
 
@@ -73,6 +74,13 @@ class Blocks:
             self.run.append(" ")
         self.run.append(markup)
         self.has_content = self.has_content or is_content
+
+    def ends_in_word(self) -> bool:
+        """Whether a word that is added now would be one with the last of the run."""
+        last = next(
+            filter(None, (piece and _TAG.sub(" " * (piece == LINE_BREAK), piece) for piece in self.run[::-1])), ""
+        )
+        return last[-1:].isalnum()
 
     def end_run(self, id_attribute: Callable[[], str]) -> None:
         """Finish the run of text; ``id_attribute`` returns the id attribute for each of its paragraphs, or ``""``."""
@@ -181,10 +189,21 @@ class Flow:
     """Writes parts of one page. ``left_out`` are elements that are written elsewhere, or not at all.
 
     ``writers`` gives the writer of each tag; elements without one are containers of blocks, or transparent.
+    ``is_apart`` says whether an element is a box of its own: a space separates its words from those next to it.
+    ``unshown`` are elements that stay hidden.
     """
 
-    def __init__(self, forms: Forms, ids: IdQueue, left_out: Iterable[Element], writers: Mapping[str, Writer]) -> None:
+    def __init__(
+        self,
+        forms: Forms,
+        ids: IdQueue,
+        left_out: Iterable[Element],
+        writers: Mapping[str, Writer],
+        is_apart: Callable[[Element], bool] = lambda _: False,
+        unshown: Iterable[Element] = (),
+    ) -> None:
         self.forms, self.ids, self.left_out = forms, ids, set(left_out)
+        self._is_apart, self._unshown = is_apart, set(unshown)
         self.last_href = ""  # of the last link; an image without text that links there again is left out
         self._writers = writers
 
@@ -205,22 +224,43 @@ class Flow:
 
     def walk(self, nodes: Iterable[Node], blocks: Blocks) -> None:
         """Add nodes to blocks."""
+        previous: Node | None = None
         for node in nodes:
+            if self._is_joint(previous, node, blocks):
+                blocks.add_inline(" ", is_content=False)
+            previous = node
             if isinstance(node, Text):
                 text = text_markup(_SPACE.sub(" ", node.data))
                 blocks.add_inline(text, is_content=bool(node.data.strip(" \t\n\r\f")))
             elif isinstance(node, Element) and not self.skips(node):
                 self._add_element(node, blocks)
 
+    def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
+        """Whether a node continues the word before it although a box begins or ends there."""
+        text = node.data if isinstance(node, Text) else node.text if isinstance(node, Element) else ""
+        if not (text[:1].isalnum() and blocks.ends_in_word()):
+            return False
+        return any(isinstance(each, Element) and self._is_apart(each) for each in (previous, node))
+
     def _add_element(self, element: Element, blocks: Blocks) -> None:
         tag = element.tag if element.namespace is Namespace.HTML else _FOREIGN_TAGS.get(element.tag, "")
         writer = self._writers.get(tag)
-        if writer is not None:
+        if element in self._unshown:
+            self._add_unshown(element, blocks)
+        elif writer is not None:
             writer(self, element, blocks)
         elif tag in BLOCK_TAGS:
             self.add_container(element, blocks)
         elif tag not in UNSEEN:
             self.add_transparent(element, blocks)
+
+    def _add_unshown(self, element: Element, blocks: Blocks) -> None:
+        """Add the content of an element as hidden as it is: it is a part of the page that no visitor reads."""
+        if element.tag in BLOCK_TAGS or holds_block(element):
+            inner = self.write(element.children)
+            self.add_block(f"<div hidden>{inner}</div>" if inner else "", blocks)
+        else:
+            self.add_wrapped("span", " hidden", element, blocks)
 
     def skips(self, element: Element) -> bool:
         """Whether an element is left out; ids in it to which links lead are kept."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from turbohtml import Document, Element
@@ -30,6 +30,7 @@ from adaptc.formats.html.landmarks import (
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
 from adaptc.formats.html.text_only import blocks, phrases, tables
 from adaptc.formats.html.text_only.flow import Flow, IdQueue, language_attributes
+from adaptc.formats.html.text_only.layout import Layout
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, link_name
 
 __all__ = ["TextOnlyPage", "make_text_only_page"]
@@ -49,6 +50,8 @@ _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
 
 # URL, as written in the page -> title of the page there
 TitleOf = Callable[[str], str]
+# A page -> the texts of its style sheets, in order
+SheetsOf = Callable[[Document], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,13 @@ class TextOnlyPage:
     left_out: tuple[tuple[str, int], ...]
 
 
-def make_text_only_page(text: str, *, url_path: str, title_of: TitleOf = lambda _: "") -> TextOnlyPage | str:
+def make_text_only_page(
+    text: str, *, url_path: str, title_of: TitleOf = lambda _: "", sheets_of: SheetsOf = lambda _: ()
+) -> TextOnlyPage | str:
     """Make the text-only version of the page at ``url_path``; a string is the reason why there is none.
 
     ``title_of`` returns the title of the page to which a URL leads, or ``""``: it names a link without a name.
+    ``sheets_of`` returns the style sheets of the page: they say what never shows, and where words are apart.
 
     The result is declared in the encoding of the source. Characters beyond ASCII that the source does not hold are
     written as references: where the source declares no encoding, that may not be what it seems.
@@ -75,7 +81,7 @@ def make_text_only_page(text: str, *, url_path: str, title_of: TitleOf = lambda 
     if tree.select_one("frameset frame[src]") is not None:
         return "its content is in frames"
     _name_links(tree, title_of)
-    body = _body_markup(tree, text)
+    body = _body_markup(tree, text, Layout(tree, sheets_of(tree), text))
     if not body:
         return "it shows no text without its scripts"
     left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
@@ -110,7 +116,7 @@ def _reference_new_characters(markup: str, source: str) -> str:
 # ---- the body
 
 
-def _body_markup(tree: Document, text: str) -> str:
+def _body_markup(tree: Document, text: str, layout: Layout) -> str:
     body = tree.select_one("body")
     if body is None:
         return ""
@@ -119,7 +125,8 @@ def _body_markup(tree: Document, text: str) -> str:
     is_named = site.brand is not None and site.home and site.name and link_name(site.brand) == site.name
     brand = [site.brand] if site.brand is not None and is_named else []
     ids = IdQueue(frozenset(_FRAGMENT.findall(text)))
-    flow = Flow(find_forms(tree), ids, [*landmarks.navigation, *brand], _WRITERS)
+    left_out = [*landmarks.navigation, *brand]
+    flow = Flow(find_forms(tree), ids, left_out, _WRITERS, layout.is_apart, layout.messages())
     content, rest = _content_markup(flow, body, landmarks)
     if not _is_usable(content + rest):
         return _refresh_link(tree)
