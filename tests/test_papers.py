@@ -84,6 +84,13 @@ def test_what_was_measured_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "{'x': 1.0, 'name': 'one', 'nothing': None, 'share': 0.333333}" in (tmp_path / "index.md").read_text()
 
 
+def test_one_experiment_alone_may_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = counted(tmp_path, monkeypatch)
+    assert [run_papers(tmp_path, "fujita/work"), len(runs)] == [0, 1]
+    with pytest.raises(SystemExit, match="2"):
+        run_papers(tmp_path, "fujita/play")
+
+
 @pytest.mark.parametrize("change", [{"version": 2}, {"quick": {"seed": 2}}])
 def test_another_version_or_seed_is_measured(
     change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +117,7 @@ def test_what_the_machine_lacks_is_said(
     part = Part("fujita", (Section(Experiment("work", run, {}), lambda _, __: []),))
     monkeypatch.setattr(papers, "PARTS", (part,))
     assert run_papers(tmp_path) == 1
-    assert capsys.readouterr().err == "fujita work: not measured: apache2 is not installed\n"
+    assert capsys.readouterr().err == "fujita/work: not measured: apache2 is not installed\n"
     assert "Not measured yet" in (tmp_path / "index.md").read_text()
 
 
@@ -118,6 +125,12 @@ def test_an_unknown_part_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit, match="2"):
         run_papers(tmp_path, "shannon")
     assert "no part shannon; there are " in capsys.readouterr().err
+
+
+def test_a_quick_run_leaves_the_documentation_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        papers.main(["--quick"])
+    assert "--quick needs --output DIR" in capsys.readouterr().err
 
 
 # ---- the page in the documentation

@@ -22,6 +22,7 @@ from adaptc.serve.capacity.page_time import PAGE_SHARES, SIZES
 CONTAINER = dict(zip(SIZES, (2_000, 13_000, 31_000), strict=True))
 OBJECTS = dict(zip(SIZES, (6, 15, 32), strict=True))
 EMBEDDED = dict(zip(SIZES, (6_000, 50_000, 100_000), strict=True))
+Load = tuple[str, tuple[str, ...]]  # the paths of a page's container and of its objects
 LEVELS = ("full", "halfobject", "halfres", "baseonly", "bundle")
 
 
@@ -50,6 +51,18 @@ def stream(count: int, seed: int) -> list[str]:
     """Return the buckets of a stream of pages in the proportions of Table 2."""
     shares = dict(table_2())
     return random.Random(seed).choices(list(shares), list(shares.values()), k=count)
+
+
+def paths_of(bucket: str) -> Load:
+    """Return the page of a bucket and its objects, as paths on a server."""
+    return f"/{bucket}.html", tuple(f"/{bucket}-{number}.jpg" for number in range(len(page_of(bucket).objects)))
+
+
+def size_of(path: str) -> int:
+    """Return the bytes of one of ``paths_of``."""
+    name = path.removeprefix("/").removesuffix(".jpg").removesuffix(".html")
+    page = page_of(name[:5])
+    return page.container if path.endswith(".html") else page.objects[int(name[6:])]
 
 
 def write_site(docroot: Path, buckets: list[str]) -> None:
@@ -86,10 +99,6 @@ def _image(octets: int, chance: random.Random) -> tuple[int, bytes]:
         noise.filter(ImageFilter.GaussianBlur(2)).save(buffer, "JPEG", quality=85)
         image = buffer.getvalue()
     return side, image
-
-
-# A page's container and its objects, as paths below the served directory
-Load = tuple[str, tuple[str, ...]]
 
 
 def build_pages(folder: Path, buckets: list[str]) -> dict[str, dict[str, Load]]:

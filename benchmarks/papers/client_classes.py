@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from adaptc.daemons.classify.hits import Hit
 from adaptc.daemons.classify.settings import ClassifySettings
 from benchmarks.papers.blocks import Block, Chart, Published, Series, Table
-from benchmarks.papers.bucket_pages import page_of, stream
-from benchmarks.papers.emulated_line import Line, parallel, run_virtual
+from benchmarks.papers.bucket_pages import paths_of, size_of, stream
+from benchmarks.papers.emulated_line import Line, Origin, parallel, run_virtual
 from benchmarks.papers.experiment import Parameters, Row
 
 CLASSES = ("poor", "normal", "rich")
@@ -24,7 +25,7 @@ def classes(parameters: Parameters) -> Iterator[Row]:
     Round trips and rates vary from page to page as much as section 4.2 says. The published rule sees whole seconds, as
     the logs of the time had them.
     """
-    hits = sorted((hit for pair in parameters["lines"] for hit in _browse(pair, parameters)), key=lambda hit: hit.at)
+    hits = sorted((hit for pair in parameters["lines"] for hit in _log(pair, parameters)), key=lambda hit: hit.at)
     for rule, settings, whole in (
         ("published", ClassifySettings(warm_up=1, patience=1, normalise=False), True),
         ("adaptc", ClassifySettings(), False),
@@ -36,29 +37,29 @@ def classes(parameters: Parameters) -> Iterator[Row]:
             yield {"rule": rule, "pair": client, "page": counts[client], "at": at, "class": believed}
 
 
-def _browse(pair: str, parameters: Parameters) -> list[Hit]:
-    """Return the log of a client that loads the stream of pages; a client's address is the name of its pair."""
-    chance, hits = random.Random(f"{pair} {parameters['seed']}"), list[Hit]()
-    rate, rtt = parameters["lines"][pair]
-    jitter = parameters["jitter"][pair.split("-")[0]]
+def _log(pair: str, parameters: Parameters) -> list[Hit]:
+    """Return what a client asks for in virtual time; its address is the name of its pair."""
+    hits: list[Hit] = []
 
-    async def browse() -> None:
-        for bucket in stream(parameters["pages"], parameters["seed"]):
-            page = page_of(bucket)
-            sizes = {f"/{bucket}-{number}.jpg": octets for number, octets in enumerate(page.objects)}
-            sizes[f"/{bucket}.html"] = page.container
+    async def origin(path: str) -> int:
+        hits.append(Hit(pair, asyncio.get_running_loop().time(), path, 200, size_of(path), False, None))
+        return size_of(path)
 
-            async def origin(path: str, sizes: Mapping[str, int] = sizes) -> int:
-                now = asyncio.get_running_loop().time()
-                hits.append(Hit(pair, now, path, 200, sizes[path], False, None))
-                return sizes[path]
-
-            line = Line(rate * _varied(chance, parameters["rate_jitter"]), rtt * _varied(chance, jitter))
-            await parallel(line, origin, f"/{bucket}.html", list(sizes)[:-1])
-            await asyncio.sleep(parameters["pause"])
-
-    run_virtual(browse())
+    run_virtual(browse(pair, origin, parameters, f"{pair} {parameters['seed']}"))
     return hits
+
+
+async def browse(pair: str, origin: Origin, parameters: Parameters, seed: str, seconds: float = math.inf) -> None:
+    """Load the stream of pages over the line of a pair, which varies from page to page, for some seconds at most."""
+    chance, clock = random.Random(seed), asyncio.get_running_loop()
+    rate, rtt = parameters["lines"][pair]
+    jitter, end = parameters["jitter"][pair.split("-")[0]], clock.time() + seconds
+    for bucket in stream(parameters["pages"], parameters["seed"]):
+        if clock.time() > end:
+            return
+        line = Line(rate * _varied(chance, parameters["rate_jitter"]), rtt * _varied(chance, jitter))
+        await parallel(line, origin, *paths_of(bucket))
+        await asyncio.sleep(parameters["pause"])
 
 
 def _varied(chance: random.Random, deviation: float) -> float:

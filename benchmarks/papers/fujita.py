@@ -158,7 +158,8 @@ def show_open(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         for name in ("total", "line", "web"):
             if name == "web" and series[2:]:
                 continue  # the same for both lines
-            series += [Series(f"{name}, {line}", [(row["performance"], row[f"formula_{name}_s"]) for row in at_line])]
+            title = name if name == "web" else f"{name}, {line}"
+            series += [Series(title, [(row["performance"], row[f"formula_{name}_s"]) for row in at_line])]
         series += [
             Series(f"simulated, {line}", [(row["performance"], row["simulated_total_s"]) for row in at_line], "dots")
         ]
@@ -255,6 +256,7 @@ def show_backbone(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         errors.append((f"{line}, documents a second", _worst(at_line, "rate")))
         title = f"Figures {figure}: delays at {line}" if " " in figure else f"Figure {figure}: delays at {line}"
         blocks.append(Chart(f"backbone-{figure[-2:]}", title, "delay of the backbone, seconds", "seconds", series))
+    blocks.append(_shares([row for row in rows if row["line"] == "1.5 Mb/s"]))
     rates = [
         Series(
             f"{line}{', simulated' * (kind == 'simulated')}",
@@ -275,6 +277,20 @@ def show_backbone(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         )
     )
     return blocks
+
+
+def _shares(rows: Sequence[Row]) -> Chart:
+    """Return Figure 14: the share of each place in the simulated time of a document, hits and misses averaged."""
+    curves = []
+    for name in ("backbone", "line", "web", "proxy"):
+        points = []
+        for row in rows:
+            delays = {one: row[f"simulated_{one}_s"] for one in ("line", "web", "proxy")}
+            delays["backbone"] = (1 - row["hit_ratio"]) * row["backbone_s"]
+            points.append((row["backbone_s"], 100 * delays[name] / sum(delays.values())))
+        curves.append(Series(name, points))
+    title = "Figure 14: shares of the delays at 1.5 Mb/s, simulated"
+    return Chart("shares", title, "delay of the backbone, seconds", "per cent", curves)
 
 
 def _worst(rows: Sequence[Row], name: str) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from benchmarks.papers.client_classes import classes, show_classes
 from benchmarks.papers.emulated_line import Line, parallel, run_virtual
 from benchmarks.papers.experiment import Experiment, Parameters, Part, Row, Section
 from benchmarks.papers.limited_apache import require_programs
+from benchmarks.papers.logged_classes import logged, show_logged
 from benchmarks.papers.request_rounds import request_rounds
 from benchmarks.papers.server_actions import BUCKETS, actions, show_actions
 from benchmarks.papers.texts import read_texts
@@ -172,9 +173,14 @@ LINES = {
     "de-att": (182_000.0, 0.426),
     "cable-wpi": (457_000.0, 0.0843),
 }
+BROWSING = {
+    "lines": LINES,
+    "seed": 1,
+    "jitter": {"uk": 0.85, "modem": 0.85, "de": 0.25, "cable": 0.25},
+    "rate_jitter": 0.25,
+}
 PRINTED = read_texts("krishnamurthy")["published"]
 PARA_10 = {pair: dict(zip(BUCKETS, PRINTED[pair]["para-1.0"], strict=True)) for pair in PAIRS}
-JITTER = {"uk": 0.85, "modem": 0.85, "de": 0.25, "cable": 0.25}
 
 PART = Part(
     "krishnamurthy",
@@ -209,10 +215,14 @@ PART = Part(
             Experiment(
                 "classes",
                 classes,
-                {"lines": LINES, "pages": 200, "seed": 1, "jitter": JITTER, "rate_jitter": 0.25, "pause": 5.0},
+                {**BROWSING, "pages": 200, "pause": 5.0},
                 {"pages": 20},
             ),
             show_classes,
+        ),
+        Section(
+            Experiment("log", logged, {**BROWSING, "pages": 1000, "pause": 2.0, "visitors": 4, "seconds": 420}),
+            show_logged,
         ),
         Section(
             Experiment(

@@ -20,6 +20,9 @@ This page is written by `make papers` (one paper: `make papers PART=gopshtein`),
 what the papers print, each value with its table, figure or section. Where a figure's points are not in the text of a
 paper, the page compares with what the text says of the figure. What was measured with the same code, parameters and
 seeds is not measured again; `python -m benchmarks.papers --again` does so.
+
+Costs are CPU time, simulations and lines in virtual time do not depend on the machine, and where the clock counts the
+load of the machine is named with the rows. Sections say what differs from the paper, and why.
 """
 
 
