@@ -27,6 +27,7 @@ _SETTINGS = {
     "cache": "build.cache",
     "remote_cache": "build.remote_cache",
     "remote_cache_readonly": "build.remote_cache_readonly",
+    "scheduler": "build.scheduler",
 }
 
 
@@ -45,6 +46,9 @@ def site_options(function: F) -> F:
             "--cache", type=FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs."
         ),
         click.option("--remote-cache", metavar="URL", help="Share artifacts with other machines at URL (s3://bucket)."),
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="Build on the workers of a Dask scheduler (tcp://HOST:8786)."
+        ),
         click.option("--remote-cache-readonly", is_flag=True, help="Use the remote cache, and store nothing there."),
     )
     for option in reversed(options):

@@ -54,6 +54,7 @@ class BuildConfig:
     ``jobs`` 0 means as many as the CPUs that this process may use. ``identity`` is ``complete`` (the ``id``
     tree of a level holds every file of the site) or ``changed`` (only those that differ from the docroot).
     ``remote_cache`` is the URL of a cache that machines share, which is not written with ``remote_cache_readonly``.
+    ``scheduler`` is the address of a scheduler of Dask, whose workers build.
     """
 
     levels: tuple[str, ...] = ("full", "lossless")
@@ -63,6 +64,7 @@ class BuildConfig:
     cache_size: int = 2 * 2**30
     remote_cache: str | None = None
     remote_cache_readonly: bool = False
+    scheduler: str | None = None
     identity: str = "complete"
 
 
@@ -311,7 +313,7 @@ def with_severities(diagnostics: Iterable[Diagnostic], config: Config) -> Iterat
 # Settings that cannot change a byte of the output: places, the number of workers, messages. The contents of rules and
 # filters are in the recipes of the levels that use them; [select] acts through the popular pages that result.
 _NO_RECIPE = {
-    "build": ("jobs", "cache", "cache_size", "remote_cache", "remote_cache_readonly"),
+    "build": ("jobs", "cache", "cache_size", "remote_cache", "remote_cache_readonly", "scheduler"),
     "decorations": ("rules", "filters"),
     "select": ("logs", "share", "format"),
     "browser": ("program",),

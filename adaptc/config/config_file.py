@@ -107,6 +107,12 @@ def _url(value: Any, _base: Path) -> str:
     return value
 
 
+def _scheduler(value: Any, _base: Path) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\x00-\x20]+", value):
+        raise InvalidValue("the address of a scheduler of Dask, such as tcp://10.0.0.5:8786")
+    return value
+
+
 def _cache_control(value: Any, base: Path) -> tuple[tuple[str, str], ...]:
     rules = tuple(value) if isinstance(value, tuple) else tuple(schema.table(value, base).items())
     if not all(pattern and isinstance(text, str) and re.fullmatch(r"[ -~]+", text) for pattern, text in rules):
@@ -153,6 +159,7 @@ FIELDS: dict[str, Check] = {
     "build.cache_size": schema.size(),
     "build.remote_cache": _url,
     "build.remote_cache_readonly": flag,
+    "build.scheduler": _scheduler,
     "build.identity": one_of("complete", "changed"),
     **{f"codings.{field.name}": flag for field in fields(CodingsConfig)},
     "codings.versions_back": schema.whole(0),

@@ -48,7 +48,17 @@ class Entry(NamedTuple):
         return not self.mode & 0o444
 
 
-class Tree(Protocol):
+class Contents(Protocol):
+    """The contents of files by path."""
+
+    def read(self, path: str) -> bytes:
+        """Return a file's content. Raises ``OSError``, or ``ChangedWhileRead``."""
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        """Yield a file's content piece by piece, for files too large to hold in memory. Raises as ``read`` does."""
+
+
+class Tree(Contents, Protocol):
     """A docroot to read. Paths are relative to it, with ``/`` between segments."""
 
     def list_directory(self, path: str) -> list[Entry]:
@@ -59,12 +69,6 @@ class Tree(Protocol):
 
     def real_path(self, path: str) -> str | None:
         """Return the path that symbolic links lead to, or ``None`` if it is outside the root. Raises ``OSError``."""
-
-    def read(self, path: str) -> bytes:
-        """Return a file's content. Raises ``OSError``, or ``ChangedWhileRead``."""
-
-    def chunks(self, path: str) -> Iterator[bytes]:
-        """Yield a file's content piece by piece, for files too large to hold in memory. Raises as ``read`` does."""
 
     def read_start(self, path: str, size: int) -> bytes:
         """Return the first ``size`` bytes of a file. Raises ``OSError``."""

@@ -25,6 +25,8 @@ from adaptc.core.shortage import recognizing_shortage
 from adaptc.workflow.configuration import configured_levels
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from adaptc.compile.engine.reporting import BuildReport
     from adaptc.report.figures import SiteFigures
 
@@ -78,6 +80,7 @@ def build(
     *,
     requires_pages: bool = False,
     isolated: bool = True,
+    executor: Executor | None = None,
 ) -> BuildResult:
     """Build the site: bring ``config.output`` up to date with ``config.docroot``.
 
@@ -93,6 +96,8 @@ def build(
     files, so that this process keeps its settings of Pillow, libvips and others; without ``isolated`` this process does
     what is little work, which saves half a second.
 
+    With an ``executor`` its workers read and build the files (docs/cluster.md). It stays open.
+
     Raises ``UsageError`` for a wrong configuration, ``Busy`` when another build is writing to the output, ``OSError``
     when the output or the cache cannot be written, and ``Shortage`` when there is not enough memory to go on; the files
     in the trees are complete and up to date then.
@@ -103,7 +108,7 @@ def build(
     PosixPath('opt/manifest.json')
     """
     engine = engine_of(config, progress or Silent())
-    engine.requires_pages, engine.is_isolated = requires_pages, isolated
+    engine.requires_pages, engine.is_isolated, engine.executor = requires_pages, isolated, executor
     with engine.lock(), engine.removing_outdated(), recognizing_shortage():
         return _build_or_replace_state(engine, screenshots)
 

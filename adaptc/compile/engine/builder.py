@@ -20,7 +20,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine import unit_work
@@ -54,14 +53,19 @@ from adaptc.core.outward import refuse_outward
 from adaptc.core.shortage import Shortage, has_memory_limit
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from adaptc.compile.analyse.decisions import Decisions
-    from adaptc.compile.engine.executor import Workers
+    from adaptc.compile.engine.executor import WorkerPool, Workers
     from adaptc.compile.engine.gate import Gate, GatedPublisher
     from adaptc.compile.engine.looking import LookStage
     from adaptc.compile.engine.proof.stage import ProofStage
     from adaptc.compile.engine.remote_cache import RemoteCache
     from adaptc.compile.engine.stages import BuildStage, ReadStage
     from adaptc.site.site import Source
+
+# The lock file that workers hold
+_WORKERS = "workers"
 
 
 class Builder:
@@ -70,7 +74,8 @@ class Builder:
     With a ``gate`` this process publishes the results, through the gate. Units that were built by one of the
     ``accepted_recipes`` are up to date, too. With ``cancels_on_change`` the build is cancelled when a file changes.
     With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed.
-    With ``is_isolated`` other processes do all the work, even if it is little.
+    With ``is_isolated`` other processes do all the work, even if it is little. The workers of an ``executor`` read and
+    build sources.
     """
 
     gate: Gate | None = None
@@ -78,6 +83,7 @@ class Builder:
     cancels_on_change: bool = False
     requires_pages: bool = False
     is_isolated: bool = False
+    executor: Executor | None = None
     _has_removed_outdated: bool = False
 
     def __init__(self, spec: BuildSpec, progress: Progress) -> None:
@@ -94,14 +100,11 @@ class Builder:
         private.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             stack.enter_context(output_lock(private / "lock"))
-            wait_for_workers(self._worker_lock())
+            wait_for_workers(private / _WORKERS)
             (private / "tmp").mkdir(exist_ok=True)
             for leftover in (*(private / "tmp").iterdir(), *self.spec.output.glob(TEMPORARY + "*")):
                 leftover.unlink()
             return stack.pop_all()
-
-    def _worker_lock(self) -> Path:
-        return self.spec.private / "workers"
 
     @contextlib.contextmanager
     def removing_outdated(self) -> Iterator[None]:
@@ -153,7 +156,7 @@ class Builder:
             scanned.record(state, report)
             return report
         check_values(state.db, STATE_TYPES)
-        with self._workers() as workers:
+        with self._workers(state) as workers:
             sizes = [report.resources[path].size for path in touched.touched]
             workers.prepare(sizes * len(self.spec.levels))
             from adaptc.compile.engine.running_sums import RunningSums
@@ -181,13 +184,23 @@ class Builder:
         note_boot(state)
         return True
 
-    def _workers(self) -> AbstractContextManager[Workers]:
+    @contextlib.contextmanager
+    def _workers(self, state: State) -> Iterator[Workers]:
         from adaptc.compile.engine.executor import available_cpus, worker_pool
 
-        jobs = self.spec.config.build.jobs or available_cpus()
-        is_isolated = self.is_isolated or has_memory_limit()
+        jobs, lock = self.spec.config.build.jobs or available_cpus(), self.spec.private / _WORKERS
+        isolated = self.is_isolated or has_memory_limit()
         modules = [unit_work.MODULE, *modules_of(self.spec.levels)]
-        return worker_pool(jobs, self._worker_lock(), modules, is_isolated=is_isolated)
+        with ExitStack() as stack:
+            far = stack.enter_context(self._far_workers(state))
+            yield stack.enter_context(worker_pool(jobs, lock, modules, is_isolated=isolated, far=far))
+
+    def _far_workers(self, state: State) -> AbstractContextManager[WorkerPool | None]:
+        if self.executor is None and self.spec.config.build.scheduler is None:
+            return contextlib.nullcontext()
+        from adaptc.compile.engine.cluster import far_workers
+
+        return far_workers(self.spec, self.executor, state.embedded_files)
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> bool:
         """Read what was ``touched``, and build what is outdated; return whether every unit could be published.
@@ -235,13 +248,12 @@ class Builder:
         return done
 
     def _open_remote_cache(self) -> RemoteCache | None:
-        url = self.spec.config.build.remote_cache
-        if url is None:
+        config = self.spec.config.build
+        if config.remote_cache is None:
             return None
         from adaptc.compile.engine.remote_cache import RemoteCache
 
-        store = Store(self.spec.cache)
-        return RemoteCache(url, store, is_readonly=self.spec.config.build.remote_cache_readonly)
+        return RemoteCache(config.remote_cache, Store(self.spec.cache), is_readonly=config.remote_cache_readonly)
 
     def _update_dictionaries(self, built: BuildStage, workers: Workers) -> None:
         if not self.spec.config.codings.dictionaries and are_as_asked(built.state, self.spec):

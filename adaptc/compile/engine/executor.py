@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from adaptc.compile.engine.batch import Batch, Lose, Work
+from adaptc.compile.engine.unit_work import build_batch, gather_batch
 from adaptc.core.shortage import Shortage, recognizing_shortage
-
-if TYPE_CHECKING:
-    from adaptc.compile.engine.pool import Pool
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,22 +35,48 @@ def available_cpus() -> int:
         return os.cpu_count() or 1
 
 
+class WorkerPool(Protocol):
+    """Workers to which batches are sent; ``jobs`` is their number."""
+
+    @property
+    def jobs(self) -> int: ...
+
+    def run(self, work: Work[T, R], snapshot: Any, batches: Iterable[tuple[T, ...]], lose: Lose[T, R]) -> Iterator[R]:
+        """Yield the results of ``work(snapshot, batch)`` for all ``batches``, in no fixed order.
+
+        For a unit at which workers end, or have not enough memory, it yields ``lose(unit, reason)``. Raises
+        ``Shortage`` where nothing can be built, and what ``work`` raises.
+        """
+
+
+class OwnPool(WorkerPool, Protocol):
+    """Workers that are started when they are needed."""
+
+    @property
+    def is_started(self) -> bool: ...
+
+    def start(self) -> None:
+        """Start workers, without waiting for them. Raises ``Shortage``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workers:
     """Runs work in the processes of ``pool``, or in this process where there is little to do.
 
-    With ``is_isolated`` this process does no work, so that libraries neither end it nor change its settings.
+    With ``is_isolated`` this process does no work, so that libraries neither end it nor change its settings. The
+    reading and building of sources goes to ``far`` workers, if there are any.
     """
 
-    pool: Pool | None
+    pool: OwnPool | None
     is_isolated: bool = False
+    far: WorkerPool | None = None
 
     def prepare(self, sizes: Sequence[int]) -> None:
         """Start the pool, if units of these ``sizes`` will need it.
 
         It loads its modules while this process loads its own, which saves 0.15 s.
         """
-        if self.pool is not None and self._needs_pool(sizes):
+        if self.pool is not None and self.far is None and self._needs_pool(sizes):
             self.pool.start()
 
     def run(self, work: Work[T, R], snapshot: Any, units: Sequence[tuple[T, int]], lose: Lose[T, R]) -> Iterator[R]:
@@ -62,12 +86,20 @@ class Workers:
         lack of memory as a rule, it yields ``lose(unit, reason)``.
         """
         weights = [weight for _, weight in units]
-        if self.pool is None or not (self._needs_pool(weights) or (self.pool.is_started and len(units) > 1)):
+        pool = self._pool_for(work, weights)
+        if pool is None:
             for _, batch in _batches(units, _BATCH_BYTES, _BATCH_UNITS):
                 yield from _run_here(work, snapshot, batch, lose)
             return
-        size = min(_BATCH_BYTES, sum(weights) // (self.pool.jobs * _LEAST_BATCHES) + 1)
-        yield from self.pool.run(work, snapshot, batches_by_size(units, size, _BATCH_UNITS), lose)
+        size = min(_BATCH_BYTES, sum(weights) // (pool.jobs * _LEAST_BATCHES) + 1)
+        yield from pool.run(work, snapshot, batches_by_size(units, size, _BATCH_UNITS), lose)
+
+    def _pool_for(self, work: Work[T, R], weights: Sequence[int]) -> WorkerPool | None:
+        if self.far is not None and work in (gather_batch, build_batch):
+            return self.far if weights else None
+        if self.pool is None or not (self._needs_pool(weights) or (self.pool.is_started and len(weights) > 1)):
+            return None
+        return self.pool
 
     def _needs_pool(self, weights: Sequence[int]) -> bool:
         if self.is_isolated:
@@ -88,16 +120,18 @@ def _run_here(work: Work[T, R], snapshot: Any, units: Sequence[T], lose: Lose[T,
 
 
 @contextmanager
-def worker_pool(jobs: int, lock: Path, modules: Sequence[str], *, is_isolated: bool) -> Iterator[Workers]:
+def worker_pool(
+    jobs: int, lock: Path, modules: Sequence[str], *, is_isolated: bool, far: WorkerPool | None = None
+) -> Iterator[Workers]:
     """Provide workers; each holds ``lock`` shared while it lives. ``modules`` are loaded once for all of them."""
     if jobs == 1 and not is_isolated:
-        yield Workers(None)
+        yield Workers(None, far=far)
         return
     from adaptc.compile.engine.pool import Pool
 
     pool = Pool(jobs, lock, modules)
     try:
-        yield Workers(pool, is_isolated)
+        yield Workers(pool, is_isolated, far)
     finally:
         pool.close()
 

@@ -26,7 +26,7 @@ from adaptc.compile.analyse.demotions import Demotion
 from adaptc.compile.engine.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
-from adaptc.core.fs import ChangedWhileRead, Tree
+from adaptc.core.fs import ChangedWhileRead, Contents
 from adaptc.core.urls import Reach
 from adaptc.formats.characters import shown_characters
 from adaptc.site.site import Site, SiteTarget, Source
@@ -72,7 +72,7 @@ class RecordingView:
     def __init__(
         self,
         site: Site,
-        tree: Tree,
+        tree: Contents,
         decisions: Decisions,
         settings: Settings,
         build: Callable[[str, RecordingView], bytes],

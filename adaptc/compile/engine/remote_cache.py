@@ -19,7 +19,7 @@ import zstandard
 
 from adaptc.compile.engine.packs import Place, Span, pack_bundle, pack_index, read_index, spans_of, unpack_bundle
 from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.tracing_store import OBJECT, RECORD
+from adaptc.compile.engine.tracing_store import artifacts, is_artifact, put_artifact
 from adaptc.core.diagnostics import Diagnostic, RemoteError, diagnose
 from adaptc.core.digest import digest_bytes
 from adaptc.core.remote import CONNECTIONS, Headers, Remote
@@ -28,7 +28,6 @@ _PACKS = "packs"
 _PACK, _INDEX = ".pack", ".index"
 # Names become paths on this machine
 _IS_INDEX = re.compile(rf"{_PACKS}/([0-9a-f]{{64}}){re.escape(_INDEX)}").fullmatch
-_IS_ARTIFACT = re.compile(rf"[{OBJECT}{RECORD}][0-9a-f]{{64}}").fullmatch
 _HEADERS = Headers("application/octet-stream")
 # Bytes of a pack, about, and how many are stored at a time
 _PACK_SIZE, _UPLOADS = 8 << 20, 4
@@ -107,19 +106,13 @@ class RemoteCache:
                 bundle = unpack_bundle(packed, place.digest)
             except _DAMAGED:
                 bundle = None
-            if bundle is None or not all(map(_IS_ARTIFACT, bundle)):
+            if bundle is None or not all(map(is_artifact, bundle)):
                 self._note(f"{self.url}/{pack} is damaged")
                 continue
             for name, artifact in bundle.items():
-                self._store(name, artifact)
+                put_artifact(self.store, name, artifact)
             with self._lock:
                 self._known.update(bundle)
-
-    def _store(self, name: str, content: bytes) -> None:
-        if name.startswith(RECORD):
-            self.store.put_raw_record(name[1:], content)
-        else:
-            self.store.put(content, name[1:])
 
     # ---- what was made here
 
@@ -155,7 +148,7 @@ class RemoteCache:
             trace = self.store.record(key) or []
             if self._known.issuperset(trace):
                 continue
-            packed = pack_bundle(dict(self._artifacts(trace)))
+            packed = pack_bundle(dict(artifacts(self.store, trace)))
             bundles.append((key, packed))
             size += len(packed)
             if size >= _PACK_SIZE:
@@ -163,12 +156,6 @@ class RemoteCache:
                 bundles, size = [], 0
         if bundles:
             yield pack_index(bundles)
-
-    def _artifacts(self, trace: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        for name in trace:
-            content = self.store.read(name[1:]) if name.startswith(OBJECT) else self.store.raw_record(name[1:])
-            if content is not None:
-                yield name, content
 
     # ---- problems
 

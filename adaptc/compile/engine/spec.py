@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.core.fs import Tree
+    from adaptc.core.fs import Contents, Tree
     from adaptc.core.model import Resource
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
@@ -221,7 +221,8 @@ class Snapshot:
     ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
     With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
     ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels. With
-    ``traced`` the artifacts of each unit are noted, for a remote cache.
+    ``traced`` the artifacts of each unit are noted, for a remote cache. ``contents`` are those of the sources in a
+    process that has no docroot.
     """
 
     docroot: Path
@@ -240,6 +241,7 @@ class Snapshot:
     recipes: Mapping[str, str]
     decorations: DecorationRules | None = None
     traced: bool = False
+    contents: Contents | None = None
 
 
 class SharedSnapshot:

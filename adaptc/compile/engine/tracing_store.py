@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from adaptc.site.site import Source
 
 # Artifacts have names in traces: the kind, and the key
 OBJECT, RECORD = "o", "r"
+# Names become paths on this machine
+is_artifact = re.compile(rf"[{OBJECT}{RECORD}][0-9a-f]{{64}}").fullmatch
 
 
 def trace_key(recipe: str, media_type: str, digest: str) -> str:
@@ -24,6 +27,22 @@ def trace_keys(recipes: Mapping[str, str], units: Iterable[Unit], sources: Mappi
     """Return the keys of the traces of units, given the recipes of levels."""
     chosen = ((recipes[level], sources[path]) for level, path in units)
     return [trace_key(recipe, source.media_type, source.digest) for recipe, source in chosen]
+
+
+def artifacts(store: Store, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of the artifacts that the store has."""
+    for name in names:
+        content = store.read(name[1:]) if name.startswith(OBJECT) else store.raw_record(name[1:])
+        if content is not None:
+            yield name, content
+
+
+def put_artifact(store: Store, name: str, content: bytes) -> None:
+    """Store what ``artifacts`` yielded."""
+    if name.startswith(RECORD):
+        store.put_raw_record(name[1:], content)
+    else:
+        store.put(content, name[1:])
 
 
 class TracingStore(Store):

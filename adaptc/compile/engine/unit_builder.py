@@ -10,10 +10,10 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
@@ -37,7 +37,7 @@ from adaptc.compile.view import Alternates, DerivedFile
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
-from adaptc.core.fs import ChangedWhileRead, DiskTree
+from adaptc.core.fs import ChangedWhileRead, Contents, DiskTree
 from adaptc.core.model import IDENTITY, Action
 from adaptc.core.shortage import raise_shortage, recognizing_shortage
 from adaptc.core.urls import SiteAddress
@@ -61,7 +61,9 @@ class UnitBuilder:
         """
         self.snapshot = snapshot
         self.site = site or Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
-        self.tree = DiskTree(snapshot.docroot)
+        docroot = DiskTree(snapshot.docroot)
+        self.root = docroot.root
+        self.tree: Contents = snapshot.contents or docroot
         self.store = TracingStore(snapshot.cache) if snapshot.traced else Store(snapshot.cache)
         self.plans = {level.name: plan_level(level) for level in snapshot.levels}
         self.alone = alone
@@ -126,7 +128,7 @@ class UnitBuilder:
         except ChangedWhileRead:
             return unpublished(level, path, media_type, diagnose("changed-while-read", Location(path)))
         except OSError as error:
-            if not str(error.filename).startswith(self.tree.root + "/"):
+            if not str(error.filename).startswith(self.root + "/"):
                 raise  # the output or the cache: the build ends
             diagnostic = diagnose("unreadable-file", Location(path), reason=error.strerror)
             return unpublished(level, path, media_type, diagnostic)
@@ -335,9 +337,15 @@ def _or(content: bytes | None, original: bytes) -> bytes:
     return original if content is None else content
 
 
-@lru_cache(maxsize=1)
+_of_thread = threading.local()
+
+
 def _unit_builder(shared: SharedSnapshot) -> UnitBuilder:
-    return UnitBuilder(shared.snapshot)
+    """Return the builder of this thread: SQLite does not let others use what it opened."""
+    known: UnitBuilder | None = getattr(_of_thread, "builder", None)
+    if known is None or known.snapshot is not shared.snapshot:
+        known = _of_thread.builder = UnitBuilder(shared.snapshot)
+    return known
 
 
 def gather_batch(snapshot: SharedSnapshot, paths: tuple[str, ...]) -> Iterator[tuple[str, Facts | str]]:
