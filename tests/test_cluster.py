@@ -25,8 +25,8 @@ from adaptc.compile.engine.exchange import Exchange
 from adaptc.compile.engine.executor_pool import ExecutorPool
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.task import Answer, difference, own_versions, run_order
-from adaptc.core.diagnostics import UsageError
-from adaptc.core.remote import Fault, Remote, RemoteError
+from adaptc.core.diagnostics import Fault, RemoteError, UsageError
+from adaptc.core.remote import Remote
 from adaptc.core.shortage import Shortage
 from adaptc.core.version import VERSION
 from adaptc.workflow.api import BuildResult

@@ -29,9 +29,10 @@ from adaptc.compile.engine.task import Answer
 from adaptc.compile.engine.tracing_store import OBJECT, artifacts, put_artifact, trace_key
 from adaptc.compile.engine.unit_work import build_batch, gather_batch
 from adaptc.core import media
+from adaptc.core.diagnostics import RemoteError
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, DiskTree
-from adaptc.core.remote import CONNECTIONS, Headers, Remote, RemoteError, RemoteFile
+from adaptc.core.remote import CONNECTIONS, Headers, Remote, RemoteFile
 from adaptc.core.shortage import Shortage
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.task import Answer, SourceLacking, perform
 from adaptc.compile.engine.tracing_store import OBJECT, RECORD, artifacts, put_artifact, trace_key
 from adaptc.core import media
+from adaptc.core.diagnostics import RemoteError
 from adaptc.core.digest import digest_bytes
-from adaptc.core.remote import Headers, Remote, RemoteError
+from adaptc.core.remote import Headers, Remote
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
