@@ -200,7 +200,7 @@ class Builder:
             return contextlib.nullcontext()
         from adaptc.compile.engine.cluster import far_workers
 
-        return far_workers(self.spec, self.executor, state.embedded_files)
+        return far_workers(self.spec, self.executor, state)
 
     def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> bool:
         """Read what was ``touched``, and build what is outdated; return whether every unit could be published.

@@ -20,6 +20,7 @@ from adaptc.compile.engine.exchange import Exchange
 from adaptc.compile.engine.executor import available_cpus
 from adaptc.compile.engine.executor_pool import ExecutorPool
 from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.state import State
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.task import difference, own_versions
 from adaptc.core.diagnostics import UsageError
@@ -31,14 +32,12 @@ PATIENCE = 60.0
 # What is asked of workers that may have any version of adaptc, or none: a name for ``pkgutil.resolve_name``
 _VERSION = "adaptc.core.version:VERSION"
 
-Embeds = Callable[[str], Iterable[str]]
-
 
 @contextmanager
-def far_workers(spec: BuildSpec, executor: Executor | None, embeds: Embeds) -> Iterator[ExecutorPool]:
+def far_workers(spec: BuildSpec, executor: Executor | None, state: State) -> Iterator[ExecutorPool]:
     """Provide the workers of ``executor``, or else of ``build.scheduler``.
 
-    ``embeds`` returns what a source embeds. Raises ``UsageError`` for workers that cannot build the same, and
+    The ``state`` knows what sources embed. Raises ``UsageError`` for workers that cannot build the same, and
     ``Shortage`` where there are none.
     """
     scheduler, remote_cache = spec.config.build.scheduler, spec.config.build.remote_cache
@@ -54,9 +53,13 @@ def far_workers(spec: BuildSpec, executor: Executor | None, embeds: Embeds) -> I
         if uses_disk:
             yield ExecutorPool(executor, count)
             return
-        exchange = Exchange(str(remote_cache), Store(spec.cache), embeds)
+        exchange = Exchange(str(remote_cache), Store(spec.cache), partial(_embedded_files, state))
         stack.callback(exchange.close)
         yield ExecutorPool(executor, count, exchange)
+
+
+def _embedded_files(state: State, path: str) -> Iterator[str]:
+    return (file for _, facts in state.facts(path) for _, file in facts.embeds)
 
 
 @contextmanager

@@ -234,10 +234,6 @@ class State:
                 ),
             )
 
-    def embedded_files(self, path: str) -> tuple[str, ...]:
-        """Return the files that a source embeds, by its facts."""
-        return tuple(file for _, facts in self.facts(path) for _, file in facts.embeds)
-
     def affected_by_targets(self, affected: frozenset[str]) -> list[str]:
         """Return the sources that refer to one of the URL paths ``affected``."""
         wanted = {os.fsencode(target) for target in affected}
