@@ -25,15 +25,12 @@ _MODERATE = next(frame for frame in FRAMES if frame.name == "moderate")
 
 
 def smallest(trials: Trials, harm: float) -> Trial:
-    """Return the candidate with the fewest bytes and at most ``harm``."""
+    """Return the candidate of the frames made of moderate with the fewest bytes and at most ``harm``."""
     found = [trials.of(Candidate(_MODERATE))]
-    for frame in FRAMES:
-        if not frame.priced:
-            found.append(trials.of(Candidate(frame)))
-        else:
-            priced = {price: Candidate(frame, price) for price in reversed(PRICES)}
-            price = highest(tuple(priced), partial(_harms_at_most, trials, priced, harm))
-            found += [trials.of(priced[price])] if price is not None else []
+    for frame in (frame for frame in FRAMES if frame.base == "moderate"):
+        priced = {price: Candidate(frame, price) for price in reversed(PRICES)}
+        price = highest(tuple(priced), partial(_harms_at_most, trials, priced, harm))
+        found += [trials.of(priced[price])] if price is not None else []
     return min((trial for trial in found if trial.harm <= harm), key=lambda trial: trial.mean.bytes)
 
 

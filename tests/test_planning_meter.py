@@ -154,13 +154,30 @@ def test_what_cannot_be_reached_is_exit_code_1(site: BuiltSite, monkeypatch: pyt
     record = json.loads(output)
     assert (code, record["level"], record["tables"]) == (ExitCode.WITH_ERRORS, None, None)
     assert record["misses"][0].endswith("bytes a page, not 10")
-    assert {trial["frame"] for trial in record["trials"]} == {"lossless", "decorated"}
+    assert {trial["frame"] for trial in record["trials"]} == {"lossless", "inlined", "decorated"}
     assert not Path("adaptc.toml").exists()
+
+
+def test_a_ladder_has_levels_with_numbers(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(site.root)
+    code, output = plan(site, "--ladder", "3", "--format", "json")
+    record = json.loads(output)
+    names = [rung["level"] for rung in record["levels"]]
+    costs = [rung["cost_ms"] for rung in record["levels"]]
+    assert code == ExitCode.DONE
+    assert names == [f"planned-{number}" for number in range(len(names), 0, -1)]
+    assert costs == sorted(costs, reverse=True)
+    config = load_config(None, {"build.levels": ["full", *names]})
+    numbers = [config.levels.values[name]["number"] for name in names]
+    assert numbers == list(range(len(names), 0, -1))
 
 
 def test_mistakes_are_usage_errors(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
     assert run(["plan", "site"]) is ExitCode.USAGE
     assert run(["plan", "site", "--bytes", "0.5", "--keep", "everything"]) is ExitCode.USAGE
+    assert run(["plan", "site", "--bytes", "0.5", "--ladder", "3"]) is ExitCode.USAGE
+    assert run(["plan", "site", "--bytes", "0.5", "--name", "moderate"]) is ExitCode.USAGE
+    assert run(["plan", "site", "--bytes", "0.5", "--name", "Not a name"]) is ExitCode.USAGE
     Path("adaptc.toml").write_text('[levels.planned]\nextends = "moderate"\n', "utf-8")
     assert run(["plan", "site", "--bytes", "0.5"]) is ExitCode.USAGE

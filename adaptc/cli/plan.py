@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,15 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.progress import watching
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
+from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.quantities import written_bytes, written_factor
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
-    from adaptc.workflow.planning.plan import PlannedLevel
+    from adaptc.workflow.planning.candidates import Keeps
+    from adaptc.workflow.planning.goals import PageMean
+    from adaptc.workflow.planning.plan import PlannedLadder, PlannedLevel
     from adaptc.workflow.planning.trials import Trial
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -34,6 +39,9 @@ _LINES = ("2g", "3g", "4g")
 @click.option("--line", type=click.Choice(_LINES), help="The line of --page-time.  [default: 3g]")
 @click.option("--budget", metavar="LEVEL", help="The mean_requests and mean_bytes of [budgets.LEVEL].")
 @click.option("--keep", "keeps", multiple=True, metavar="WHAT", help="words, images or similarity>=SCORE; repeatable.")
+@click.option(
+    "--ladder", type=click.IntRange(3, 5), metavar="N", help="N levels, the full site included, evenly spaced in cost."
+)
 @click.option("--name", default="planned", show_default=True, metavar="NAME", help="The name of the level.")
 @click.option("--dry-run", is_flag=True, help="Print the level and write nothing but the cache.")
 def plan(
@@ -41,6 +49,7 @@ def plan(
     docroot: Path | None,
     output: Path | None,
     keeps: tuple[str, ...],
+    ladder: int | None,
     name: str,
     dry_run: bool,
     **written: str | None,
@@ -52,80 +61,170 @@ def plan(
     reaches the goals, nothing was written, and the output says what comes nearest.
     """
     from adaptc.workflow.planning.candidates import Keeps
-    from adaptc.workflow.planning.goals import read_goals
-    from adaptc.workflow.planning.plan import plan_level
 
     config = invocation.load({"docroot": docroot, "output": output})
-    goals = read_goals(config, written)
     kept = Keeps.parse(keeps)
-    file = invocation.config or Path("adaptc.toml")
-    _planned_text(file, name, "")
+    target = _Target(invocation, config, name, None if dry_run else invocation.config or Path("adaptc.toml"))
+    if ladder is not None:
+        if any(value is not None for value in written.values()):
+            raise UsageError("--ladder goes from the full site to the cheapest level: it has no other goal")
+        return _plan_ladder(target, ladder, kept)
+    return _plan_level(target, written, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where a plan goes: ``file`` is ``None`` where it is only printed."""
+
+    invocation: Invocation
+    config: Config
+    name: str
+    file: Path | None
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise ``UsageError`` where there cannot be levels of these names."""
+        from adaptc.workflow.configuration import known_levels
+
+        own = {name: {"extends": "moderate"} for name in names}
+        known_levels(replace(self.config, levels=TomlSource("--name", {**self.config.levels.values, **own})))
+        self.text("".join(f"[levels.{name}]\n" for name in names))
+
+    def text(self, tables: str) -> str:
+        """Return the configuration with the tables in it. Raises ``UsageError`` where they cannot be."""
+        from adaptc.workflow.planning.level_file import with_level
+
+        if self.file is None:
+            return tables
+        try:
+            text = self.file.read_bytes().decode("utf-8") if self.file.exists() else ""
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{self.file}: is not UTF-8 text (byte {error.start})") from None
+        return with_level(text, self.name, tables)
+
+    def write(self, tables: str) -> None:
+        """Write the tables, and nothing in a dry run. Raises ``UsageError`` and ``OSError``."""
+        if self.file is not None:
+            self.file.write_bytes(self.text(tables).encode("utf-8"))
+
+    def result(self, names: Sequence[str], tables: str) -> str:
+        """Return the lines that say where the tables are."""
+        if self.file is None:
+            return f"\n{tables}"
+        return f"Written to {self.file}; to build it: build.levels = {json.dumps(['full', *names])}"
+
+
+def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps) -> ExitCode:
+    from adaptc.workflow.planning.goals import read_goals
+    from adaptc.workflow.planning.level_file import level_text
+    from adaptc.workflow.planning.plan import plan_level
+
+    goals, invocation, name, config = read_goals(target.config, written), target.invocation, target.name, target.config
+    target.check([name])
     with watching(invocation) as progress:
-        planned = plan_level(config, goals, kept, progress)
-    tables = _tables(name, planned.chosen) if planned.chosen is not None else None
-    if tables is not None and not dry_run:
-        file.write_text(_planned_text(file, name, tables), "utf-8")
+        planned = plan_level(config, goals, keeps, progress)
+    chosen = planned.chosen
+    tables = None
+    if chosen is not None:
+        tables = level_text(name, f"Planned: {chosen.candidate}", chosen.candidate.values)
+        target.write(tables)
     print_diagnostics(planned.diagnostics, invocation)
     if invocation.format == "json":
         print_json(_record(planned, config, name, tables))
     else:
-        print_text("\n".join(_lines(planned, config, tables, None if dry_run else file)), invocation)
+        end = _missed(planned) if tables is None else _chosen(planned, target.result([name], tables))
+        print_text("\n".join([_curve(planned.trials, planned.full, config), "", *end]), invocation)
     return ExitCode.DONE if tables is not None else ExitCode.WITH_ERRORS
 
 
-def _planned_text(file: Path, name: str, tables: str) -> str:
-    """Return the configuration with the level in it. Raises ``UsageError`` where that cannot be."""
-    from adaptc.workflow.planning.level_file import with_level
-
-    try:
-        text = file.read_bytes().decode("utf-8") if file.exists() else ""
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: is not UTF-8 text (byte {error.start})") from None
-    return with_level(text, name, tables)
+def _missed(planned: PlannedLevel) -> list[str]:
+    return [f"No level reaches the goals. Nearest is {planned.nearest.candidate}: {'; '.join(planned.misses)}."]
 
 
-def _tables(name: str, trial: Trial) -> str:
+def _chosen(planned: PlannedLevel, result: str) -> list[str]:
+    return [f"Chosen: {planned.nearest.candidate}, harm {planned.nearest.harm:.4f} a page view.", result]
+
+
+def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
     from adaptc.workflow.planning.level_file import level_text
+    from adaptc.workflow.planning.plan import plan_ladder
 
-    return level_text(name, f"Planned: {trial.candidate}", trial.candidate.values)
+    invocation, config = target.invocation, target.config
+    target.check([f"{target.name}-{number}" for number in range(1, count)])
+    with watching(invocation) as progress:
+        planned = plan_ladder(config, count, keeps, progress)
+    numbers = range(len(planned.rungs), 0, -1)
+    names = [f"{target.name}-{number}" for number in numbers]
+    tables = "\n".join(
+        level_text(name, f"Planned: {rung.trial.candidate}", {**rung.trial.candidate.values, "number": number})
+        for name, number, rung in zip(names, numbers, planned.rungs, strict=True)
+    )
+    target.write(tables)
+    print_diagnostics(planned.diagnostics, invocation)
+    if invocation.format == "json":
+        print_json(_ladder_record(planned, config, names, tables))
+    else:
+        lines = [_rungs(planned, names), "", *_gaps(planned, count), target.result(names, tables)]
+        print_text("\n".join(lines), invocation)
+    return ExitCode.DONE
 
 
-def _lines(planned: PlannedLevel, config: Config, tables: str | None, file: Path | None) -> Iterable[str]:
-    yield _curve(planned, config)
-    yield ""
-    if tables is None:
-        yield f"No level reaches the goals. Nearest is {planned.nearest.candidate}: {'; '.join(planned.misses)}."
-        return
-    yield f"Chosen: {planned.nearest.candidate}, harm {planned.nearest.harm:.4f} a page view."
-    yield "" if file is None else f"Written to {file}; name the level in build.levels to build it."
-    if file is None:
-        yield tables
+def _rungs(planned: PlannedLadder, names: Sequence[str]) -> str:
+    head = ["level", "candidate", "ms/page", "evenly", "harm"]
+    rows = [
+        [name, str(rung.trial.candidate), f"{rung.cost:.2f}", f"{rung.even:.2f}", f"{rung.trial.harm:.4f}"]
+        for name, rung in zip(names, planned.rungs, strict=True)
+    ]
+    return table([head, *rows], right=range(2, 5))
 
 
-def _curve(planned: PlannedLevel, config: Config) -> str:
+def _gaps(planned: PlannedLadder, count: int) -> list[str]:
+    missing = count - 1 - len(planned.rungs)
+    return [f"No candidate costs about what {missing} more would have to: the ladder is shorter."] if missing else []
+
+
+def _ladder_record(planned: PlannedLadder, config: Config, names: Sequence[str], tables: str) -> dict[str, Any]:
+    rungs = [
+        {
+            "level": name,
+            "cost_ms": round(rung.cost, 4),
+            "even_ms": round(rung.even, 4),
+            **_trial_record(rung.trial, planned.full, config),
+        }
+        for name, rung in zip(names, planned.rungs, strict=True)
+    ]
+    return {
+        "levels": rungs,
+        "full": {"requests": planned.full.requests, "bytes": planned.full.bytes},
+        "trials": [_trial_record(trial, planned.full, config) for trial in planned.trials],
+        "tables": tables,
+        "diagnostics": diagnostic_records(planned.diagnostics),
+    }
+
+
+def _curve(trials: Iterable[Trial], full: PageMean, config: Config) -> str:
     """Return all candidates that were built, from the largest to the smallest."""
     from adaptc.workflow.planning.goals import throughput
 
     head = ["candidate", "requests/page", "bytes/page", "capacity", "harm"]
-    full = ["full", f"{planned.full.requests:.1f}", written_bytes(planned.full.bytes), written_factor(1.0), "0.0000"]
+    first = ["full", f"{full.requests:.1f}", written_bytes(full.bytes), written_factor(1.0), "0.0000"]
     rows = [
         [
             str(trial.candidate),
             f"{trial.mean.requests:.1f}",
             written_bytes(trial.mean.bytes),
-            written_factor(throughput(trial.mean, planned.full, config.cost)),
+            written_factor(throughput(trial.mean, full, config.cost)),
             f"{trial.harm:.4f}",
         ]
-        for trial in sorted(planned.trials, key=lambda trial: -trial.mean.bytes)
+        for trial in sorted(trials, key=lambda trial: -trial.mean.bytes)
     ]
-    return table([head, full, *rows], right=range(1, 5))
+    return table([head, first, *rows], right=range(1, 5))
 
 
 def _record(planned: PlannedLevel, config: Config, name: str, tables: str | None) -> dict[str, Any]:
-    trials = [_trial_record(trial, planned, config) for trial in planned.trials]
+    trials = [_trial_record(trial, planned.full, config) for trial in planned.trials]
     return {
         "level": name if tables is not None else None,
-        "nearest": _trial_record(planned.nearest, planned, config),
+        "nearest": _trial_record(planned.nearest, planned.full, config),
         "misses": list(planned.misses),
         "full": {"requests": planned.full.requests, "bytes": planned.full.bytes},
         "trials": trials,
@@ -134,7 +233,7 @@ def _record(planned: PlannedLevel, config: Config, name: str, tables: str | None
     }
 
 
-def _trial_record(trial: Trial, planned: PlannedLevel, config: Config) -> dict[str, Any]:
+def _trial_record(trial: Trial, full: PageMean, config: Config) -> dict[str, Any]:
     from adaptc.workflow.planning.goals import throughput
 
     return {
@@ -142,6 +241,6 @@ def _trial_record(trial: Trial, planned: PlannedLevel, config: Config) -> dict[s
         "price": trial.candidate.price,
         "requests": round(trial.mean.requests, 3),
         "bytes": round(trial.mean.bytes, 1),
-        "throughput": round(throughput(trial.mean, planned.full, config.cost), 4),
+        "throughput": round(throughput(trial.mean, full, config.cost), 4),
         "harm": round(trial.harm, 6),
     }

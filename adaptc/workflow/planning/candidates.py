@@ -30,6 +30,11 @@ class Frame:
 
 
 _DECORATED: Tables = {"strip": {"decorations": False}, "strip-sheets": {"decorations": False}}
+_INLINED: Tables = {
+    "inline-styles": {"readers": "crowd"},
+    "inline-scripts": {"readers": "crowd"},
+    "inline-images": {"readers": "crowd", "scripts": "own", "budget": 196_608, "largest": 32_768},
+}
 _PICTURED: Tables = {
     "strip": {"keep": "content"},
     "strip-sheets": {"keep": "content"},
@@ -40,6 +45,7 @@ _PICTURED: Tables = {
 # From what loses the least to what loses the most
 FRAMES = (
     Frame("lossless", "lossless", priced=False, keeps_images=True),
+    Frame("inlined", "lossless", _INLINED, priced=False, keeps_images=True),
     Frame("decorated", "moderate", _DECORATED, keeps_images=True),
     Frame("moderate", "moderate"),
     Frame("unhydrated", "unhydrated"),
@@ -100,7 +106,7 @@ class Candidate:
     def tables(self) -> Tables:
         """The options of passes over those of the level that it extends."""
         if self.price is None:
-            return self.frame.tables if self.frame.priced else {}
+            return self.frame.tables
         priced: dict[str, dict[str, Any]] = {name: {"price": self.price} for name in _PRICED}
         priced["strip"]["request"] = self.request
         if self.least:

@@ -73,6 +73,11 @@ class Goals:
         return round(line.latency / 1000 * line.down / 8 / _CONNECTIONS) if self.seconds is not None else 0.0
 
 
+def page_cost(mean: PageMean, cost: CostConfig) -> float:
+    """Return what a page view costs the server, in milliseconds: p + aR + bW."""
+    return cost.view_ms + cost.request_ms * mean.requests + cost.kilobyte_ms * mean.bytes / 1000
+
+
 def throughput(mean: PageMean, full: PageMean, cost: CostConfig) -> float:
     """Return how many times the page views of the full site a server can answer (``capacity_factor``)."""
     costs = {"request_ms": cost.request_ms, "kilobyte_ms": cost.kilobyte_ms, "view_ms": cost.view_ms}

@@ -31,8 +31,10 @@ def with_level(text: str, name: str, tables: str) -> str:
     start, end = text.find(first), text.find(last)
     if start >= 0 and end > start:
         return text[:start] + first + tables + last + text[end + len(last) :]
-    if name in parse_toml(text, "adaptc.toml").values.get("levels", {}):
-        raise UsageError(f"level {name} of the configuration was not written by adaptc plan: choose another --name")
+    known = parse_toml(text, "adaptc.toml").values.get("levels", {})
+    for own in (name, *parse_toml(tables, "the plan").values.get("levels", {})):
+        if own in known:
+            raise UsageError(f"level {own} of the configuration was not written by adaptc plan: choose another --name")
     space = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
     return text + space + first + tables + last
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.config.config import with_severities
 from adaptc.workflow.planning.goals import PageMean
+from adaptc.workflow.planning.ladder import PlannedRung, find_ladder
 from adaptc.workflow.planning.search import find_level
 from adaptc.workflow.planning.trials import Trial, Trials
 
@@ -32,6 +33,24 @@ class PlannedLevel:
     full: PageMean
     trials: tuple[Trial, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLadder:
+    """The levels of a ladder below the full site, the most expensive first; the rest is as for ``PlannedLevel``."""
+
+    rungs: tuple[PlannedRung, ...]
+    full: PageMean
+    trials: tuple[Trial, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def plan_ladder(config: Config, count: int, keeps: Keeps, progress: Progress | None = None) -> PlannedLadder:
+    """Return a ladder of up to ``count`` levels, the full site among them. Raises what ``plan_level`` raises."""
+    with Trials(config, progress or Silent()) as trials:
+        rungs = tuple(find_ladder(trials, count, keeps, config.cost))
+        diagnostics = tuple(with_severities(trials.diagnostics, config))
+        return PlannedLadder(rungs, trials.full, trials.all, diagnostics)
 
 
 def plan_level(config: Config, goals: Goals, keeps: Keeps, progress: Progress | None = None) -> PlannedLevel:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from adaptc.workflow.planning.candidates import FRAMES, PRICES, Candidate, Frame, Keeps
@@ -67,7 +68,8 @@ class _Search:
         if not frame.priced:
             trials = [self.trials.of(Candidate(frame))]
         else:
-            best = highest(PRICES, lambda price: not self.misses(self._priced(frame, price)))
+            is_other = differs(self.trials, self._priced(frame, PRICES[0]))
+            best = highest(PRICES, lambda price: not self.misses(self._priced(frame, price))) if is_other else None
             trials = [] if best is None else [self._priced(frame, best)]
             if not frame.tables and not self.keeps.similarity:
                 trials.append(self.trials.of(Candidate(frame)))
@@ -75,6 +77,13 @@ class _Search:
 
     def _priced(self, frame: Frame, price: float) -> Trial:
         return self.trials.of(Candidate(frame, price, self.goals.request_bytes(self.cost), self.keeps.similarity))
+
+
+def differs(trials: Trials, trial: Trial) -> bool:
+    """Whether no trial of another frame before it, at the same multiplier, came to the same pages."""
+    own, price = (trial.mean, trial.harm), trial.candidate.price
+    earlier = takewhile(lambda other: other.candidate != trial.candidate, trials.all)
+    return not any((other.mean, other.harm) == own and other.candidate.price == price for other in earlier)
 
 
 def highest(values: Sequence[float], holds: Callable[[float], bool]) -> float | None:
