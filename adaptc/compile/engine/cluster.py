@@ -68,8 +68,9 @@ def _connected(address: str) -> Iterator[Any]:
         raise UsageError(f"{address}: Dask is not installed: pip install 'adaptc[cluster]'")
     from distributed import Client
 
+    connect: Any = Client  # without types, where the package is installed
     try:
-        client = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = connect(address, set_as_default=False)
     except ValueError as error:
         raise UsageError(f"{address} is no address of a scheduler: {error}") from None
     except OSError as error:
