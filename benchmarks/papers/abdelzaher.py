@@ -66,12 +66,12 @@ def _cpu_ms(server: LimitedApache, path: str, requests: int) -> float:
 
 def show_service(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show service times in multiples of the smallest file, and what an eighth of the size gains."""
-    said, rates = published["service"], published["rates"]
-    printed = dict(zip(said["kilobytes"], said["milliseconds"], strict=True))
+    printed, rates = published["service"], published["rates"]
+    published_times = dict(zip(printed["kilobytes"], printed["milliseconds"], strict=True))
     plain, compressed = (
         {row["kilobytes"]: row["least_ms"] for row in rows if row["kind"] == kind} for kind in ("plain", "compressed")
     )
-    columns = (printed, plain, compressed)
+    columns = (published_times, plain, compressed)
     table = [(f"{size:g}", *(value for own in columns for value in (own[size], own[size] / own[1]))) for size in plain]
     names = ("published", "here, plain", "here, compressed")
     header = ("size, kB", *(column for name in names for column in (f"{name}, ms", "of 1 kB")))
@@ -90,9 +90,9 @@ def show_service(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     a, b = _fitted(plain)
     c, d = _fitted(compressed)
     return [
-        f"Service time of a file ({said['where']}). The paper fits {said['a']} + {said['b']} x ms to the smaller files "
-        f"({said['fit']}): a request is worth {said['a'] / said['b']:.0f} kB. Here, up to 64 kB: {a:.3f} + {b:.5f} x "
-        f"ms as it is, {a / b:.0f} kB; {c:.3f} + {d:.5f} x ms compressed, {c / d:.0f} kB.",
+        f"Service time of a file ({printed['where']}). The paper fits {printed['a']} + {printed['b']} x ms to the "
+        f"smaller files ({printed['fit']}): a request is worth {printed['a'] / printed['b']:.0f} kB. Here, up to 64 "
+        f"kB: {a:.3f} + {b:.5f} x ms as it is, {a / b:.0f} kB; {c:.3f} + {d:.5f} x ms compressed, {c / d:.0f} kB.",
         Table(header, table, 3),
         Chart("service", "Figure 7: service time against that of 1 kB", "size, kB", "times", relative, "log", "log"),
         f"Gain by an eighth of the size. Published ({rates['where']}): {rates['degrade']} requests a second of 64 kB "
@@ -131,17 +131,18 @@ def estimator(parameters: Parameters) -> Iterator[Row]:
 
 def show_estimator(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show how a and b converge."""
-    said, last = published["estimator"], rows[-1]
+    printed, last = published["estimator"], rows[-1]
     rows = rows[2:]  # two unknowns
     curves = [
         Series("a, us", [(row["sample"], row["a_us"]) for row in rows]),
         Series("b, us/kB, times ten", [(row["sample"], 10 * row["b_us"]) for row in rows]),
-        Series("a there", [(1, said["a"]), (last["sample"], said["a"])], "dashed"),
-        Series("b there, times ten", [(1, 10 * said["b"]), (last["sample"], 10 * said["b"])], "dashed"),
+        Series("a there", [(1, printed["a"]), (last["sample"], printed["a"])], "dashed"),
+        Series("b there, times ten", [(1, 10 * printed["b"]), (last["sample"], 10 * printed["b"])], "dashed"),
     ]
     return [
-        f"Published ({said['where']}): a = {said['a']} us, b = {said['b']} us/kB. Here, from a modelled server with "
-        f"these costs, with noise: {last['a_us']:.0f} and {last['b_us']:.1f} after {last['sample']:.0f} samples.",
+        f"Published ({printed['where']}): a = {printed['a']} us, b = {printed['b']} us/kB. Here, from a modelled "
+        f"server with these costs, and noise: {last['a_us']:.0f} and {last['b_us']:.1f} after "
+        f"{last['sample']:.0f} samples.",
         Chart("estimator", "Figure 3: the estimate of a and b", "sample", "microseconds", curves),
     ]
 

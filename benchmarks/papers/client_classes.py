@@ -69,7 +69,7 @@ def _varied(chance: random.Random, deviation: float) -> float:
 
 def show_classes(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show Table 3, classes over time, and how often they change."""
-    said, table, curves = published["classes"], [], []
+    printed, table, curves = published["classes"], [], []
     for number, pair in enumerate(dict.fromkeys(row["pair"] for row in rows)):
         own = {
             rule: [row for row in rows if row["pair"] == pair and row["rule"] == rule]
@@ -84,7 +84,7 @@ def show_classes(rows: Sequence[Row], published: Published) -> Sequence[Block]:
             sum(one["class"] != other["class"] for one, other in pairwise(found) if one["class"])
             for found in own.values()
         ]
-        table.append((pair, " ".join(map(str, said[pair])), *map(" ".join, shares), *changes))
+        table.append((pair, " ".join(map(str, printed[pair])), *map(" ".join, shares), *changes))
         points = [
             (row["page"], CLASSES.index(row["class"]) + number * 0.08) for row in own["published"] if row["class"]
         ]
@@ -98,7 +98,7 @@ def show_classes(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         "changes, adaptc's",
     )
     return [
-        f"Published: {said['where']}. Shares of the pages after which a client was in a class.",
+        f"Published: {printed['where']}. Shares of the pages after which a client was in a class.",
         Table(header, table),
         Chart("classes", "Classes over time, by the published rule", "page", "0 poor, 1 normal, 2 rich", curves),
     ]  # fmt: skip

@@ -164,9 +164,9 @@ def show_open(rows: Sequence[Row], published: Published) -> Sequence[Block]:
             Series(f"simulated, {line}", [(row["performance"], row["simulated_total_s"]) for row in at_line], "dots")
         ]
     worst = max(abs(row["simulated_total_s"] / row["formula_total_s"] - 1) for row in rows)
-    said = published["open"]
+    printed = published["open"]
     return [
-        f"Published ({said['where']}): {said['says']}",
+        f"Published ({printed['where']}): {printed['says']}",
         f"Here: the greatest difference of a total between simulation and formula is {worst:.1%}.",
         Chart(
             "open", "Figure 10: delays of an open site", "performance of the web server, relative", "seconds", series
@@ -233,9 +233,9 @@ def show_cache(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         ]
         delays = {row["hit_ratio"]: row["simulated_line_s"] for row in at_line}
         table.append((line, *(1000 * delays[ratio] for ratio in (0.0, 0.5, 1.0) if ratio in delays)))
-    said = published["cache"]
+    printed = published["cache"]
     return [
-        f"Published ({said['where']}): {said['says']}",
+        f"Published ({printed['where']}): {printed['says']}",
         Table(("line", "no hits, ms", "half, ms", "only hits, ms"), table, 0),
         Chart("cache", "Figure 12: delay on the access line against the hit ratio", "hit ratio", "seconds", series),
     ]
@@ -313,9 +313,10 @@ def work(parameters: Parameters) -> Iterator[Row]:
 
 def show_work(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show both readings of g(x)."""
-    said = published["work"]
+    printed = published["work"]
     return [
-        f"Published ({said['where']}): g(x) = ax + b with a = {said['a']} and b = {said['b']}; {said['says']}",
+        f"Published ({printed['where']}): g(x) = ax + b with a = {printed['a']} and b = {printed['b']}; "
+        f"{printed['says']}",
         Chart(
             "work", "Figures 4 and 8: work of the proxy", "size, kB", "seconds",
             [

@@ -94,14 +94,21 @@ async def _at_rate(server: LimitedApache, path: str, rate: float, parameters: Pa
 
 def show_levels(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show success, throughput and latency by version."""
-    sustained, latency, said = published["sustained"], published["latency"], published["versions"]
+    sustained, latency, printed = published["sustained"], published["latency"], published["versions"]
     table, success, times = [], [], []
     for name in VERSIONS:
         own = [row for row in rows if row["version"] == name]
         kept = [row["rate"] for row in own if row["done"] >= 0.99 * row["attempted"]]
         capacity = own[0]["share"] / own[0]["cpu_ms"] * 1000
         table.append(
-            (f"{name}: {said[name]}", sustained[name], max(kept, default=0), capacity, latency[name], own[0]["mean_ms"])
+            (
+                f"{name}: {printed[name]}",
+                sustained[name],
+                max(kept, default=0),
+                capacity,
+                latency[name],
+                own[0]["mean_ms"],
+            )
         )
         success.append(Series(name, [(row["rate"], 100 * row["done"] / row["attempted"]) for row in own]))
         times.append(Series(name, [(row["rate"], row["mean_ms"]) for row in own if row["mean_ms"]]))
@@ -114,8 +121,8 @@ def show_levels(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         "here, ms",
     )
     return [
-        f"Published: versions in {said['where']}, rates in {sustained['where']}, times in {latency['where']}. Here a "
-        f"regular page takes {rows[0]['cpu_ms']:.1f} ms of CPU, and Apache has {rows[0]['share']:.3f} of a CPU, what "
+        f"Published: versions in {printed['where']}, rates in {sustained['where']}, times in {latency['where']}. Here "
+        f"a regular page takes {rows[0]['cpu_ms']:.1f} ms of CPU, and Apache has {rows[0]['share']:.3f} of a CPU, what "
         "regular pages take at the published rate. The other rates and all times are measured.",
         Table(header, table, 1),
         Chart("success", "Figure 9: pages that were served in time", "pages a second", "per cent", success),
@@ -199,7 +206,7 @@ def _modes(audit: Path, started: float, seconds: int) -> list[int]:
 
 def show_step(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show the load, the CPU, the mode and the delays of each policy."""
-    said, blocks, table = published["step"], list[Block](), []
+    printed, blocks, table = published["step"], list[Block](), []
     for policy in dict.fromkeys(row["policy"] for row in rows):
         own = [row for row in rows if row["policy"] == policy]
         table.append((policy, *_step_figures(own)))
@@ -215,10 +222,10 @@ def show_step(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         for policy in dict.fromkeys(row["policy"] for row in rows)
     ]
     blocks.append(Chart("step-delays", "Figure 13: time of a page", "seconds", "milliseconds", delays, y_scale="log"))
-    printed = ("published", *(said[key] for key in STEP_FIGURES))
+    first = ("published", *(printed[key] for key in STEP_FIGURES))
     return [
-        f"Published values: {said['where']}.",
-        Table(("policy", *STEP_FIGURES.values()), [printed, *table], 1),
+        f"Published values: {printed['where']}.",
+        Table(("policy", *STEP_FIGURES.values()), [first, *table], 1),
         *blocks,
     ]
 

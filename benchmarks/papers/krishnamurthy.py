@@ -27,16 +27,16 @@ PAIRS = ("uk-wpi", "uk-icir", "modem-att", "de-att", "cable-wpi")  # those of Ta
 
 def show_overhead(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show what classes add to a request."""
-    said = published["overhead"]
-    table: list[tuple[str, float | None, float]] = [("published", None, said["mean_us"])]
+    printed = published["overhead"]
+    table: list[tuple[str, float | None, float]] = [("published", None, printed["mean_us"])]
     for name in list(rows[0])[2:]:
         added = [row[name] - row["plain"] for row in rows]
         table.append(
             (f"here, {name}", statistics.quantiles([row["plain"] for row in rows], n=4)[0], statistics.median(added))
         )
     return [
-        f"CPU time that a request takes more. Published ({said['where']}): mean {said['mean_us']} us, median "
-        f"{said['median_us']}. Here the median of {len(rows)} rounds in turn; of plain requests the first quartile.",
+        f"CPU time that a request takes more. Published ({printed['where']}): mean {printed['mean_us']} us, median "
+        f"{printed['median_us']}. Here the median of {len(rows)} rounds in turn; of plain requests the first quartile.",
         Table(("", "plain request, us", "added, us"), table, 1),
     ]  # fmt: skip
 
@@ -53,18 +53,18 @@ def stress(parameters: Parameters) -> Iterator[Row]:
 
 def show_stress(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show the overhead by number of connections."""
-    said, points = published["stress"], []
+    printed, points = published["stress"], []
     for number in dict.fromkeys(row["connections"] for row in rows):
         own = [row for row in rows if row["connections"] == number]
         points.append((number, 100 * (statistics.median(row["classes_us"] / row["plain_us"] for row in own) - 1)))
     mean = statistics.mean(percent for _, percent in points)
-    ends = (points[0][0], points[-1][0])
+    bound = [(end, printed["percent"]) for end in (points[0][0], points[-1][0])]
+    series = [Series("here", points), Series("published mean", bound, "dashed")]
     return [
-        f"Published ({said['where']}): on average {said['percent']} % more, less beyond 600 connections. Here "
+        f"Published ({printed['where']}): on average {printed['percent']} % more, less beyond 600 connections. Here "
         f"{mean:.0f} % on average.",
-        Chart("stress", "Figure 2: overhead by number of connections", "connections", "per cent more CPU time",
-              [Series("here", points), Series("published mean", [(end, said["percent"]) for end in ends], "dashed")]),
-    ]  # fmt: skip
+        Chart("stress", "Figure 2: overhead by number of connections", "connections", "per cent more CPU time", series),
+    ]
 
 
 # ---- table 2: the pages
@@ -150,7 +150,7 @@ def _seconds(line: Line, bucket: str) -> float:
 
 def show_lines(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show the lines, and how well they give the paper's times."""
-    said = published["lines"]
+    printed = published["lines"]
     first = {row["pair"]: row for row in rows[::-1]}
     table = [
         (pair, first[pair]["rate"] / 1000, 1000 * first[pair]["rtt_s"], 100 * first[pair]["misfit"])
@@ -159,7 +159,7 @@ def show_lines(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     ]
     dots = [Series(pair, [(rate, rtt)], "dots") for pair, rate, rtt, _ in table]
     return [
-        f"Published ({said['where']}): {said['says']}",
+        f"Published ({printed['where']}): {printed['says']}",
         Table(("pair", "kbit/s", "round trip, ms", "error of page times, %"), table, 0),
         Chart("lines", "Figure 3: the lines, calibrated", "kbit/s", "round trip, ms", dots, "log", "log"),
     ]

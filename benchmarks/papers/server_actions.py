@@ -80,20 +80,20 @@ def show_actions(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     blocks: list[Block] = ["Per cent of the time of para-1.0 that an action saves: published → here."]
     means = dict[str, list[str]]()
     for pair in pairs:
-        said = published[pair]
+        printed = published[pair]
         column = {bucket: BUCKETS.index(bucket) for bucket in buckets}
         table = [
             (
                 "para-1.0, s",
-                *(f"{said['para-1.0'][column[one]]} → {times[pair, one, 'para-1.0']:.2f}" for one in buckets),
+                *(f"{printed['para-1.0'][column[one]]} → {times[pair, one, 'para-1.0']:.2f}" for one in buckets),
             )
         ]
         for action in ACTIONS:
             saved = {one: 100 * (1 - times[pair, one, action] / times[pair, one, "para-1.0"]) for one in buckets}
-            table.append((action, *(f"{said[action][column[one]]} → {round(saved[one])}" for one in buckets)))
-            there = statistics.mean(said[action][column[one]] for one in buckets)
+            table.append((action, *(f"{printed[action][column[one]]} → {round(saved[one])}" for one in buckets)))
+            there = statistics.mean(printed[action][column[one]] for one in buckets)
             means.setdefault(action, []).append(f"{round(there)} → {round(statistics.mean(saved.values()))}")
-        blocks += [f"{said['where']}, {pair}", Table((pair, *buckets), table)]
+        blocks += [f"{printed['where']}, {pair}", Table((pair, *buckets), table)]
     serial_saved = [
         1 - times[pair, one, "serial-1.1"] / times[pair, one, "para-1.0"] for pair in pairs for one in buckets
     ]
