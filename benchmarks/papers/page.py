@@ -22,13 +22,16 @@ paper, the page compares with what the text says of the figure. What was measure
 seeds is not measured again; `python -m benchmarks.papers --again` does so.
 
 Costs are CPU time, simulations and lines in virtual time do not depend on the machine, and where the clock counts the
-load of the machine is named with the rows. Sections say what differs from the paper, and why.
+load of the machine is named with the rows. All rows together took {minutes:.0f} minutes. Sections say what
+differs from the paper, and why.
 """
 
 
 def write_page(parts: Sequence[Part], output: Path) -> None:
     """Write the page and its charts into ``output``, and remove charts that nothing shows."""
-    results, page, charts = Results(output / "data"), [HEAD], dict[str, str]()
+    results, charts = Results(output / "data"), dict[str, str]()
+    origins = [results.origin(part.name, section.experiment) for part in parts for section in part.sections]
+    page = [HEAD.format(minutes=sum(origin.get("seconds", 0) for origin in origins) / 60)]
     for part in parts:
         text = read_texts(part.name)
         page.append(f"\n## {text['title']}\n\n{text['citation'].strip()}\n")
