@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import NamedTuple
 
 from adaptc.core.urls import Reach, SiteAddress, Target
@@ -36,12 +37,12 @@ class Site:
     sources: Mapping[str, Source]
     address: SiteAddress
     index_names: tuple[str, ...]
-    directories: frozenset[str] = field(default=frozenset())
+    directories: Container[str] = field(default=frozenset())
 
     @classmethod
     def of(cls, sources: Mapping[str, Source], address: SiteAddress, index_names: tuple[str, ...]) -> Site:
         """Make a site; its directories are those that hold a file."""
-        return cls(sources, address, index_names, frozenset(_directories(sources)))
+        return cls(sources, address, index_names, directories_of(sources))
 
     def candidates(self, path: str) -> tuple[str, ...]:
         """Return the files that a server would try for a decoded URL path, in order."""
@@ -73,6 +74,12 @@ class Site:
         """Resolve a reference against the absolute URL ``base`` and find its file."""
         target = self.address.resolve(base, reference)
         return SiteTarget(target, self.find(target.path) if target.reach is Reach.LOCAL else None)
+
+
+@singledispatch
+def directories_of(sources: Mapping[str, Source]) -> Container[str]:
+    """Return the directories that hold a source. A mapping that knows better registers its own way."""
+    return frozenset(_directories(sources))
 
 
 def _directories(paths: Mapping[str, Source]) -> set[str]:

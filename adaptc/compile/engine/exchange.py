@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import zstandard
@@ -24,6 +24,7 @@ import zstandard
 from adaptc.compile.engine.batch import Work
 from adaptc.compile.engine.exchange_worker import Parcel, RemoteOrder, RemoteSnapshot
 from adaptc.compile.engine.packs import Place, pack_bundle, pack_index, read_index, unpack_bundle
+from adaptc.compile.engine.spec import SOURCES
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.task import Answer
 from adaptc.compile.engine.tracing_store import OBJECT, artifacts, put_artifact, trace_key
@@ -69,8 +70,9 @@ class Exchange:
 
     def begin(self, snapshot: SharedSnapshot) -> None:
         if self._begun is None or self._begun[0] is not snapshot:
-            packed = zstandard.ZstdCompressor().compress(pickle.dumps(snapshot.snapshot, pickle.HIGHEST_PROTOCOL))
-            self._begun = snapshot, RemoteSnapshot(self.url, self.folder, self._write(packed))
+            files = (Path(snapshot.file), Path(snapshot.file + SOURCES))
+            names = [self._write(zstandard.ZstdCompressor().compress(file.read_bytes())) for file in files]
+            self._begun = snapshot, RemoteSnapshot(self.url, self.folder, *names)
 
     # ---- to workers
 

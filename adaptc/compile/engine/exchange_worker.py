@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import pickle
 import shutil
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from adaptc.compile.engine.tracing_store import OBJECT, RECORD, artifacts, put_a
 from adaptc.core import media
 from adaptc.core.diagnostics import RemoteError
 from adaptc.core.digest import digest_bytes
+from adaptc.core.fs import write_atomic
 from adaptc.core.remote import Headers, Remote
 
 if TYPE_CHECKING:
@@ -47,11 +47,12 @@ class Parcel(NamedTuple):
 
 
 class RemoteSnapshot(NamedTuple):
-    """Where a snapshot is: the URL of the store, the folder of the build, and the name."""
+    """Where a snapshot is: the URL of the store, the folder of the build, the names of the snapshot and its sources."""
 
     url: str
     folder: str
     name: str
+    sources: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class RemoteOrder:
         try:
             with _opening:
                 bench = _bench(self.snapshot.url, self.snapshot.folder)
-                snapshot = bench.snapshot(self.snapshot.name)
+                snapshot = bench.snapshot(self.snapshot)
             bench.fetch(self.places)
             bench.sources.digests.update(self.digests)
             answer = perform(self.work, snapshot, self.units)
@@ -115,21 +116,26 @@ class _Bench:
         self._known: set[str] = set()  # artifacts that the build has
         self._threads = ThreadPoolExecutor(_FETCHES, "fetch")
 
-    def _snapshot(self, name: str) -> SharedSnapshot:
-        from adaptc.compile.engine.spec import SharedSnapshot
+    def _snapshot(self, remote: RemoteSnapshot) -> SharedSnapshot:
+        from adaptc.compile.engine.spec import SOURCES, SharedSnapshot, read_snapshot
 
-        packed = self._read(name)
-        if not name.endswith(f"/{digest_bytes(packed)}"):
-            raise ConnectionError(f"{name} is damaged")
-        snapshot: Snapshot = pickle.loads(
-            zstandard.ZstdDecompressor().decompress(packed)
-        )  # of our build, by its digest
+        file = f"{self.directory}/snapshot"
+        write_atomic(file, self._unpacked(remote.name))
+        write_atomic(file + SOURCES, self._unpacked(remote.sources))
+        snapshot = read_snapshot(file)
         self.sources.snapshot = snapshot
         self.sources.digests.clear()
         nowhere = self.directory / "none"
         cache = Path(self.store.root)
         own = dataclasses.replace(snapshot, docroot=nowhere, output=nowhere, cache=cache, contents=self.sources)
         return SharedSnapshot(own, self.directory)
+
+    def _unpacked(self, name: str) -> bytes:
+        """Return a file of our build, which its digest proves: it is unpickled."""
+        packed = self._read(name)
+        if not name.endswith(f"/{digest_bytes(packed)}"):
+            raise ConnectionError(f"{name} is damaged")
+        return zstandard.ZstdDecompressor().decompress(packed)
 
     def _read(self, name: str, start: int | None = None, end: int | None = None) -> bytes:
         content = self.remote.read(name, start, end)

@@ -33,6 +33,7 @@ from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
 from adaptc.site.server_config import server_rules_of
+from adaptc.site.source_table import SourceTable, write_table
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions, EvidenceKey
@@ -230,7 +231,7 @@ class Snapshot:
     cache: Path
     base_url: str | None
     index_names: tuple[str, ...]
-    sources: dict[str, Source]
+    sources: Mapping[str, Source]
     decisions: Decisions
     settings: Settings
     levels: tuple[Level, ...]
@@ -245,22 +246,41 @@ class Snapshot:
 
 
 class SharedSnapshot:
-    """A snapshot that reaches workers as a file, which is written in ``directory`` when the first of them gets work."""
+    """A snapshot that reaches workers as two files, which are written in ``directory`` when the first gets work.
+
+    The sources are a file of their own: a worker reads those that it needs (``adaptc.site.source_table``).
+    """
 
     def __init__(self, snapshot: Snapshot, directory: Path) -> None:
         self.snapshot, self.directory = snapshot, directory
         self._file: str | None = None
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return open_snapshot, (self.file,)
+
+    @property
+    def file(self) -> str:
+        """The file of everything but the sources, which are in ``SOURCES`` next to it."""
         if self._file is None:
-            self._file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
-            write_atomic(self._file, pickle.dumps(self.snapshot, pickle.HIGHEST_PROTOCOL))
-        return open_snapshot, (self._file,)
+            file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
+            write_atomic(file + SOURCES, write_table(self.snapshot.sources))
+            write_atomic(file, pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL))
+            self._file = file
+        return self._file
+
+
+# The end of the name of the file with the sources of a snapshot
+SOURCES = ".sources"
+
+
+def read_snapshot(file: str) -> Snapshot:
+    """Read a snapshot, and open its sources, in a worker."""
+    snapshot = pickle.loads(Path(file).read_bytes())  # our own file, under our own lock
+    assert isinstance(snapshot, Snapshot)
+    return replace(snapshot, sources=SourceTable(file + SOURCES))
 
 
 @lru_cache(maxsize=1)
 def open_snapshot(file: str) -> SharedSnapshot:
-    """Read the file of a snapshot, in a worker."""
-    snapshot = pickle.loads(Path(file).read_bytes())  # our own file, under our own lock
-    assert isinstance(snapshot, Snapshot)
-    return SharedSnapshot(snapshot, Path(file).parent)
+    """Return the snapshot of a file, which is read once."""
+    return SharedSnapshot(read_snapshot(file), Path(file).parent)

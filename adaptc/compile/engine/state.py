@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from sys import intern
 from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
@@ -168,9 +169,9 @@ class State:
         rows = self.db.execute("SELECT * FROM sources ORDER BY path")
         resources = {}
         for path, size, mtime_ns, inode, media_type, alias_of, is_executable, digest in rows:
-            name = os.fsdecode(path)
-            alias = None if alias_of is None else os.fsdecode(alias_of)
-            resources[name] = (Resource(name, size, mtime_ns, inode, media_type, alias, is_executable == 1), digest)
+            name, alias = os.fsdecode(path), None if alias_of is None else os.fsdecode(alias_of)
+            resource = Resource(name, size, mtime_ns, inode, intern(media_type), alias, is_executable == 1)
+            resources[name] = (resource, digest)
         return resources
 
     def aliases(self) -> frozenset[str]:

@@ -1,0 +1,70 @@
+"""The sources of a site in a file are those in memory."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptc.core.fs import write_atomic
+from adaptc.core.urls import SiteAddress
+from adaptc.site import source_table
+from adaptc.site.site import Site, Source
+from adaptc.site.source_table import SourceTable, write_table
+
+SEGMENTS = st.text("ab.\udc80é", min_size=1, max_size=3)
+PATHS = st.lists(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join), max_size=300, unique=True)
+
+
+def table_of(file: Path, sources: dict[str, Source]) -> SourceTable:
+    write_atomic(str(file), write_table(sources))
+    return SourceTable(str(file))
+
+
+def sources_of(paths: list[str]) -> dict[str, Source]:
+    return {path: Source(f"digest of {path}", number, "text/html") for number, path in enumerate(paths)}
+
+
+@given(paths=PATHS, others=PATHS)
+def test_a_table_has_what_a_dictionary_has(
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str], others: list[str]
+) -> None:
+    sources = sources_of(paths)
+    table = table_of(tmp_path_factory.mktemp("table") / "sources", sources)
+    assert dict(table) == sources
+    assert list(table) == sorted(sources)
+    assert len(table) == len(sources)
+    assert [table.get(path) for path in others] == [sources.get(path) for path in others]
+    address = SiteAddress(None)
+    site, same = (Site.of(each, address, ("index.html",)) for each in (table, sources))
+    prefixes = {path[:end] for path in (*paths, *others) for end in range(1, len(path) + 1)}
+    assert [site.leads_somewhere(each) for each in prefixes] == [same.leads_somewhere(each) for each in prefixes]
+
+
+def test_few_blocks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_table, "_KEPT", 2)
+    sources = sources_of([f"{number:04}.html" for number in range(1000)])
+    table = table_of(tmp_path / "sources", sources)
+    assert [table[path] for path in [*sources, *reversed(sources)]] == [*sources.values(), *reversed(sources.values())]
+    assert len(table._blocks) == 2
+
+
+def test_a_source_without_a_target_and_one_with(tmp_path: Path) -> None:
+    sources = {
+        "link.html": Source("digest", 1, "text/html", "page.html"),
+        "page.html": Source("digest", 1, "text/html"),
+    }
+    assert dict(table_of(tmp_path / "sources", sources)) == sources
+
+
+def test_the_file_is_closed_with_the_table(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "sources", sources_of(["a"]))
+    descriptor = table._descriptor
+    del table
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
