@@ -13,7 +13,10 @@ from adaptc.formats.css.loads import loaded_urls
         ("a{background:url(a.png)}b{background:url(b.png)}", ["a.png", "b.png"]),
         ("a{background:url(a.png);background:image-set(url(h.webp) 0.5x)}", ["h.webp"]),
         ("@media print{a{background:url(a.png);color:red;background:none}}", []),
-        ('@import "b.css";@font-face{src:url(f.woff2),url(f.woff)}', ["f.woff2", "f.woff"]),
+        ('@import "b.css";@font-face{src:url(f.woff2),url(f.woff)}', ["f.woff2"]),
+        ("@font-face{src:url(f.eot);src:url(f.eot?#) format('embedded-opentype'),url(f.ttf)}", ["f.ttf"]),
+        ("@font-face{src:url(s.woff2),url(f.ttf)}@font-face{src:url(w.woff2),url(f.ttf)}", ["s.woff2"]),
+        ("@font-face{src:url(f.eot)}", ["f.eot"]),
         ("a{color:red}", []),
     ],
 )

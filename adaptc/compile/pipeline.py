@@ -205,11 +205,8 @@ _USED_STYLES = {
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
 _PICTURES = {**_OFFERED, "density": Option(2.0)}
-_SHEET_FONTS = {
-    "woff2": Option(True),
-    "subset": Option(True),
-    "display": Option("keep", "keep", "swap", "fallback", "optional"),
-}
+_DISPLAY = Option("keep", "keep", "swap", "fallback", "optional")
+_SHEET_FONTS = {"woff2": Option(True), "subset": Option(True), "icons": Option(True), "display": _DISPLAY}
 _LOADING = {"priority": Option(True), "lazy": Option(True)}
 _CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none", "prefetch", "prerender")}
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep

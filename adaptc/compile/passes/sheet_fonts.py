@@ -18,7 +18,7 @@ from adaptc.core import media
 from adaptc.core.model import OWN_DIRECTORY, Action
 from adaptc.core.urls import relative_url
 from adaptc.formats.css.font_faces import OfferedFont, face_sources, offer_fonts, set_font_display
-from adaptc.formats.font import font_glyphs
+from adaptc.formats.font import FontGlyphs, font_glyphs
 from adaptc.formats.html.edit import Editor
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _MARKUP = 100
 _ENDINGS = (".woff", ".woff2", ".ttf", ".otf")
 # What a subset must save, for a rule of its own and for pages of which a script writes other characters
 _LARGEST_PART, _LEAST = 0.75, 2000
-# In the range of every subset: a font without the space is not the first of its family (CSS Fonts 4, section 5.2)
-_ASCII = frozenset(range(0x20, 0x7F))
 
 
 def offer_sheet_fonts(asset: Asset, view: DerivingView, options: Options) -> Outcome:
@@ -45,7 +43,7 @@ def offer_sheet_fonts(asset: Asset, view: DerivingView, options: Options) -> Out
     text = sheet_in_utf8(asset.content)
     if text is None:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
-    fonts = _SheetFonts(asset.path, view, options["subset"])
+    fonts = _SheetFonts(asset.path, view, options)
     offered = offer_fonts(text, fonts.copies) if options["woff2"] else text
     if options["display"] != KEEP and (shown := set_font_display(offered, options["display"])) != offered:
         fonts.actions.append(Action(NAME, "set", "font-display", options["display"]))
@@ -56,8 +54,8 @@ def offer_sheet_fonts(asset: Asset, view: DerivingView, options: Options) -> Out
 class _SheetFonts:
     """The copies of the fonts of one sheet."""
 
-    def __init__(self, sheet: str, view: DerivingView, makes_subsets: bool) -> None:
-        self.sheet, self.view, self.makes_subsets = sheet, view, makes_subsets
+    def __init__(self, sheet: str, view: DerivingView, options: Options) -> None:
+        self.sheet, self.view, self.options = sheet, view, options
         self.actions: list[Action] = []
 
     def copies(self, url: str, *, may_split: bool) -> OfferedFont | None:
@@ -66,21 +64,21 @@ class _SheetFonts:
         path = destination.path
         if path is None or "#" in destination.target.suffix or not path.lower().endswith(_ENDINGS):
             return None
+        glyphs = font_glyphs(self.view.read(path))
+        if glyphs is not None and glyphs.are_icons and not self.options["icons"]:
+            return None
         size, whole = transfer_size(path, self.view), None
         file = self.view.derive(path, WOFF2, {})
         if not isinstance(file, str) and size - file.size > _MARKUP:
             self.actions.append(Action(NAME, "offered", path, f"{size - file.size:,} bytes fewer"))
             size, whole = file.size, relative_url(self.sheet, file.path)
         offered = OfferedFont(whole)
-        if self.makes_subsets and may_split:
-            offered = self._with_subset(offered, path, size)
+        if self.options["subset"] and may_split and glyphs is not None:
+            offered = self._with_subset(offered, path, size, glyphs)
         return offered if offered != OfferedFont() else None
 
-    def _with_subset(self, offered: OfferedFont, path: str, size: int) -> OfferedFont:
+    def _with_subset(self, offered: OfferedFont, path: str, size: int, glyphs: FontGlyphs) -> OfferedFont:
         """Add the part of a font that draws the characters of the site, if browsers then load much less."""
-        glyphs = font_glyphs(self.view.read(path))
-        if glyphs is None:
-            return offered
         shown = self.view.shown_characters()
         inside, outside = glyphs.characters & shown, glyphs.characters - shown
         subset = self.view.derive(path, WOFF2, {"characters": "".join(map(chr, sorted(inside)))}) if outside else ""
@@ -88,7 +86,7 @@ class _SheetFonts:
             return offered
         saved = f"{size - subset.size:,} bytes fewer for the characters of the site"
         self.actions.append(Action(NAME, "split", path, saved))
-        return replace(offered, subset=relative_url(self.sheet, subset.path), inside=inside | _ASCII, outside=outside)
+        return replace(offered, subset=relative_url(self.sheet, subset.path), inside=shown, outside=outside)
 
 
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Protocol
 
 from adaptc.formats.css.fonts import font_face_items
@@ -17,6 +17,7 @@ __all__ = [
     "OfferedFont",
     "chosen_source",
     "face_sources",
+    "idle_sources",
     "offer_fonts",
     "replace_font_sources",
     "set_font_display",
@@ -109,8 +110,8 @@ def offer_fonts(text: str, copy: FontCopies) -> str:
 
 
 def _may_split(body: str) -> bool:
-    """Whether the declarations of an ``@font-face`` name a font for all characters, and none of the reader's system."""
-    return _LOCAL.search(body) is None and all(each.name != "unicode-range" for each in declaration_items(body))
+    """Whether the declarations of an ``@font-face`` are of a font for all characters."""
+    return all(each.name != "unicode-range" for each in declaration_items(body))
 
 
 def _with_range(text: str, face: _Face, place: int, source: str, characters: str) -> str:
@@ -120,13 +121,19 @@ def _with_range(text: str, face: _Face, place: int, source: str, characters: str
 
 
 def unicode_ranges(inside: Set[int], outside: Set[int]) -> tuple[str, str]:
-    """Return two values of ``unicode-range``; code points that are in neither set may be in any range."""
+    """Return two values of ``unicode-range`` that divide Unicode; each other code point is in that of the one before.
+
+    So a font of the reader's system, which may have more characters, draws what it would without the division.
+    """
+    runs = [(is_inside, next(codes)) for is_inside, codes in groupby(sorted(inside | outside), key=inside.__contains__)]
+    starts = [0, *(start for _, start in runs[1:]), _END]
     ranges: dict[bool, list[str]] = {True: [], False: []}
-    for is_inside, run in groupby(sorted(inside | outside), key=inside.__contains__):
-        codes = list(run)
-        last = f"-{codes[-1]:X}" if len(codes) > 1 else ""
-        ranges[is_inside].append(f"U+{codes[0]:X}{last}")
+    for (is_inside, _), (start, end) in zip(runs, pairwise(starts), strict=True):
+        ranges[is_inside].append(f"U+{start:X}" if end == start + 1 else f"U+{start:X}-{end - 1:X}")
     return ",".join(ranges[True]), ",".join(ranges[False])
+
+
+_END = 0x110000
 
 
 def face_sources(text: str) -> Iterator[list[str]]:
@@ -135,6 +142,28 @@ def face_sources(text: str) -> Iterator[list[str]]:
         last = face.sources[-1]
         value = text[face.start + last.body : face.start + last.close]
         yield [reference.url for reference in css_references(f"src:{value}", declarations=True)]
+
+
+def idle_sources(text: str) -> frozenset[int]:
+    """Return where the sheet has the URLs of fonts that browsers do not load, most of the time.
+
+    They choose one of a rule's files. Of two rules with a file in common the second is for other characters.
+    """
+    idle, known = set[int](), set[str]()
+    for face in _faces(text):
+        chosen = _chosen_reference(text[face.start + face.sources[-1].body : face.start + face.sources[-1].close])
+        if chosen is None:
+            continue
+        found: dict[int, str] = {}
+        for source in face.sources:
+            place, value = face.start + source.body, text[face.start + source.body : face.start + source.close]
+            references = css_references(f"src:{value}", declarations=True)
+            found |= {place + each.start - len("src:"): each.url for each in references}
+        if known.isdisjoint(found.values()):
+            known.update(found.values())
+            found.pop(face.start + face.sources[-1].body + chosen.start - len("src:"))
+        idle.update(found)
+    return frozenset(idle)
 
 
 def set_font_display(text: str, display: str) -> str:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from adaptc.core.model import Role
+from adaptc.formats.css.font_faces import idle_sources
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.rules import Item, sheet_items
 
@@ -15,7 +16,8 @@ __all__ = ["loaded_urls"]
 def loaded_urls(text: str) -> list[str]:
     """Return the URLs that a sheet may load, imported sheets left out, each once.
 
-    Of several declarations of a property in one block the last wins: what the others name is not loaded.
+    Of several declarations of a property in one block the last wins: what the others name is not loaded. Nor are those
+    files of a font that a browser does not choose, or in a second rule with the same file: for other characters.
     """
     references = [each for each in css_references(text) if each.role is not Role.IMPORT]
     spans = sorted(_overridden(sheet_items(text))) if references else []
@@ -25,7 +27,8 @@ def loaded_urls(text: str) -> list[str]:
         index = bisect_right(starts, position) - 1
         return index >= 0 and position < spans[index][1]
 
-    return list(dict.fromkeys(each.url for each in references if not is_overridden(each.start)))
+    idle = idle_sources(text)
+    return list(dict.fromkeys(each.url for each in references if not (is_overridden(each.start) or each.start in idle)))
 
 
 def _overridden(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
