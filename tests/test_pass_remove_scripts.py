@@ -504,6 +504,32 @@ def test_a_bar_does_not_cover_the_menu_that_moves_below_it():
     assert not shows(text, "<div")
 
 
+@pytest.mark.parametrize(
+    ("link", "is_hidden"),
+    [
+        ("rel=stylesheet", True),
+        ("rel=stylesheet media=screen", True),
+        ("rel=stylesheet media=print", False),
+        ("rel=stylesheet media=print onload=\"this.media='all'\"", True),
+        ("rel=stylesheet media='(max-width:600px)'", True),
+        ("rel=stylesheet media='(min-width:3000px)'", False),
+    ],
+)
+def test_a_sheet_for_paper_hides_nothing_on_a_screen(link, is_hidden):
+    files = {**PAGES, "a.css": ".n{display:none}"}
+    text = made(f"<button class=menu-toggle></button>{MENU}<p>text", head=f"<link {link} href=a.css>", files=files)
+    assert shows(text, "<nav") == is_hidden
+
+
+def test_an_overlay_that_only_holds_controls_for_scripts_stays_closed():
+    css, opener = ".modal{display:none;position:fixed;top:0;opacity:0}", "<a data-target='#m'>o</a>"
+    field = "<div> <input placeholder=Search> <button>Close</button> </div>"
+    assert not shows(made(f"{opener}<div class=modal id=m>{field}</div><p>text", css=css), "<div")
+    form = f"<form action=a.html>{field.replace('placeholder', 'name=q placeholder')}</form>"
+    assert shows(made(f"{opener}<div class=modal id=m>{form}</div><p>text", css=css, files=PAGES), "<div")
+    assert shows(made(f"{opener}<div class=modal id=m>Find {field}</div><p>text", css=css), "<div")
+
+
 def test_a_link_to_skip_the_menu_stays_above_the_window():
     css = ".s{position:fixed;top:8px;transform:translateY(-200%)}.s:focus{transform:none}.n{position:fixed;left:-260px}"
     skip = "<a class=s href='#m'>Skip to main content</a>"

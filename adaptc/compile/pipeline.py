@@ -248,10 +248,10 @@ PASSES: tuple[Pass, ...] = (
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 3, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
-    EditPass("prerendered", 7, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
+    EditPass("prerendered", 8, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        18,
+        21,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,
@@ -292,7 +292,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 9, _HTML, "reading:write_reading_page", needs_content=True),
+    WholePagePass("reading", 10, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

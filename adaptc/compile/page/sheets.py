@@ -20,7 +20,7 @@ from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,26 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
     sheets = _Sheets(view)
     texts = tuple(text for text, _ in sheets.of(tree, base))
     return PageSheets(texts, sheets.complete, sheets.are_known)
+
+
+def screen_sheets(tree: Document, base: str, view: View) -> tuple[str, ...]:
+    """Return the texts of the sheets that apply to a screen, each with the media query of its element, if it has one.
+
+    A medium that a handler changes once the sheet is loaded is that of a screen.
+    """
+    sheets, texts = _Sheets(view), list[str]()
+    for element in tree.iter_elements(("link", "style")):
+        media_query = _media_query(element)
+        for text, _ in sheets.of_element(element, base):
+            texts.append(f"@media {media_query}{{{text}}}" if media_query else text)
+    return tuple(texts)
+
+
+def _media_query(element: Element) -> str:
+    """Return the media query of an element for a sheet, ``""`` if that means every screen."""
+    query = (element.attr("media") or "").strip()
+    is_changed = "media" in (element.attr("onload") or "")
+    return "" if is_changed or query.lower() in ("all", "screen") else query
 
 
 def sheets_with_bases(tree: Document, base: str, view: View) -> Iterator[tuple[str, str]]:
@@ -69,11 +89,14 @@ class _Sheets:
 
     def of(self, tree: Document, base: str) -> Iterator[tuple[str, str]]:
         for element in tree.iter_elements(("link", "style")):
-            if element.tag == "style":
-                yield element.text, base
-                yield from self._linked(base, self._imports(element.text))
-            elif "stylesheet" in (element.attr("rel") or "").lower().split():
-                yield from self._linked(base, (element.attr("href") or "",))
+            yield from self.of_element(element, base)
+
+    def of_element(self, element: Element, base: str) -> Iterator[tuple[str, str]]:
+        if element.tag == "style":
+            yield element.text, base
+            yield from self._linked(base, self._imports(element.text))
+        elif "stylesheet" in (element.attr("rel") or "").lower().split():
+            yield from self._linked(base, (element.attr("href") or "",))
 
     def _linked(self, base: str, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield sheets, each followed by those that it imports. Chains may be long: no recursion."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
@@ -27,7 +27,7 @@ def write_reading_page(text: str, page: PageContext, view: View, options: Option
         place_streamed_parts(open_shadow_roots(text) if has_document else text),
         url_path=quote_path(page.path),
         title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
-        sheets_of=lambda tree: page_sheets(tree, page.base, view).texts,
+        sheets_of=lambda tree: screen_sheets(tree, page.base, view),
     )
     if isinstance(result, str):
         diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason=result)

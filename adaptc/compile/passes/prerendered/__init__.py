@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, script_source
-from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.prerendered.frameworks import find_framework
 from adaptc.compile.passes.prerendered.hydration import Hydration
 from adaptc.compile.passes.prerendered.images import show_images
@@ -47,7 +47,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     hydration = Hydration.of(editor.tree, framework)
     if not hydration.scripts:
         return Report()
-    sheets = page_sheets(editor.tree, page.base, view).texts
+    sheets = screen_sheets(editor.tree, page.base, view)
     is_other = page.evidence is not None and not page.evidence.is_same_without_scripts
     reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
     if reason:

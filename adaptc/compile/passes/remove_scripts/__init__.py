@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.remove_scripts.code import remove_code
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
 from adaptc.compile.passes.remove_scripts.covers import remove_covers, seen_covers
@@ -37,7 +37,7 @@ def remove_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     """
     report = Report(is_scriptless=True)
     if page.has_scripts:
-        sheets = page_sheets(editor.tree, page.base, view).texts
+        sheets = screen_sheets(editor.tree, page.base, view)
         covers = seen_covers(page.evidence, editor.tree)
         shown = show_hidden(editor, sheets, covers=covers)
         cascade = Cascade(editor.tree, sheets)

@@ -26,6 +26,7 @@ from adaptc.compile.passes.remove_scripts.places import RELEASED, Places, is_bar
 from adaptc.compile.passes.remove_scripts.widths import NARROW, WIDTHS, media_rules
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.forms import Forms, find_forms
 from adaptc.formats.html.visible_text import content_length, content_texts
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ _DROPPED = "position:absolute;z-index:99"
 # Colours for text that was over a picture, white on dark, and now is in front of it
 _PLAIN = "color:#222!important;background:#fff!important"
 _PICTURES = "img, video, audio, iframe, object, svg, input, select, textarea, button"
+_CONTROLS = "input, select, textarea, button"
+_MEDIA = "a[href], img, video, audio, iframe, object"
 _FORM_CONTROLS = "input:not([type=hidden]), select, textarea"
 _MOST = 0.5  # share of a navigation's text in the element that holds its links
 _LARGE = 0.3  # share of the page's text in an element that is no overlay but the page
@@ -177,6 +180,14 @@ def _by_kind(cascade: Cascade, menus: Menus) -> Iterator[tuple[Element, Kind, tu
             yield element, Kind.EFFECT, _EFFECTS
 
 
+def _is_idle(element: Element, forms: Forms) -> bool:
+    """Whether an element holds nothing but controls that only scripts listen to: an overlay for a search, say."""
+    controls = element.select(_CONTROLS)
+    has_words = content_length(element) > sum(map(content_length, element.select("button")))
+    has_more = has_words or element.select_one(_MEDIA) is not None
+    return bool(controls) and not has_more and not any(map(forms.is_working, controls))
+
+
 def _has_content(element: Element) -> bool:
     return next(content_texts(element), None) is not None or element.select_one(_PICTURES) is not None
 
@@ -197,7 +208,7 @@ class _Show:
 
     def __init__(self, cascade: Cascade, marks: Marks, openers: Openers, hidden: frozenset[Element]) -> None:
         self._cascade, self._marks, self._openers, self._hidden = cascade, marks, openers, hidden
-        self._places = Places(cascade)
+        self._places, self._forms = Places(cascade), find_forms(cascade.tree)
         self._page_length = content_length(cascade.tree)
 
     def plan(self, candidate: _Candidate) -> _Plan | None:
@@ -256,10 +267,12 @@ class _Show:
         return self._openers.selector(element, self._hidden, by_focus=by_focus)
 
     def _moved(self, candidate: _Candidate, widths: list[int]) -> list[tuple[Element, str]] | None:
-        """Return the rules that show an element in the flow of the page, ``None`` if its place has no room for it."""
+        """Return the rules that show an element in the flow of the page, ``None`` if it stays closed."""
         element = candidate.element
         is_list = is_menu(element)
         wide = set(widths) - NARROW  # in narrow windows the bar makes room
+        if _is_idle(element, self._forms):
+            return None
         if not (candidate.kind is Kind.MENU and is_list) and self._is_in_tight_bar(element, wide):
             return None
         wanted = [*self._showing(candidate, widths), _IN_FLOW]

@@ -13,7 +13,7 @@ from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
 from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
 from adaptc.compile.page.pricing import is_worth_its_bytes
-from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.touched_images import BY_ADDRESS
 from adaptc.compile.passes.strip.cards import Cards
 from adaptc.compile.view import Options, View
@@ -75,7 +75,7 @@ class Images:
             self._preload(link)
 
     def _sheets(self) -> tuple[str, ...]:
-        return page_sheets(self.editor.tree, self.page.base, self.view).texts
+        return screen_sheets(self.editor.tree, self.page.base, self.view)
 
     def _labels(self, image: Element) -> list[LabelledImage]:
         """Return what an image and the sources of its ``<picture>`` refer to; nothing if some of it stays."""
