@@ -11,6 +11,7 @@ from adaptc.cli.render import print_diagnostics
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
+    from adaptc.serve.calibrate.profile import Profile
     from adaptc.serve.capacity.utilization import Cost
 
 
@@ -27,17 +28,28 @@ def measured_cost(
 ) -> Cost | None:
     """Return the costs of the profile ``file``, or of that of the output, over a protocol; None without a profile.
 
+    Raises ``UsageError`` as ``found_profile`` does, and when a protocol is named that was not measured.
+    """
+    profile = found_profile(config, invocation, file, is_needed=protocol is not None)
+    return None if profile is None else profile.machine_cost(protocol)
+
+
+def found_profile(
+    config: Config, invocation: Invocation, file: Path | None = None, *, is_needed: bool = False
+) -> Profile | None:
+    """Return the profile ``file``, or that of the output; None without one, unless it is needed.
+
     A profile of another machine or version is reported on standard error. Raises ``UsageError`` for one that cannot be
-    read, and when a file or protocol is named that there is not.
+    read, and when there is none that was named or is needed.
     """
     from adaptc.serve.calibrate.profile import named_profile, profile_path, stale_diagnostics
     from adaptc.serve.calibrate.versions import version_in_use
 
     path = file or profile_path(config.output)
-    if file is None and protocol is None and not path.exists():
+    if file is None and not is_needed and not path.exists():
         return None
     profile = named_profile(path)
     stale = list(stale_diagnostics(profile, path, datetime.now(UTC), version_in_use(profile.server)))
     if stale:
         print_diagnostics(stale, invocation)
-    return profile.machine_cost(protocol)
+    return profile

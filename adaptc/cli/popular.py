@@ -50,7 +50,7 @@ def popular(
     names = log or config.select.logs
     if not names:
         raise UsageError("name a LOG, or give select.logs in adaptc.toml")
-    hits, tally = _hits(config, names)
+    hits, tally = views_in_logs(config, names)
     ranks = _popular_set(hits, config)
     diagnostics = tuple(with_severities(tally.diagnostics, config))
     if invocation.format == "json":
@@ -61,7 +61,7 @@ def popular(
     return exit_code(diagnostics)
 
 
-def _hits(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:
+def views_in_logs(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:
     """Return the views of each page, counting a page and the links to it together."""
     from adaptc.compile.analyse.popularity import count_paths, join_aliases, page_hits
     from adaptc.formats.accesslog.parser import compile_format

@@ -204,6 +204,10 @@ KINDS: dict[str, Kind] = {
     "calibration-one-size": Kind(
         W, "the files that the server sent are of one size: the cost of a kilobyte is unknown and taken as 0"
     ),
+    # drilling
+    "drill-error": Kind(E, "{lever}: {count} requests without an answer: {reason}"),
+    "drill-wrong": Kind(E, "{lever}: {url} was answered with {answer}, {count} times"),
+    "drill-unseen": Kind(N, "serve.expose is off: answers do not say their level, so only statuses are compared"),
     # using what was measured
     "profile-machine": Kind(W, "was measured {days} days ago on another machine: run adaptc calibrate here"),
     "profile-version": Kind(W, "was measured {days} days ago with {made}, not {used}: run adaptc calibrate again"),

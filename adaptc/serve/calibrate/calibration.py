@@ -13,8 +13,9 @@ from adaptc.serve.calibrate.costs import KindCost, site_cost
 from adaptc.serve.calibrate.experiments import SampleServer, views_of_pages
 from adaptc.serve.calibrate.load_client import LoadClient, load_client
 from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure, run
-from adaptc.serve.calibrate.page_views import PageView, page_weights, sampled_pages, views_by_level
+from adaptc.serve.calibrate.page_views import PageView, page_weights, sampled_pages, viewed_files, views_by_level
 from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation, profile_of
+from adaptc.serve.calibrate.samples import FEWEST, MOST
 from adaptc.serve.calibrate.saturation import load_diagnostics, network_diagnostics, observed_saturation
 from adaptc.serve.calibrate.testbed import OFF, REJECTING, Testbed, make_certificate, testbed
 from adaptc.serve.calibrate.versions import installed_version
@@ -50,7 +51,8 @@ def calibrate_started(config: Config, server: Server, extent: Extent, progress: 
     version, manifest = installed_version(server), last_manifest(config.output)
     refuse_unreadable_trees(manifest)
     views = views_by_level(config, manifest, sampled_pages(manifest, page_weights(manifest)))
-    with workspace_for(config, server) as workspace, testbed(workspace) as bed, load_client() as client:
+    files = max(FEWEST, min(MOST, viewed_files(views)))
+    with workspace_for(config, server) as workspace, testbed(workspace, files) as bed, load_client() as client:
         servers, diagnostics = _start(bed, views, client)
         progress.begin("measuring", round(extent.seconds), 0)
         results = measure(servers.experiments, client, extent.seconds, lambda seconds: progress.advance(seconds, 0, 0))
@@ -91,10 +93,11 @@ class _Servers:
 def _start(
     bed: Testbed, views: Mapping[str, tuple[PageView, ...]], client: LoadClient
 ) -> tuple[_Servers, list[Diagnostic]]:
-    plain = SampleServer("http1", bed.samples("samples"))
+    plain = SampleServer("http1", bed.samples("samples"), bed.files)
     serve = bed.workspace.config.serve
-    off = SampleServer("off", bed.samples("off", OFF)) if serve.flag else None
-    rejecting = SampleServer("reject", bed.samples("reject", REJECTING)) if serve.buckets and serve.reject else None
+    off = SampleServer("off", bed.samples("off", OFF), bed.files) if serve.flag else None
+    can_reject = serve.buckets and serve.reject
+    rejecting = SampleServer("reject", bed.samples("reject", REJECTING), bed.files) if can_reject else None
     sites = {level: bed.level(level, tuple(views)) for level in views}
     levels = tuple(views_of_pages(level, site.processes, site.base, views[level]) for level, site in sites.items())
     encrypted, diagnostics = _start_encrypted(bed, client)
@@ -107,7 +110,7 @@ def _start_encrypted(bed: Testbed, client: LoadClient) -> tuple[list[SampleServe
         site = bed.samples("encrypted", certificate=make_certificate(bed.workspace.root))
     except UsageError as error:
         return [], [diagnose("calibration-unmeasured", what="TLS", reason=error)]
-    https1, https2 = SampleServer("https1", site), SampleServer("https2", site, "http2")
+    https1, https2 = SampleServer("https1", site, bed.files), SampleServer("https2", site, bed.files, "http2")
     _, outcome = run(next(https2.lengths()), client)
     if outcome.is_http2:
         return [https1, https2], []

@@ -12,7 +12,7 @@ from adaptc.serve.calibrate.cpu_time import ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.measurement import Experiment, Measurements
 from adaptc.serve.calibrate.page_views import PageView
-from adaptc.serve.calibrate.samples import COUNT, LARGE, ORIGINAL, SMALL, accepted, kinds, urls
+from adaptc.serve.calibrate.samples import LARGE, ORIGINAL, SMALL, accepted, kinds, urls
 from adaptc.serve.calibrate.testbed import Site
 from adaptc.serve.verify.scenario import BEST
 
@@ -27,10 +27,14 @@ EMBEDDED = frozenset({200, 403, 404})
 
 @dataclass(frozen=True, slots=True)
 class SampleServer:
-    """A server of sample files, and how it is asked: ``name`` is a protocol, or "off" or "reject" for a mode."""
+    """A server of sample files, and how it is asked: ``name`` is a protocol, or "off" or "reject" for a mode.
+
+    ``files`` are the sample files of each kind and size.
+    """
 
     name: str
     site: Site
+    files: int
     protocol: str = "http1"
 
     @property
@@ -40,7 +44,7 @@ class SampleServer:
 
     def experiment(self, kind: str, size: int, length: int, statuses: frozenset[int] = frozenset({200})) -> Experiment:
         """Return the experiment of views of ``length`` files of a kind and a size."""
-        targets = [self.site.origin + path for path in urls(self.site.policy, kind, size, COUNT[size])]
+        targets = [self.site.origin + path for path in urls(self.site.policy, kind, size, self.files)]
         job = Job(views_of(targets, length, REQUESTS[size], accepted(kind)), BROWSERS, protocol=self.protocol)
         return Experiment(self.label(kind, size, length), self.site.processes, job, statuses)
 

@@ -11,7 +11,7 @@ import itertools
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Thread
@@ -33,21 +33,31 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The URLs that a browser requests over one connection, and the Accept-Encoding that it sends; empty: none."""
+    """The URLs that a browser requests over one connection, and the Accept-Encoding that it sends; empty: none.
+
+    ``fields`` are more lines of the header. ``allowed`` has for each URL what may answer it: status and X-Adapt, as in
+    "200 full/br"; None is any answer. ``by_level`` has the rest of the view by the level that X-Adapt of the page has.
+    """
 
     urls: tuple[str, ...]
     accept: str = ""
     fields: tuple[str, ...] = ()
+    allowed: tuple[frozenset[str] | None, ...] = ()
+    by_level: Mapping[str, View] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Views to make in turn, once each or until ``seconds`` have passed, by ``browsers`` at once."""
+    """Views to make in turn, once each or until ``seconds`` have passed, by ``browsers`` at once.
+
+    With ``has_visitors`` each view comes from another address of loopback, as 127.0.0.0/8 has on Linux.
+    """
 
     views: tuple[View, ...]
     browsers: int = 1
     seconds: float = 0.0
     protocol: str = "http1"
+    has_visitors: bool = False
 
 
 @dataclass(slots=True)
@@ -56,11 +66,12 @@ class Outcome:
 
     ``answers`` counts answers by status and by the field X-Adapt; ``octets`` are those of bodies as sent; ``times``
     are the seconds of each view; ``cpu`` and ``clock`` are seconds of the client. ``errors`` counts requests without
-    an answer by reason.
+    an answer by reason, ``wrong`` answers that a view does not allow, by URL and what came.
     """
 
     answers: Counter[tuple[int, str]] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[tuple[str, str]] = field(default_factory=Counter)
     octets: int = 0
     times: list[float] = field(default_factory=list)
     cpu: float = 0.0
@@ -111,8 +122,8 @@ def do(job: Job) -> Outcome:
     """Do a job in this process."""
     outcome, started, cpu = Outcome(), time.perf_counter(), time.process_time()
     end = started + job.seconds if job.seconds else None
-    views = iter(job.views) if end is None else itertools.cycle(job.views)
-    browsers = [_Browser(job.protocol, views, end) for _ in range(job.browsers)]
+    views = enumerate(job.views if end is None else itertools.cycle(job.views))
+    browsers = [_Browser(job, views, end) for _ in range(job.browsers)]
     threads = [Thread(target=browser.view_all) for browser in browsers]
     for thread in threads:
         thread.start()
@@ -127,6 +138,7 @@ def do(job: Job) -> Outcome:
 def _add(total: Outcome, part: Outcome) -> None:
     total.answers += part.answers
     total.errors += part.errors
+    total.wrong += part.wrong
     total.octets += part.octets
     total.times += part.times
     total.is_http2 |= part.is_http2
@@ -134,10 +146,10 @@ def _add(total: Outcome, part: Outcome) -> None:
 
 
 class _Browser:
-    """A thread that takes views from an iterator, which all browsers share (``next`` is atomic)."""
+    """A thread that takes numbered views from an iterator, which all browsers share (``next`` is atomic)."""
 
-    def __init__(self, protocol: str, views: Iterator[View], end: float | None) -> None:
-        self.protocol, self.views, self.end, self.outcome = protocol, views, end, Outcome()
+    def __init__(self, job: Job, views: Iterator[tuple[int, View]], end: float | None) -> None:
+        self.job, self.views, self.end, self.outcome = job, views, end, Outcome()
         self._adapted = ""
 
     def view_all(self) -> None:
@@ -145,10 +157,12 @@ class _Browser:
         import pycurl
 
         curl = self._handle()
-        for view in self.views:
+        for number, view in self.views:
             started = time.perf_counter()
             if self.end is not None and started >= self.end:
                 break
+            if self.job.has_visitors:
+                curl.setopt(pycurl.INTERFACE, f"host!{visitor(number)}")
             self._view(curl, view)
             self.outcome.times.append(time.perf_counter() - started)
         self.outcome.is_http2 = curl.getinfo(pycurl.INFO_HTTP_VERSION) == pycurl.CURL_HTTP_VERSION_2
@@ -159,8 +173,9 @@ class _Browser:
 
         curl = pycurl.Curl()
         versions = {"http1": pycurl.CURL_HTTP_VERSION_1_1, "http2": pycurl.CURL_HTTP_VERSION_2TLS}
-        curl.setopt(pycurl.HTTP_VERSION, versions[self.protocol])
+        curl.setopt(pycurl.HTTP_VERSION, versions[self.job.protocol])
         curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.MAXCONNECTS, 1)
         curl.setopt(pycurl.TIMEOUT, PATIENCE)
         curl.setopt(pycurl.SSL_VERIFYPEER, 0)  # the certificate is of a server on this machine
         curl.setopt(pycurl.SSL_VERIFYHOST, 0)
@@ -170,21 +185,37 @@ class _Browser:
         return curl
 
     def _view(self, curl: Any, view: View) -> None:
+        """Request a page, and what it embeds at the level that was sent; a page that fails embeds nothing."""
         import pycurl
 
         encoding = (f"Accept-Encoding: {view.accept}",) if view.accept else ()
         curl.setopt(pycurl.HTTPHEADER, [*FIELDS, *encoding, *view.fields])
-        for number, url in enumerate(view.urls):
-            curl.setopt(pycurl.FRESH_CONNECT, number == 0)
-            curl.setopt(pycurl.FORBID_REUSE, number == len(view.urls) - 1)
-            curl.setopt(pycurl.URL, url)
-            self._adapted = ""
-            try:
-                curl.perform()
-            except pycurl.error as error:
-                self.outcome.errors[str(error.args[1])] += 1
-            else:
-                self.outcome.answers[curl.getinfo(pycurl.RESPONSE_CODE), self._adapted] += 1
+        curl.setopt(pycurl.FRESH_CONNECT, 1)
+        status = self._request(curl, view, 0)
+        curl.setopt(pycurl.FRESH_CONNECT, 0)
+        rest = view.by_level.get(self._adapted.partition("/")[0], view)
+        for number in range(1, len(rest.urls)) if 200 <= status < 400 else ():
+            self._request(curl, rest, number)
+
+    def _request(self, curl: Any, view: View, number: int) -> int:
+        """Request a URL of a view, count the answer and return its status, 0 without one."""
+        import pycurl
+
+        curl.setopt(pycurl.FORBID_REUSE, number == len(view.urls) - 1 and not view.by_level)
+        curl.setopt(pycurl.URL, view.urls[number])
+        self._adapted = ""
+        try:
+            curl.perform()
+        except pycurl.error as error:
+            self.outcome.errors[str(error.args[1])] += 1
+            return 0
+        status = int(curl.getinfo(pycurl.RESPONSE_CODE))
+        self.outcome.answers[status, self._adapted] += 1
+        allowed = view.allowed[number] if view.allowed else None
+        answer = f"{status} {self._adapted}".strip()
+        if allowed is not None and answer not in allowed:
+            self.outcome.wrong[view.urls[number], answer] += 1
+        return status
 
     def _count(self, body: bytes) -> None:
         self.outcome.octets += len(body)
@@ -195,3 +226,8 @@ class _Browser:
             self._adapted = value.strip().decode("latin-1")
         elif name.lower() == b"server":
             self.outcome.software = value.strip().decode("latin-1")
+
+
+def visitor(number: int) -> str:
+    """Return an address of loopback for the visitor of that number; they repeat after 60,000."""
+    return f"127.1.{number // 250 % 240}.{1 + number % 250}"

@@ -66,6 +66,11 @@ def views_by_level(config: Config, manifest: Manifest, pages: Sequence[str]) -> 
         }
 
 
+def viewed_files(views: Mapping[str, Sequence[PageView]]) -> int:
+    """Return how many files are requested at the level that has the most."""
+    return max(len({path for page in pages for path in page.paths}) for pages in views.values())
+
+
 def _results(state: State, path: str) -> dict[str, UnitResult]:
     return {result.level: result for result in state.results(path)}
 

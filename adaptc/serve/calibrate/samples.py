@@ -12,17 +12,20 @@ from adaptc.serve.policy import Policy
 from adaptc.serve.verify.scenario import BEST
 
 SMALL, LARGE = 1_000, 50_000  # bytes; from two sizes follow the costs of a request and of a kilobyte
-# Files of each. A site has many: one of 64 files of 100 kB cost nginx half more than one of 8, which stay in a
+# Of each, as many as a site has: one of 64 files of 100 kB cost nginx half more than one of 8, which stay in a
 # processor's cache.
-COUNT = {SMALL: 64, LARGE: 64}
+FEWEST, MOST = 8, 64
 ORIGINAL = "original"  # the kind of files that are in no tree
 
 
 class Samples:
-    """A docroot of its own with a tree, below ``root``; servers share them by links."""
+    """A docroot of its own with a tree, below ``root``; servers share them by links.
 
-    def __init__(self, root: Path) -> None:
-        self.docroot, self._tree, self._times = root / "docroot", root / "tree", root / "times"
+    ``count`` are the files of each kind and size.
+    """
+
+    def __init__(self, root: Path, count: int) -> None:
+        self.docroot, self._tree, self._times, self.count = root / "docroot", root / "tree", root / "times", count
 
     def link(self, policy: Policy, level: str) -> None:
         """Make the files the tree of a level in the output of ``policy``; they are written if need be."""
@@ -35,8 +38,8 @@ class Samples:
     def _write_all(self, policy: Policy) -> None:
         generator = random.Random(0)
         for kind in kinds(policy):
-            for size, count in COUNT.items():
-                for number in range(count):
+            for size in (SMALL, LARGE):
+                for number in range(self.count):
                     path = _path(kind, size, number)
                     self._write(self.docroot / path, generator.randbytes(size) if kind == ORIGINAL else b"")
                     if kind != ORIGINAL:
@@ -66,8 +69,8 @@ def accepted(kind: str) -> str:
 
 
 def urls(policy: Policy, kind: str, size: int, count: int) -> tuple[str, ...]:
-    """Return the paths of ``count`` URLs of files of a kind and a size."""
-    paths = (_path(kind, size, number % COUNT[size]) for number in range(count))
+    """Return the paths of the URLs of the first ``count`` files of a kind and a size."""
+    paths = (_path(kind, size, number) for number in range(count))
     return tuple(quote_path(f"{policy.prefix}/{path}") for path in paths)
 
 

@@ -12,7 +12,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.urls import quote_path
 from adaptc.serve.calibrate.cpu_time import ServerProcesses
-from adaptc.serve.calibrate.samples import Samples
+from adaptc.serve.calibrate.samples import FEWEST, Samples
 from adaptc.serve.launch import settle
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.modes import Mode, adapting_mode, switch
@@ -35,10 +35,11 @@ class Site:
 
 @dataclass(frozen=True)
 class Testbed:
-    """Starts servers in a workspace; they end with ``stack``."""
+    """Starts servers in a workspace; they end with ``stack``. ``files`` are the sample files of each kind and size."""
 
     workspace: Workspace
     stack: ExitStack
+    files: int = FEWEST
 
     def level(self, level: str, levels: tuple[str, ...]) -> Site:
         """Start a server that gives everybody a level of the site; ``levels`` are those that were built."""
@@ -46,9 +47,15 @@ class Testbed:
         policy = workspace.policy(workspace.linked(levels))
         return self._start(workspace, policy, adapting_mode(policy))
 
+    def site(self, levels: tuple[str, ...]) -> Site:
+        """Start a server of the site as it is configured; ``levels`` are those that were built."""
+        workspace = self._workspace("site")
+        policy = workspace.policy(workspace.linked(levels))
+        return self._start(workspace, policy, adapting_mode(policy))
+
     def samples(self, name: str, mode: Mode | None = None, certificate: Path | None = None) -> Site:
         """Start a server of files of known sizes, in a mode; without one, in which their trees are served."""
-        workspace, samples = self._workspace(name), Samples(self.workspace.root / "files")
+        workspace, samples = self._workspace(name), Samples(self.workspace.root / "files", self.files)
         policy = workspace.policy(workspace.root / "output", samples.docroot)
         served = adapting_mode(policy)
         samples.link(policy, served.trees(policy, "normal")[0])
@@ -93,7 +100,7 @@ def make_certificate(folder: Path) -> Path:
 
 
 @contextmanager
-def testbed(workspace: Workspace) -> Iterator[Testbed]:
-    """Give a testbed in a workspace; its servers end with it."""
+def testbed(workspace: Workspace, files: int = FEWEST) -> Iterator[Testbed]:
+    """Give a testbed in a workspace; its servers end with it. ``files`` are the sample files of each kind and size."""
     with ExitStack() as stack:
-        yield Testbed(workspace, stack)
+        yield Testbed(workspace, stack, files)
