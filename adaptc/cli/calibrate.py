@@ -36,7 +36,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default=60.0,
     show_default=True,
     metavar="S",
-    help="Measure for S seconds, and each experiment at least thrice.",
+    help="Measure for S seconds, and each experiment at least twice.",
 )
 @click.option(
     "--line", type=click.FloatRange(0, min_open=True), metavar="MBIT", help="Megabits a second of the access line."

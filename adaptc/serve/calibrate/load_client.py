@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -110,12 +111,10 @@ def load_client() -> Iterator[LoadClient]:
 
 
 def _serve_jobs(link: Connection) -> None:
-    while True:
-        try:
-            job = link.recv()
-        except (EOFError, KeyboardInterrupt):
-            return
-        link.send(do(job))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the command, which closes the link
+    with suppress(EOFError, ConnectionError):
+        while True:
+            link.send(do(link.recv()))
 
 
 def do(job: Job) -> Outcome:

@@ -11,7 +11,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, LoadClient, Outcome
 
-LEAST_ROUNDS = 3
+LEAST_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,14 @@ class Measurements:
     samples: dict[str, Samples]
     total: Reading
 
+    def merged(self, other: Measurements) -> Measurements:
+        """Return these measurements with the samples of others of the same experiments."""
+        both = {
+            name: Samples(own.cpu + other.samples[name].cpu, other.samples[name].outcome)
+            for name, own in self.samples.items()
+        }
+        return Measurements(both, self.total.plus(other.total))
+
     def view(self, name: str) -> float:
         """Return the CPU seconds of a view of an experiment."""
         return self.samples[name].view
@@ -55,7 +63,7 @@ class Measurements:
 def measure(
     experiments: Sequence[Experiment], client: LoadClient, seconds: float, advance: Callable[[int], None]
 ) -> Measurements:
-    """Run all experiments for some ``seconds``, at least thrice; ``advance`` gets the whole seconds of each round.
+    """Run all experiments for some ``seconds``, at least twice; ``advance`` gets the whole seconds of each round.
 
     Raises ``UsageError`` for answers other than expected: what they cost says nothing.
     """
