@@ -78,7 +78,6 @@ class Outcome:
     cpu: float = 0.0
     clock: float = 0.0
     is_http2: bool = False
-    software: str = ""
 
 
 class LoadClient:
@@ -141,7 +140,6 @@ def _add(total: Outcome, part: Outcome) -> None:
     total.octets += part.octets
     total.times += part.times
     total.is_http2 |= part.is_http2
-    total.software = part.software or total.software
 
 
 class _Browser:
@@ -220,11 +218,8 @@ class _Browser:
         self.outcome.octets += len(body)
 
     def _read_field(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        if name.lower() == b"x-adapt":
-            self._adapted = value.strip().decode("latin-1")
-        elif name.lower() == b"server":
-            self.outcome.software = value.strip().decode("latin-1")
+        if line[:8].lower() == b"x-adapt:":
+            self._adapted = line[8:].strip().decode("latin-1")
 
 
 def visitor(number: int) -> str:

@@ -23,7 +23,7 @@ from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure
 from adaptc.serve.calibrate.page_views import page_weights, sampled_pages, views_by_level
 from adaptc.serve.calibrate.profile import profile_of
 from adaptc.serve.calibrate.saturation import load_diagnostics, observed_saturation
-from adaptc.serve.calibrate.versions import named_version
+from adaptc.serve.calibrate.versions import process_version
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.verify.scenario import BEST
 from adaptc.serve.verify.verification import address_of
@@ -57,7 +57,7 @@ def calibrate_running(config: Config, url: str, process: int, extent: Extent, pr
     costs = {server.name: server.cost(results) for server in site.servers}
     cost = next(iter(costs.values()))
     levels = tuple(level_cost(name, pages, cost, results) for name, pages in views.items())
-    profile = profile_of(site.software, costs, {}, None, levels, saturation)
+    profile = profile_of(process_version(process), costs, {}, None, levels, saturation)
     said = [*site.diagnostics(results), *judge(profile, extent.line), *load_diagnostics(results.total.plus(load))]
     return Calibration(profile, tuple(said))
 
@@ -67,7 +67,6 @@ class _RunningSite:
     """A site as a running server sends it. ``level`` is the one that it sends, or the first where it sends none."""
 
     base: str
-    software: str
     name: str
     level: str
     servers: tuple[_RunningFiles, ...]
@@ -86,16 +85,14 @@ def _probe(client: LoadClient, processes: ServerProcesses, base: str, page: str,
     ((_, adapted),) = outcome.answers
     level = adapted.partition("/")[0]
     is_known = level in manifest.level_names
-    small, large = _chosen_files(manifest, level if is_known else manifest.level_names[0])
+    measured = level if is_known else manifest.level_names[0]
+    small, large = _chosen_files(manifest, measured)
     targets = [tuple(base + quote_path(f"/{path}") for path in paths) for paths in (small, large)]
-    names = (
-        {"https1": "http1", **({"https2": "http2"} if outcome.is_http2 else {})} if is_encrypted else {"http1": "http1"}
-    )
+    names = {"http1": "http1"}
+    if is_encrypted:
+        names = {"https1": "http1", "https2": "http2"} if outcome.is_http2 else {"https1": "http1"}
     servers = tuple(_RunningFiles(name, protocol, processes, *targets) for name, protocol in names.items())
-    software = named_version(outcome.software) or "unknown"
-    return _RunningSite(
-        base, software, level if is_known else AS_SERVED, level if is_known else manifest.level_names[0], servers
-    )
+    return _RunningSite(base, level if is_known else AS_SERVED, measured, servers)
 
 
 def _chosen_files(manifest: Manifest, level: str) -> tuple[list[str], list[str]]:

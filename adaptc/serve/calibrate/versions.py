@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from adaptc.core.diagnostics import UsageError
@@ -9,6 +10,7 @@ from adaptc.serve.launch import program_of, run_quietly
 from adaptc.serve.server import Server
 from adaptc.serve.servers import launchable
 
+UNKNOWN = "unknown"
 _VERSION = re.compile(r"(?i)\b(apache|nginx)/([\w.]+)")
 
 
@@ -22,6 +24,18 @@ def installed_version(server: Server) -> str:
     """Return name and version of the program of a server. Raises ``UsageError`` when it is not installed."""
     answer = run_quietly([program_of(server), "-v"])
     return named_version(answer.stdout + answer.stderr) or server.name
+
+
+def process_version(process: int) -> str:
+    """Return name and version of the server that a process runs, as its program prints them; else ``UNKNOWN``."""
+    try:
+        program = os.readlink(f"/proc/{process}/exe")
+    except OSError:
+        return UNKNOWN
+    if not any(os.path.basename(program) in server.programs for server in launchable()):
+        return UNKNOWN
+    answer = run_quietly([program, "-v"])
+    return named_version(answer.stdout + answer.stderr) or UNKNOWN
 
 
 def version_in_use(name: str) -> str | None:
