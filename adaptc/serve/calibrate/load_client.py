@@ -49,7 +49,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Views to make in turn, once each or until ``seconds`` have passed, by ``browsers`` at once.
+    """Views to make in turn, once each or until ``seconds`` have passed, by ``browsers`` at once, one each at least.
 
     With ``has_visitors`` each view comes from another address of loopback, as 127.0.0.0/8 has on Linux.
     """
@@ -156,12 +156,13 @@ class _Browser:
         curl = self._handle()
         for number, view in self.views:
             started = time.perf_counter()
-            if self.end is not None and started >= self.end:
-                break
             if self.job.has_visitors:
                 curl.setopt(pycurl.INTERFACE, f"host!{visitor(number)}")
             self._view(curl, view)
-            self.outcome.times.append(time.perf_counter() - started)
+            ended = time.perf_counter()
+            self.outcome.times.append(ended - started)
+            if self.end is not None and ended >= self.end:
+                break
         self.outcome.is_http2 = curl.getinfo(pycurl.INFO_HTTP_VERSION) == pycurl.CURL_HTTP_VERSION_2
         curl.close()
 
