@@ -22,8 +22,8 @@ from adaptc.workflow.planning.matching import Matcher
 from adaptc.workflow.planning.meter import HarmMeter
 from adaptc.workflow.planning.shown_files import ShownFiles, data_content, shown_urls
 
-PICTURE = encoded(drawing().resize((600, 450)), "PNG")
-OTHER = encoded(drawing(31).rotate(90).resize((600, 450)), "PNG")
+PICTURE = encoded(drawing().resize((240, 180)), "PNG")
+OTHER = encoded(drawing(31).rotate(90).resize((240, 180)), "PNG")
 
 
 def content(markup: str) -> PageContent:
@@ -87,22 +87,24 @@ def test_data_uris_are_decoded() -> None:
 def test_an_image_is_found_again_by_its_pixels() -> None:
     matcher = Matcher()
     picture, other = matcher.picture(PICTURE), matcher.picture(OTHER)
-    copy = matcher.picture(encoded(drawing().resize((300, 225)), "JPEG"))
-    assert matcher.likeness(picture, [picture], 600) == 1.0
-    assert 0.5 < matcher.likeness(picture, [copy, other], 600) < 1.0
-    assert matcher.likeness(picture, [other, matcher.picture(b"no image")], 600) == 0.0
-    assert matcher.likeness(picture, [], 600) == 0.0
+    copy = matcher.picture(encoded(drawing().resize((120, 90)), "JPEG"))
+    assert matcher.likeness(picture, [picture], 240) == 1.0
+    assert 0.5 < matcher.likeness(picture, [copy, other], 240) < 1.0
+    assert matcher.likeness(picture, [other, matcher.picture(b"no image")], 240) == 0.0
+    assert matcher.likeness(picture, [], 240) == 0.0
 
 
 # ---- a whole level
 
+CONFIGURATION = '[build]\njobs = 1\neffort = "fast"\n\n[codings]\nbr = false\nzst = false\n'
 PAGE = """<!doctype html><title>t</title><h1>News</h1><p>{}</p>
 <p>Some words about the picture, which are long enough to make up the story of this page.</p>"""
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> BuiltSite:
-    page = PAGE.format("<img src=photo.png width=600 height=450 alt=A>")
+    page = PAGE.format("<img src=photo.png width=240 height=180 alt=A>")
+    (tmp_path / "adaptc.toml").write_text(CONFIGURATION, "utf-8")
     return BuiltSite(tmp_path).write({"index.html": page, "photo.png": PICTURE, "words.html": PAGE.format("None")})
 
 
@@ -131,13 +133,12 @@ def plan(site: BuiltSite, *arguments: str) -> tuple[int, str]:
 
 def test_a_plan_writes_its_level_and_builds_can_use_it(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
-    Path("adaptc.toml").write_text('[build]\njobs = 1\neffort = "fast"\n', "utf-8")
-    code, output = plan(site, "--bytes", "0.6")
+    code, output = plan(site, "--bytes", "0.6", "--keep", "images")
     assert code == ExitCode.DONE
     assert "Chosen: " in output
     config = load_config(None, {"docroot": site.docroot, "output": site.output, "build.levels": ["full", "planned"]})
     assert config.levels.values["planned"]["extends"] in ("lossless", "moderate")
-    assert Path("adaptc.toml").read_text("utf-8").startswith('[build]\njobs = 1\neffort = "fast"\n')
+    assert Path("adaptc.toml").read_text("utf-8").startswith(CONFIGURATION)
     assert not (site.output / ".adaptc/plan").exists()
 
 
@@ -145,7 +146,7 @@ def test_a_dry_run_prints_the_level(site: BuiltSite, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(site.root)
     code, output = plan(site, "--requests", "5", "--dry-run", "--name", "mine")
     assert (code, "[levels.mine]" in output) == (ExitCode.DONE, True)
-    assert not Path("adaptc.toml").exists()
+    assert Path("adaptc.toml").read_text("utf-8") == CONFIGURATION
 
 
 def test_what_cannot_be_reached_is_exit_code_1(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,12 +156,29 @@ def test_what_cannot_be_reached_is_exit_code_1(site: BuiltSite, monkeypatch: pyt
     assert (code, record["level"], record["tables"]) == (ExitCode.WITH_ERRORS, None, None)
     assert record["misses"][0].endswith("bytes a page, not 10")
     assert {trial["frame"] for trial in record["trials"]} == {"lossless", "inlined", "decorated"}
-    assert not Path("adaptc.toml").exists()
+    assert Path("adaptc.toml").read_text("utf-8") == CONFIGURATION
+
+
+LINE = '192.0.2.1 - - [01/Jan/2026:00:00:00 +0000] "GET {} HTTP/1.1" 200 99\n'
+
+
+@pytest.mark.parametrize(("path", "problems"), [("/words.html", []), ("/nothing", ["log-without-pages"])])
+def test_views_are_the_weights(
+    site: BuiltSite, monkeypatch: pytest.MonkeyPatch, path: str, problems: list[str]
+) -> None:
+    monkeypatch.chdir(site.root)
+    Path("access.log").write_text(LINE.format(path) * 3, "utf-8")
+    Path("adaptc.toml").write_text(f'{CONFIGURATION}[select]\nlogs = ["access.log"]\n', "utf-8")
+    code, output = plan(site, "--requests", "5", "--format", "json")
+    record = json.loads(output)
+    has_picture = record["full"]["requests"] > 1
+    assert (code, [each["id"] for each in record["diagnostics"]]) == (ExitCode.DONE, problems)
+    assert has_picture is bool(problems)  # the page that was viewed has none; without views all pages count
 
 
 def test_a_ladder_has_levels_with_numbers(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
-    code, output = plan(site, "--ladder", "3", "--format", "json")
+    code, output = plan(site, "--ladder", "3", "--keep", "images", "--format", "json")
     record = json.loads(output)
     names = [rung["level"] for rung in record["levels"]]
     costs = [rung["cost_ms"] for rung in record["levels"]]

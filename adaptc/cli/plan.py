@@ -127,10 +127,10 @@ def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps
     if chosen is not None:
         tables = level_text(name, f"Planned: {chosen.candidate}", chosen.candidate.values)
         target.write(tables)
-    print_diagnostics(planned.diagnostics, invocation)
     if invocation.format == "json":
         print_json(_record(planned, config, name, tables))
     else:
+        print_diagnostics(planned.diagnostics, invocation)
         end = _missed(planned) if tables is None else _chosen(planned, target.result([name], tables))
         print_text("\n".join([_curve(planned.trials, planned.full, config), "", *end]), invocation)
     return ExitCode.DONE if tables is not None else ExitCode.WITH_ERRORS
@@ -159,10 +159,10 @@ def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
         for name, number, rung in zip(names, numbers, planned.rungs, strict=True)
     )
     target.write(tables)
-    print_diagnostics(planned.diagnostics, invocation)
     if invocation.format == "json":
         print_json(_ladder_record(planned, config, names, tables))
     else:
+        print_diagnostics(planned.diagnostics, invocation)
         lines = [_rungs(planned, names), "", *_gaps(planned, count), target.result(names, tables)]
         print_text("\n".join(lines), invocation)
     return ExitCode.DONE

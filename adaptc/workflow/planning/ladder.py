@@ -86,9 +86,8 @@ class _Spacing:
             highest(PRICES, lambda price: self.cost_of(self.of(frame, price)) <= even)
 
     def _is_better(self, trial: Trial, other: Trial) -> bool:
-        """Whether a trial costs less than another, or as much, without more harm; one of them is less."""
-        own, others = (self.cost_of(trial), trial.harm), (self.cost_of(other), other.harm)
-        return own != others and own[0] <= others[0] and own[1] <= others[1]
+        """Whether a trial has less harm than another and costs no more. With equal harm both may be steps."""
+        return trial.harm < other.harm and self.cost_of(trial) <= self.cost_of(other)
 
     def nearest(self, even: float, step: float) -> Trial:
         """Return the trial with the least harm that costs about ``even``, else the one that comes closest to it."""

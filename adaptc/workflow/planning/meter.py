@@ -49,7 +49,7 @@ class HarmMeter:
         self.sources = ShownFiles(self.site.address, self._source)
         every = site_pages(self.site)
         self.counts = count_uses(self.reader.uses, sample(every, ()))
-        viewed = [path for path in every if views[path]] if views else every
+        viewed = [path for path in every if views.get(path)] if views else every
         self.pages = viewed[:: max(1, -(-len(viewed) // SAMPLE))]
         self.views = views or dict.fromkeys(every, 1)
         self._originals: dict[str, _Original] = {}
