@@ -11,6 +11,7 @@ import filecmp
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 KINDS = ("pool", "disk", "store")
 
@@ -56,17 +57,20 @@ def measured(docroot: str, output: str, scheduler: str, store: str) -> dict[str,
     return {**done, "cpu": cpu_time(psutil.Process()) - begun}
 
 
-def kill_workers(count: int, seconds: float, chosen: random.Random, done: threading.Event) -> Iterator[int]:
-    """Kill workers within so many seconds, until there is nothing more to disturb."""
-    for _ in range(count):
-        if done.wait(chosen.expovariate(count / seconds)):
-            return
-        workers = [
-            each for each in psutil.Process().children(recursive=True) if "spawn_main" in " ".join(each.cmdline())
-        ]
-        victim = chosen.choice(workers)
-        victim.kill()
-        yield victim.pid
+def kill_workers(count: int, seconds: float, scheduler: str, done: threading.Event) -> Iterator[int]:
+    """Kill workers within so many seconds, until there is nothing more to disturb.
+
+    Those that are still starting are left alone: the program that starts them would give up.
+    """
+    chosen = random.Random(1)
+    with Client(scheduler, set_as_default=False) as client:
+        for _ in range(count):
+            if done.wait(chosen.expovariate(count / seconds)):
+                return
+            pids = list(client.run(os.getpid, on_error="ignore").values())
+            for pid in chosen.sample(pids, min(1, len(pids))):  # there may be none, just then
+                os.kill(pid, signal.SIGKILL)
+                yield pid
 
 
 def different(left: Path, right: Path) -> list[str]:
@@ -117,7 +121,7 @@ def disturbed(docroot: str, work: Path, scheduler: str, kills: int) -> None:
     """Build while workers are killed."""
     seconds = row(docroot, work, "store", "undisturbed", scheduler)
     done, killed = threading.Event(), list[int]()
-    killer = threading.Thread(target=lambda: killed.extend(kill_workers(kills, seconds, random.Random(1), done)))
+    killer = threading.Thread(target=lambda: killed.extend(kill_workers(kills, seconds, scheduler, done)))
     killer.start()
     row(docroot, work, "store", "disturbed", scheduler)
     done.set()
