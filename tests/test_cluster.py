@@ -43,7 +43,9 @@ def site(tmp_path: Path) -> BuiltSite:
     sheet = "@import 'b.css';\n" + "\n".join(f".class-{n} p {{ color: #112233; margin: {n}px }}" for n in range(200))
     files = {f"{n}.html": PAGE.format(n=n) for n in range(9)} | {"b.css": "p { background: url(image.png) }"}
     site.write({**files, "a.css": sheet, "a.js": "var answer = 42; // the answer\n" * 9})
-    Image.linear_gradient("L").save(site.docroot / "image.png")
+    image = site.docroot / "image.png"
+    Image.linear_gradient("L").save(image)
+    os.utime(image, (1_600_000_000, 1_600_000_000))  # one that is new is read again by the next build
     (site.docroot / "alias.html").symlink_to("1.html")
     return site
 
