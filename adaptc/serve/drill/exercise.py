@@ -27,7 +27,7 @@ from adaptc.serve.verify.workspace import workspace_for
 
 BROWSERS = 8
 SLICES = 3  # each lever is pulled that often, so that other work of the machine hits all alike
-LEAST = 0.1  # seconds of a slice
+LEAST = 0.1  # seconds of a slice, and of each of its measurements
 SWITCHES = 10.0  # a second
 
 
@@ -126,22 +126,26 @@ class _Exercise:
         progress.begin("drilling", SLICES * len(levers), 0)
         for _ in range(SLICES):
             for lever in levers:
-                measured[lever].add(*self._pull(lever, span))
+                for outcome, cpu in self._pull(lever, span):
+                    measured[lever].add(outcome, cpu)
                 progress.advance(1, 0, 0)
         progress.end()
         return measured
 
-    def _pull(self, lever: Lever, seconds: float) -> tuple[Outcome, float]:
-        """Pull a lever for a while; return the outcome and the CPU seconds of the server."""
+    def _pull(self, lever: Lever, seconds: float) -> Iterator[tuple[Outcome, float]]:
+        """Pull a lever for a while; yield outcomes and CPU seconds of the server, of short times each.
+
+        The least of short times is without other work of the machine, as in a calibration.
+        """
         if not lever.is_switching:
             lever.pull(self.site.policy)
         settle(self.server, self.site.policy)
-        views = self.expectation.load(lever, self.site.origin)
-        job = Job(views, BROWSERS, seconds, has_visitors=True)
+        job = Job(self.expectation.load(lever, self.site.origin), BROWSERS, LEAST, has_visitors=True)
         with switching(self.site.policy, SWITCHES) if lever.is_switching else nullcontext():
-            before = self.site.processes.read()
-            outcome = self.client.run(job)
-            return outcome, self.site.processes.read().since(before).cpu
+            for _ in range(round(seconds / LEAST)):
+                before = self.site.processes.read()
+                outcome = self.client.run(job)
+                yield outcome, self.site.processes.read().since(before).cpu
 
 
 def _report(lever: Lever, measured: Measured, predicted: Prediction) -> LeverReport:
