@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from adaptc.cli.progress import watching
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import write_atomic
 from adaptc.core.quantities import written_bytes, written_factor
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ class _Target:
     def write(self, tables: str) -> None:
         """Write the tables, and nothing in a dry run. Raises ``UsageError`` and ``OSError``."""
         if self.file is not None:
-            self.file.write_bytes(self.text(tables).encode("utf-8"))
+            write_atomic(os.path.realpath(self.file), self.text(tables).encode("utf-8"))
 
     def result(self, names: Sequence[str], tables: str) -> str:
         """Return the lines that say where the tables are."""
