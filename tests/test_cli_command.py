@@ -31,6 +31,8 @@ from adaptc.config.config_file import FIELDS
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import Diagnostic, Location, Severity, UsageError, diagnose
 from adaptc.core.version import VERSION
+from adaptc.serve.calibrate.profile import profile_of, write_profile
+from adaptc.serve.capacity.utilization import Cost
 from adaptc.workflow.configuration import load_config
 
 Output = Callable[[], tuple[str, str]]
@@ -321,7 +323,10 @@ def test_every_key_stands_in_the_starting_text_and_is_sound(folder: Path) -> Non
     written = {f"{table}.{key}" for table in SECTIONS for key in values[table]} | {"docroot", "output"}
     assert written == set(FIELDS)
     (folder / "adaptc.toml").write_text(settings)
-    assert load_config().site.csp == "default-src 'self'"
+    costs = {"http1": Cost(0.0002, 0.000003, view=0.0001)}
+    write_profile(profile_of("nginx/1.22.1", costs, {}, None, (), None), folder / "cost.json")
+    config = load_config()
+    assert config.site.csp == "default-src 'self'" and config.cost.request_ms == 0.2
 
 
 def test_the_levels_of_the_starting_text_are_sound(folder: Path, output: Output) -> None:

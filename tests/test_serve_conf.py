@@ -24,7 +24,8 @@ from adaptc.serve import state_directory
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import emit
 from adaptc.serve.policy import Built, Policy, identifier, make_policy
-from adaptc.serve.servers import apache, server_named
+from adaptc.serve.servers import server_named
+from adaptc.serve.skips import count_skips
 
 APACHE, HTACCESS, NGINX = map(server_named, ("apache", "htaccess", "nginx"))
 LEVELS = {
@@ -164,7 +165,7 @@ def test_names_of_sites_stay_apart(titles: tuple[str, str]) -> None:
 
 def test_skips_count_the_rules_up_to_a_label() -> None:
     rules = ["RewriteRule a - [S=to-end]", "RewriteCond x y", "RewriteRule b -", "# RewriteRule no", "RewriteRule c -"]
-    counted = apache.count_skips("\n".join([*rules, "# end:", "RewriteRule d -"])).splitlines()
+    counted = count_skips("\n".join([*rules, "# end:", "RewriteRule d -"])).splitlines()
     assert counted == ["RewriteRule a - [S=2]", *rules[1:], "RewriteRule d -"]
 
 

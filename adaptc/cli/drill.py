@@ -53,7 +53,7 @@ def drill(
     seconds: float,
     profile: Path | None,
 ) -> ExitCode:
-    """Pull every knob on a test server, and report what it buys and breaks.
+    """Pull every knob on a test server, and say what it buys.
 
     Starts the server with the configuration that adaptc would emit, lets visitors view pages as LOG has them (without
     one: as the build knows them, else all alike), and puts it into every state that flag, buckets, classes and

@@ -51,7 +51,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
     "calibrate": Entry("adaptc.cli.calibrate:calibrate", "Measure what the work of a server costs."),
-    "drill": Entry("adaptc.cli.drill:drill", "Pull every knob on a test server, and report what it buys and breaks."),
+    "drill": Entry("adaptc.cli.drill:drill", "Pull every knob on a test server, and say what it buys."),
     "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
     "plan": Entry("adaptc.cli.plan:plan", "Compose a level for a goal, with the least harm to readers."),
     "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),

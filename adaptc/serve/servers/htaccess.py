@@ -8,6 +8,7 @@ from typing import Any
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Paste, Server, always
 from adaptc.serve.servers import apache
+from adaptc.serve.skips import count_skips
 
 
 def _file(policy: Policy) -> Path:
@@ -27,7 +28,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
 SERVER = Server(
     name="htaccess",
     title="Apache httpd by .htaccess",
-    files=(EmittedFile("htaccess", is_included=always, finish=apache.count_skips),),
+    files=(EmittedFile("htaccess", is_included=always, finish=count_skips),),
     variables=_variables,
     filters=apache.filters,
     host="apache",
