@@ -201,3 +201,11 @@ def test_a_build_without_memory_ends_with_its_code(
     monkeypatch.setattr("adaptc.report.documents.DocumentWriter.write", failing(MemoryError()))
     code = run(["build", str(site.docroot), "-o", str(site.output), "--effort", "fast", "-j", "1", "-q"])
     assert (code, capsys.readouterr().err) == (ExitCode.INTERNAL, "adaptc: not enough memory\n")
+
+
+def test_a_mistake_of_the_user_that_a_missing_library_shows_has_its_own_text() -> None:
+    with pytest.raises(UsageError, match="pip install"), recognizing_shortage():
+        try:
+            raise ImportError("No module named fsspec")
+        except ImportError:
+            raise UsageError("s3://bucket: fsspec is not installed: pip install 'adaptc[s3]'") from None

@@ -16,6 +16,8 @@ import re
 import resource
 from collections.abc import Iterator
 
+from adaptc.core.diagnostics import UsageError
+
 
 class Shortage(Exception):
     """The system lacks what the work needs; the text says what, in words."""
@@ -101,10 +103,10 @@ def _is_close_to_limit() -> bool:
 
 @contextlib.contextmanager
 def recognizing_shortage() -> Iterator[None]:
-    """Raise ``Shortage`` in place of each error that it caused."""
+    """Raise ``Shortage`` in place of each error that it caused; a mistake of the user has a text of its own."""
     try:
         yield
-    except Shortage:
+    except (Shortage, UsageError):
         raise
     except BaseException as error:  # a panic is no Exception
         reason = explain_shortage(error)
