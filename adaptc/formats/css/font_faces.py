@@ -37,11 +37,16 @@ class _Face:
 
     item: Item
     sources: tuple[Item, ...]
+    value: str  # of the one that wins
 
     @property
     def start(self) -> int:
         """Where the declarations begin in the sheet."""
         return self.item.body
+
+    def place_of(self, reference: CssReference) -> int:
+        """Return where a reference of the value begins in the sheet."""
+        return self.start + self.sources[-1].body + reference.start - len("src:")
 
 
 def chosen_source(value: str) -> str | None:
@@ -88,15 +93,13 @@ def offer_fonts(text: str, copy: FontCopies) -> str:
     """
     pieces, position = [], 0
     for face in _faces(text):
-        last = face.sources[-1]
-        value = text[face.start + last.body : face.start + last.close]
-        reference = _chosen_reference(value)
+        reference = _chosen_reference(face.value)
         if reference is None:
             continue
         font = copy(reference.url, may_split=_may_split(text[face.item.body : face.item.close]))
         if font is None:
             continue
-        place = face.start + last.body + reference.start - len("src:")
+        place = face.place_of(reference)
         whole = f'{quote_url(font.whole)} format("woff2"),' if font.whole is not None else ""
         pieces.append(text[position : face.item.start])
         if font.subset is not None:
@@ -139,9 +142,7 @@ _END = 0x110000
 def face_sources(text: str) -> Iterator[list[str]]:
     """Yield the URLs of the files of each ``@font-face`` that count, in the order in which browsers try them."""
     for face in _faces(text):
-        last = face.sources[-1]
-        value = text[face.start + last.body : face.start + last.close]
-        yield [reference.url for reference in css_references(f"src:{value}", declarations=True)]
+        yield [reference.url for reference in css_references(f"src:{face.value}", declarations=True)]
 
 
 def idle_sources(text: str) -> frozenset[int]:
@@ -151,7 +152,7 @@ def idle_sources(text: str) -> frozenset[int]:
     """
     idle, known = set[int](), set[str]()
     for face in _faces(text):
-        chosen = _chosen_reference(text[face.start + face.sources[-1].body : face.start + face.sources[-1].close])
+        chosen = _chosen_reference(face.value)
         if chosen is None:
             continue
         found: dict[int, str] = {}
@@ -161,7 +162,7 @@ def idle_sources(text: str) -> frozenset[int]:
             found |= {place + each.start - len("src:"): each.url for each in references}
         if known.isdisjoint(found.values()):
             known.update(found.values())
-            found.pop(face.start + face.sources[-1].body + chosen.start - len("src:"))
+            found.pop(face.place_of(chosen))
         idle.update(found)
     return frozenset(idle)
 
@@ -184,15 +185,13 @@ def replace_font_sources(text: str, replace: Callable[[str], str | None]) -> str
     """
     pieces, position = [], 0
     for face in _faces(text):
-        last = face.sources[-1]
-        value = text[face.start + last.body : face.start + last.close]
-        url = replace(value)
+        last, url = face.sources[-1], replace(face.value)
         if url is None:
             continue
         for source in face.sources[:-1]:
             pieces.append(text[position : face.start + source.start])
             position = face.start + source.end
-        written = ",".join([*_LOCAL.findall(value), f'url({url}) format("woff2")'])
+        written = ",".join([*_LOCAL.findall(face.value), f'url({url}) format("woff2")'])
         pieces += [text[position : face.start + last.body], written]
         position = face.start + last.close
     return "".join([*pieces, text[position:]])
@@ -203,4 +202,4 @@ def _faces(text: str) -> Iterator[_Face]:
         body = text[item.body : item.close]
         sources = tuple(each for each in declaration_items(body) if each.name == "src")
         if sources:
-            yield _Face(item, sources)
+            yield _Face(item, sources, body[sources[-1].body : sources[-1].close])
