@@ -198,3 +198,36 @@ def test_icons_count_where_pages_have_their_classes(tmp_path: Path) -> None:
     assert f",U+{HOME + 7:X};" in sheet
     assert sheet.count('src:local("I"),url(../_adaptc/') == 2
     assert "unicode-range" not in site.read("css/a.css", "moderate").decode()
+
+
+# ---- style elements
+
+
+OWN = "@font-face{font-family:C;src:url(fonts/c.ttf)}p{font-family:C}"
+STYLED = CYRILLIC["index.html"].replace('<link rel=stylesheet href="css/a.css">', f"<style>{OWN}</style>")
+
+
+def test_the_fonts_of_style_elements_are_offered_likewise(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(CYRILLIC | {"deep/index.html": STYLED.replace("fonts/", "../fonts/")})
+    site.built(build__levels=["full", "web"])
+    page = site.read("deep/index.html", "web").decode()
+    urls = re.findall(r"unicode-range:U\+[^;]+;font-family:C;src:url\(\"?\.\./(_adaptc/\w+\.woff2)", page)
+    sheet = site.read("css/a.css", "web").decode()
+    assert len(urls) == 2 and all(url in sheet for url in urls)
+    assert re.search(r"<link[^>]*href=\"?\.\./(_adaptc/\w+\.woff2)", page)[1] == urls[0]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        STYLED.replace("<head>", "<head><meta http-equiv=Content-Security-Policy content=\"style-src 'sha256-x'\">"),
+        STYLED.replace("<head>", '<head><base href="https://other.example/">'),
+        STYLED.replace("<style>", "<style type=text/less>"),
+        STYLED.replace("<style>", "<noscript><style>").replace("</style>", "</style></noscript>"),
+    ],
+    ids=["policy", "foreign base", "another language", "noscript"],
+)
+def test_style_elements_stay_where_a_copy_may_be_wrong(page: str, tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({"index.html": page, "fonts/c.ttf": CYRILLIC["fonts/c.ttf"]})
+    site.built(build__levels=["full", "web"])
+    assert "unicode-range" not in site.read("index.html", "web").decode()

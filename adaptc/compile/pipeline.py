@@ -247,6 +247,7 @@ PASSES: tuple[Pass, ...] = (
     # pages
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 3, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
+    EditPass("style-fonts", 1, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE),
     EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
     EditPass("prerendered", 8, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(

@@ -1,4 +1,5 @@
-"""sheet-fonts: fonts of style sheets as WOFF2, which every browser of today reads, in front of what the sheet has.
+"""sheet-fonts and style-fonts: fonts of style sheets, and of style elements of pages, as WOFF2, which every browser of
+today reads, in front of what the sheet has.
 
 A WOFF2 holds the same font for 20 to 60 % fewer bytes than WOFF, TrueType and OpenType. Of most fonts a site shows few
 characters: a subset with the glyphs, hints and layout rules of those comes first, and a browser loads the whole font
@@ -24,9 +25,9 @@ from adaptc.formats.html.edit import Editor
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["offer_sheet_fonts", "preload_fonts"]
+__all__ = ["offer_sheet_fonts", "offer_style_fonts", "preload_fonts"]
 
-NAME = "sheet-fonts"
+NAME, STYLE_NAME = "sheet-fonts", "style-fonts"
 KEEP = "keep"
 # Bytes of the choice in the sheet, about: what a copy must save
 _MARKUP = 100
@@ -43,24 +44,47 @@ def offer_sheet_fonts(asset: Asset, view: DerivingView, options: Options) -> Out
     text = sheet_in_utf8(asset.content)
     if text is None:
         return Outcome(None, (Action(NAME, KEPT, asset.path, "it is not in UTF-8"),))
-    fonts = _SheetFonts(asset.path, view, options)
-    offered = offer_fonts(text, fonts.copies) if options["woff2"] else text
-    if options["display"] != KEEP and (shown := set_font_display(offered, options["display"])) != offered:
-        fonts.actions.append(Action(NAME, "set", "font-display", options["display"]))
-        offered = shown
+    fonts = _Fonts(NAME, asset.path, view.url_of(asset.path), view, options)
+    offered = fonts.offered(text)
     return Outcome(None if offered == text else offered.encode(), tuple(fonts.actions))
 
 
-class _SheetFonts:
-    """The copies of the fonts of one sheet."""
+def offer_style_fonts(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
+    """Offer the fonts of the page's style elements likewise; not under a policy, which may hold their hashes."""
+    report = Report()
+    if page.has_policy or page.base_path is None:
+        return report
+    fonts = _Fonts(STYLE_NAME, page.base_path, page.base, view, options)
+    for element in editor.tree.iter_elements("style"):
+        if not is_isolated(element, editor.text) and (element.attr("type") or "text/css").lower() == "text/css":
+            offered = fonts.offered(element.text)
+            if offered != element.text and page.can_hold(offered):
+                editor.set_raw_text(element, offered)
+    report.actions += fonts.actions
+    report.absorbed = fonts.saved
+    return report
 
-    def __init__(self, sheet: str, view: DerivingView, options: Options) -> None:
-        self.sheet, self.view, self.options = sheet, view, options
+
+class _Fonts:
+    """The copies of the fonts of one sheet or page: its path, and the URL to which its addresses are relative."""
+
+    def __init__(self, name: str, path: str, base: str, view: DerivingView, options: Options) -> None:
+        self.name, self.path, self.base, self.view, self.options = name, path, base, view, options
         self.actions: list[Action] = []
+        self.saved = 0
+
+    def offered(self, text: str) -> str:
+        """Return CSS with the copies of its fonts, and with ``font-display`` where that is asked for."""
+        offered = offer_fonts(text, self.copies) if self.options["woff2"] else text
+        display = self.options["display"]
+        shown = offered if display == KEEP else set_font_display(offered, display)
+        if shown != offered:
+            self.actions.append(Action(self.name, "set", "font-display", display))
+        return shown
 
     def copies(self, url: str, *, may_split: bool) -> OfferedFont | None:
         """Return the copies of the font at ``url`` that are worth their bytes."""
-        destination = self.view.follow(self.view.url_of(self.sheet), url)
+        destination = self.view.follow(self.base, url)
         path = destination.path
         if path is None or "#" in destination.target.suffix or not path.lower().endswith(_ENDINGS):
             return None
@@ -70,8 +94,9 @@ class _SheetFonts:
         size, whole = transfer_size(path, self.view), None
         file = self.view.derive(path, WOFF2, {})
         if not isinstance(file, str) and size - file.size > _MARKUP:
-            self.actions.append(Action(NAME, "offered", path, f"{size - file.size:,} bytes fewer"))
-            size, whole = file.size, relative_url(self.sheet, file.path)
+            self.actions.append(Action(self.name, "offered", path, f"{size - file.size:,} bytes fewer"))
+            self.saved += size - file.size
+            size, whole = file.size, relative_url(self.path, file.path)
         offered = OfferedFont(whole)
         if self.options["subset"] and may_split and glyphs is not None:
             offered = self._with_subset(offered, path, size, glyphs)
@@ -85,8 +110,9 @@ class _SheetFonts:
         if isinstance(subset, str) or subset.size > _LARGEST_PART * size or size - subset.size < _LEAST:
             return offered
         saved = f"{size - subset.size:,} bytes fewer for the characters of the site"
-        self.actions.append(Action(NAME, "split", path, saved))
-        return replace(offered, subset=relative_url(self.sheet, subset.path), inside=shown, outside=outside)
+        self.actions.append(Action(self.name, "split", path, saved))
+        self.saved += size - subset.size
+        return replace(offered, subset=relative_url(self.path, subset.path), inside=shown, outside=outside)
 
 
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:
