@@ -55,6 +55,9 @@ def test_encodings_stand_beside_their_files(site: BuiltSite) -> None:
         assert decode(read(site, f"index.html.{coding}"), coding, None) == read(site, "index.html")  # type: ignore[arg-type]
     assert read(site, "index.html") == site.read("index.html") != PAGE.encode()
     assert (done.written, done.kept, done.removed) == (len(names(site)), 0, 0)
+    sizes = {name: len(read(site, name)) for name in names(site)}
+    assert done.size == sum(sizes.values())
+    assert done.encoded == sum(size for name, size in sizes.items() if name.endswith((".br", ".gz", ".zst")))
 
 
 def test_encodings_in_trees_of_their_own(site: BuiltSite) -> None:
@@ -86,6 +89,26 @@ def test_files_that_only_the_tree_has_go_along(site: BuiltSite) -> None:
         (own / "0123.svg").write_bytes(content)
     export(site)
     assert (read(site, "_adaptc/0123.svg"), read(site, "_adaptc/0123.svg.br")) == (b"small", b"smaller")
+
+
+def test_jekyll_leaves_nothing_out(site: BuiltSite) -> None:
+    export(site)
+    assert ".nojekyll" not in names(site)
+    site.write({"_static/a.bin": b"a"}).build()
+    export(site)
+    assert read(site, ".nojekyll") == b""
+    assert export(site).written == 0
+    site.write({"_config.yml": "theme: jekyll-theme-minimal"}).build()
+    export(site)
+    assert ".nojekyll" not in names(site)
+
+
+def test_a_file_for_jekyll_of_somebody_else_stays(site: BuiltSite) -> None:
+    export(site)
+    (site.root / "public" / ".nojekyll").write_text("mine")
+    site.write({"_static/a.bin": b"a"}).build()
+    export(site)
+    assert read(site, ".nojekyll") == b"mine"
 
 
 def test_names_of_any_bytes(tmp_path: Path) -> None:

@@ -92,6 +92,12 @@ def test_says_when_nothing_was_found_and_where_to_look():
     assert "public/opt/report.html" in text
 
 
+def test_a_level_alone_has_nothing_to_be_compared_with():
+    alone = replace(site(), levels=site().levels[1:2])
+    assert "build the level full as well: --level full" in render_summary(alone)
+    assert "--level full" not in render_summary(replace(alone, levels=site().levels[:1]))
+
+
 def test_hostile_names_stay_on_their_line():
     figures = site(name="a\n\x1b[31mb\udcff")
     assert render_summary(figures).splitlines()[0].startswith("a\\n\\x1b[31mb\\xff: ")

@@ -68,7 +68,8 @@ def _sentence(done: Export) -> str:
     from adaptc.core.quantities import written_bytes
 
     counts = f"wrote {done.written:,} files, kept {done.kept:,}, removed {done.removed:,}"
-    return f"{done.destination}: {counts}; {written_bytes(done.size)}"
+    encoded = f", {written_bytes(done.encoded)} of it encodings" if done.encoded else ""
+    return f"{done.destination}: {counts}; {written_bytes(done.size)}{encoded}"
 
 
 def _record(done: Export, level: str) -> dict[str, Any]:
@@ -79,5 +80,6 @@ def _record(done: Export, level: str) -> dict[str, Any]:
         "kept": done.kept,
         "removed": done.removed,
         "size": done.size,
+        "encoded": done.encoded,
         "diagnostics": diagnostic_records(done.diagnostics),
     }

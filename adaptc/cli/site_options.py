@@ -36,7 +36,13 @@ def site_options(function: F) -> F:
     options = (
         click.argument("docroot", required=False),
         click.option("-o", "--output", type=FOLDER, metavar="DIR", help="Where the trees go.  [default: opt]"),
-        click.option("--level", "levels", multiple=True, metavar="NAME", help="Build this level; may be given again."),
+        click.option(
+            "--level",
+            "levels",
+            multiple=True,
+            metavar="NAME",
+            help="Build this level; may be given again.  [default: those of adaptc.toml, or full and lossless]",
+        ),
         click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes."),
         click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published."),
         click.option(

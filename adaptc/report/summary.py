@@ -32,6 +32,8 @@ from adaptc.report.figures import (
 GAP = "  "
 LISTED = 12  # kinds of errors and warnings with a line of their own
 BOLD, DIM, RED, YELLOW, CYAN = "1", "2", "31", "33", "36"
+# The level with which others are compared
+FULL = "full"
 COLOURS = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.NOTE: CYAN}
 
 
@@ -236,4 +238,6 @@ def _pointers(figures: SiteFigures, output: str) -> list[str]:
     if len(figures.levels) > 1:
         full = printable(figures.levels[0].level)
         lines.append(f"Saving and capacity are against {full}; capacity is predicted (see the report).")
+    elif figures.levels and figures.levels[0].level != FULL:
+        lines.append("To see what this saves, build the level full as well: --level full")
     return lines

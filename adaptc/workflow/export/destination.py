@@ -57,12 +57,16 @@ class Item:
 
 @dataclass(slots=True)
 class Tally:
-    """What an export did: files written, kept as they were, and removed; bytes that the export holds."""
+    """What an export did: files written, kept as they were, and removed; bytes that the export holds.
+
+    ``encoded`` are those of the encodings.
+    """
 
     written: int = 0
     kept: int = 0
     removed: int = 0
     size: int = 0
+    encoded: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
@@ -214,11 +218,13 @@ def _write_item(item: Item, root: Path, tally: Tally) -> None:
         for name, source in item.encoded:
             if not is_same or not _equal(source, root / name):
                 remove(os.fspath(root / name))
-    for name, source in item.files:
-        _write_file(source, root / name, moment, tally)
+    _write_file(item.plain[1], target, moment, tally)
+    for name, source in item.encoded:
+        tally.encoded += _write_file(source, root / name, moment, tally)
 
 
-def _write_file(source: Path, target: Path, moment: int, tally: Tally) -> None:
+def _write_file(source: Path, target: Path, moment: int, tally: Tally) -> int:
+    """Write a file if it is not there, and return its size."""
     size = os.stat(source).st_size
     if _equal(source, target):
         tally.kept += 1
@@ -227,6 +233,7 @@ def _write_file(source: Path, target: Path, moment: int, tally: Tally) -> None:
         _copy(source, target, moment)
         tally.written += 1
     tally.size += size
+    return size
 
 
 def _copy(source: Path, target: Path, moment: int) -> None:

@@ -8,26 +8,32 @@ from pathlib import Path
 
 from adaptc.compile.engine.output import PRIVATE, output_lock
 from adaptc.compile.engine.reporting import Progress
+from adaptc.compile.engine.store import Store
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
-from adaptc.workflow.api import plan
+from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, write_items
 from adaptc.workflow.export.items import export_items
 from adaptc.workflow.export.ladder_items import LadderItems, had_ladder
 from adaptc.workflow.export.layout import LAYOUTS
+from adaptc.workflow.export.no_jekyll import without_jekyll
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What an export did: files written, kept and removed; ``size`` is in bytes, of all files of the export."""
+    """What an export did: files written, kept and removed; ``size`` is in bytes, of all files of the export.
+
+    ``encoded`` are those of the encodings.
+    """
 
     destination: Path
     written: int
     kept: int
     removed: int
     size: int
+    encoded: int
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -53,9 +59,10 @@ def export_site(
             ladder_items = LadderItems(config, manifest, docroot, layout)
             added, unregistered = ladder_items.added_to(items, level) if ladder else ladder_items.withdrawn_from(items)
             items, left_out = added, [*left_out, *unregistered]
+        items = without_jekyll(items, Store(build_spec(config).cache), target, record)
         tally = write_items(items, target, record, progress)
     diagnostics = (*stale, *left_out, *tally.diagnostics)
-    return Export(destination, tally.written, tally.kept, tally.removed, tally.size, diagnostics)
+    return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics)
 
 
 def docroot_of(config: Config) -> Path:
