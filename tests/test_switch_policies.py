@@ -103,6 +103,30 @@ def test_one_spike_is_no_overload() -> None:
     assert switches(Steady(), spikes) == []
 
 
+def pages_by_chance(load: float, seconds: float, start: float = 0, seed: int = 1) -> Iterator[Sample]:
+    """Samples of a server with a small share of a CPU: pages of 43 ms arrive at random, others wait."""
+    chance, waiting, every, page = random.Random(seed), 0.0, 0.5, 0.043
+    arrival = chance.expovariate(load / page)
+    for number in range(round(seconds / every)):
+        while arrival < (number + 1) * every:
+            waiting, arrival = waiting + page, arrival + chance.expovariate(load / page)
+        used = min(waiting, every)
+        waiting -= used
+        yield Sample(start + every * (number + 1), used / every, 2 * load / page, 5)
+
+
+def test_random_arrivals_are_no_overload_at_a_small_share_of_a_cpu() -> None:
+    assert [switches(Steady(), pages_by_chance(0.6, 3600, seed=seed)) for seed in range(10)] == [[]] * 10
+    overload = [*pages_by_chance(0.6, 300), *pages_by_chance(1.5, 30, start=300)]
+    ((at, mode),) = switches(Steady(dwell=60), overload)
+    assert (mode, 301 <= at <= 306) == (OPTIMIZED, True)
+
+
+def test_a_rule_that_saw_little_noise_enters_at_once() -> None:
+    samples = [Sample(number / 2, 0.5 + 0.02 * (number % 2), 10, 5) for number in range(100)]
+    assert switches(Steady(), [*samples, *steadily(0.95, start=50, end=52)]) == [(51, OPTIMIZED)]
+
+
 def test_no_idle_worker_is_overload_too() -> None:
     assert switches(Steady(), steadily(0.2, idle=0, end=5)) == [(1, OPTIMIZED)]
 
