@@ -255,12 +255,33 @@ def test_a_truncated_image_is_left_with_a_finding(kind: str, media_type: str, ta
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_wrong_extension_is_left_with_a_finding() -> None:
-    result = recompress("img/a.png", encoded(picture(), "JPEG"), PNG)
-    assert result.content is None
+@pytest.mark.parametrize(("kind", "path", "media_type"), [("JPEG", "img/a.png", PNG), ("PNG", "img/a.jpg", JPEG)])
+def test_an_image_with_a_wrong_extension_is_recompressed_as_what_it_holds(
+    kind: str, path: str, media_type: str
+) -> None:
+    content = encoded(noise(), kind, **({"quality": 90} if kind == "JPEG" else {"compress_level": 1}))
+    result = recompress(path, content, media_type)
+    assert result.content is not None
+    assert Image.open(io.BytesIO(result.content)).format == kind
     assert [str(d) for d in result.diagnostics] == [
-        "img/a.png: note: is called .png but holds image/jpeg; it is copied as it is [image-wrong-extension]"
+        f"{path}: note: is called {path[-4:]} but holds image/{kind.lower()} [image-wrong-extension]"
     ]
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("RGB", "JPEG"), ("RGBA", "PNG")])
+def test_a_png_that_is_called_jpg_becomes_one_with_a_loss_where_it_is_opaque(mode: str, expected: str) -> None:
+    image = noise().convert(mode)
+    if mode == "RGBA":
+        image.putalpha(128)
+    result = recompress("a.jpg", encoded(image, "PNG"), JPEG, target=0.9, effort="fast")
+    assert result.content is not None
+    assert Image.open(io.BytesIO(result.content)).format == expected
+
+
+def test_an_image_in_a_format_that_is_not_recompressed_is_left_whatever_its_name() -> None:
+    result = recompress("a.png", encoded(picture(), "GIF"), PNG, target=0.9)
+    assert result.content is None
+    assert [d.id for d in result.diagnostics] == ["image-wrong-extension"]
 
 
 def test_the_limit_on_pixels_comes_before_decoding() -> None:

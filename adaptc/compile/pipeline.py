@@ -226,7 +226,7 @@ _IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
 
 PASSES: tuple[Pass, ...] = (
     # files
-    AssetPass("images", 5, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
+    AssetPass("images", 6, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
     AlternatePass("alternates", 4, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),

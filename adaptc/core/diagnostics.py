@@ -132,7 +132,7 @@ KINDS: dict[str, Kind] = {
     # images
     "image-broken": Kind(W, "is not a readable {media_type} image ({problem}); it is copied as it is"),
     "image-bomb": Kind(W, "would need {pixels} pixels decoded, more than the limit of {limit}; it is copied as it is"),
-    "image-wrong-extension": Kind(N, "is called {extension} but holds {media_type}; it is copied as it is"),
+    "image-wrong-extension": Kind(N, "is called {extension} but holds {media_type}"),
     "image-unchanged": Kind(N, "is copied as it is: {reason}"),
     "image-codec-missing": Kind(W, "has no alternate in {format}, which this libvips cannot write ({problem})"),
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is, and nothing is resolved"),

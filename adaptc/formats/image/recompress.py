@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from adaptc.core import media
@@ -13,6 +13,7 @@ from adaptc.formats.image.decode import jpeg_damage, same_pixels
 from adaptc.formats.image.exact import exact_jpeg, exact_png, keeps_jpeg_colours, keeps_png_colours
 from adaptc.formats.image.lossy import ENCODERS, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.formats.image.quality import Encoder
 from adaptc.formats.image.refusal import Refusal
 
 Target = Literal["exact"] | float
@@ -42,25 +43,37 @@ def recompress(
     target: Target = "exact",
     limit_pixels: int = LIMIT_PIXELS,
 ) -> Recompression:
-    """Return a smaller image of the same media type, or the reason why there is none.
+    """Return a smaller image in the format that it has, or the reason why there is none.
 
     ``target`` is "exact" for the same pixels in a browser, or the lowest score allowed, in [0, 1] (see ``score``).
-    ``media_type`` is that of the file's name: an image in another format stays as it is.
+    ``media_type`` is that of the file's name, which the server sends. Browsers go by the content (WHATWG MIME Sniffing,
+    section 8), so that a PNG called ``.jpg`` is shown as before if it stays a PNG, or becomes the JPEG that it is
+    called, as it does with a loss where it is opaque.
     """
     if media_type not in (_EXACT_ENCODERS if target == "exact" else ENCODERS):
         return Recompression(None, f"{media_type} is not recompressed")
     facts = probe(content, limit_pixels)
     if isinstance(facts, Refusal):
         return _refuse(path, facts)
-    if facts.media_type != media_type:
-        return _report_extension(path, media_type, facts)
+    result = _recompress_by_content(path, content, media_type, facts, effort, target)
+    if facts.media_type == media_type:
+        return result
+    return replace(result, diagnostics=(_wrong_extension(path, media_type, facts), *result.diagnostics))
+
+
+def _recompress_by_content(
+    path: str, content: bytes, named: str, facts: ImageFacts, effort: Effort, target: Target
+) -> Recompression:
     if target == "exact":
-        return _recompress_exactly(path, content, media_type, effort)
+        return _recompress_exactly(path, content, facts.media_type, effort)
+    if facts.media_type not in ENCODERS:
+        return Recompression(None, f"{facts.media_type} is not recompressed")
+    encoder = ENCODERS[media.JPEG if named == media.JPEG and not facts.has_alpha else facts.media_type]
     return _choose_smaller(
         content,
-        media_type,
-        _recompress_lossy(path, content, facts, effort, target),
-        lambda: _recompress_exactly(path, content, media_type, effort),
+        facts.media_type,
+        _recompress_lossy(path, content, facts, effort, target, encoder),
+        lambda: _recompress_exactly(path, content, facts.media_type, effort),
     )
 
 
@@ -73,8 +86,10 @@ def _recompress_exactly(path: str, content: bytes, media_type: str, effort: Effo
     return _verify(path, content, exact, media_type)
 
 
-def _recompress_lossy(path: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> Recompression:
-    search = lossy(content, facts, effort, target)
+def _recompress_lossy(
+    path: str, content: bytes, facts: ImageFacts, effort: Effort, target: float, encoder: Encoder
+) -> Recompression:
+    search = lossy(content, facts, effort, target, encoder)
     if isinstance(search, Refusal):
         return _refuse(path, search)
     if search.content is None or search.best is None:
@@ -111,10 +126,9 @@ def _refuse(path: str, refusal: Refusal) -> Recompression:
     return Recompression(None, refusal.reason, (refusal.diagnostic(path),))
 
 
-def _report_extension(path: str, media_type: str, facts: ImageFacts) -> Recompression:
+def _wrong_extension(path: str, media_type: str, facts: ImageFacts) -> Diagnostic:
     extension = "." + path.rpartition(".")[2] if "." in path else media_type
-    diagnostic = diagnose("image-wrong-extension", Location(path), extension=extension, media_type=facts.media_type)
-    return Recompression(None, diagnostic.message, (diagnostic,))
+    return diagnose("image-wrong-extension", Location(path), extension=extension, media_type=facts.media_type)
 
 
 def _verify(path: str, before: bytes, after: bytes, media_type: str) -> Recompression:
