@@ -47,6 +47,11 @@ def test_streamed_parts_are_in_their_places():
     assert b"Loading" not in result.content
 
 
+def test_no_punctuation_is_left_around_a_year_that_a_script_writes():
+    page = PAGE.replace("</main>", "<p>© <script>document.write(new Date().getFullYear())</script>, made by us</main>")
+    assert "<p>© made by us" in rewritten(page).content.decode()
+
+
 def test_what_was_left_out_is_reported():
     subjects = {
         (action.verb, action.subject): action.count for action in rewritten().actions if action.pass_name == "reading"

@@ -387,6 +387,14 @@ def test_a_dialogue_that_is_shown_does_not_cover_the_page():
     assert "contain:content!important" in text  # neither does its backdrop, which is positioned in it
 
 
+def test_a_dialogue_to_which_a_link_leads_opens_when_it_is_followed():
+    css, dialogue = ".modal{display:none;position:fixed;top:0}", "<div class=modal id=m><p>t{}</div>"
+    text = made(f"<a href='#m' data-toggle=modal>o</a>{dialogue.format('')}", css=css)
+    assert ":is(:target,:has(:target)){display:flow-root!important" in text
+    inside = made(f"<a data-target='#m'>o</a>{dialogue.format('<a href=#m>top</a>')}", css=css)
+    assert "position:relative!important" in inside and ":target" not in inside
+
+
 def test_the_foot_of_a_menu_that_moves_into_the_flow_is_not_over_its_links():
     css = ".n{position:fixed;transform:translateX(-300px)}.f{position:absolute;bottom:0}"
     menu = MENU.replace("</nav>", "<p class=f><a href=a.html#x>More</a></nav>")
@@ -659,3 +667,11 @@ def test_actions_are_reported():
     site = SmallSite({"index.html": HEAD + "<body><img data-src=a.png><div class=loader></div>" + RUN, "a.png": ""})
     done = site.rewrite(steps=STEPS, promise="article")
     assert {action.verb for action in done.actions} == {"loaded", "uncovered", "removed"}
+
+
+def test_no_punctuation_is_left_around_a_year_that_a_script_writes():
+    year = "<script>document.write(new Date().getFullYear())</script>"
+    text = made(f"<p>&copy; {year}, made by us<p>(c) 2015-{year} We<p>Since {year} here")
+    assert "&copy; made by us" in text and "(c) 2015 We" in text and "Since here" in text
+    assert "made on , 5" in made("<p>made on <script>document.write(day())</script>, 5")
+    assert year in made(f"<p>t<textarea>{year}, </textarea>")

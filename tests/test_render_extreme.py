@@ -29,9 +29,11 @@ PAGE = f"""<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport 
 <ul class=sub id=s>{LINKS["team"]}{LINKS["jobs"]}</ul></li></ul>
 <div class=search><form action=help.html><input name=q></form></div></header>
 <nav class=side id=side>{LINKS["jobs"]}{LINKS["press"]}{LINKS["help"]}</nav><main class=content><h1>Ships</h1>
-<p>{TEXT}</p><p>{TEXT}</p><p>{TEXT}</p><a data-target=#d>Open</a><p>{TEXT}</p></main>
+<p>{TEXT}</p><p>{TEXT}</p><p>{TEXT}</p><a data-target=#d>Open</a><a href=#e data-toggle=modal>Terms</a><p>{TEXT}</p>
+</main>
 <div class=consent id=cookie-bar><p>We use cookies.</p><button>Accept</button></div>
 <div class=modal id=d><div class=backdrop></div><p>Words of a dialogue</p></div>
+<div class=modal id=e><div class=backdrop></div><p>Words of the terms</p></div>
 <script>/*{"".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(60))}*/</script>"""
 # The texts of the content that something else lies over, each scrolled to the middle of the window
 COVERED = """[...document.querySelectorAll("main p, main h1")].filter(each => {
@@ -39,6 +41,11 @@ COVERED = """[...document.querySelectorAll("main p, main h1")].filter(each => {
     const box = each.getClientRects()[0]
     return document.elementFromPoint(box.x + 20, box.y + 10) !== each
 }).map(each => each.textContent.slice(0, 20))"""
+
+FOLLOW = """new Promise(done => {
+    addEventListener("hashchange", () => done(location.hash))
+    document.querySelector("[href='#e']").click()
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +79,15 @@ def test_nothing_lies_over_the_content(browser: Browser, tree: Path) -> None:
         assert browser.evaluate('document.querySelector("#s").checkVisibility()') is False
         browser.evaluate('document.querySelector("[data-target=\\\\#s]").focus()')
         assert browser.evaluate('document.querySelector("#s").checkVisibility()') is True
+
+
+@pytest.mark.chromium
+def test_a_dialogue_opens_when_its_link_is_followed(browser: Browser, tree: Path) -> None:
+    is_visible = 'document.querySelector("#e p").checkVisibility()'
+    with serving(tree) as base:
+        browser.view(f"{base}index.html", 412, 900)
+        assert browser.evaluate(is_visible) is False
+        browser.call("Runtime.evaluate", expression=FOLLOW, awaitPromise=True)
+        assert browser.evaluate(is_visible) is True
+        assert browser.evaluate('document.querySelector("#e p").getBoundingClientRect().top < innerHeight') is True
+        assert browser.evaluate(COVERED) == []

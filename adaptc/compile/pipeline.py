@@ -252,7 +252,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 8, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        21,
+        22,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,
@@ -293,7 +293,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 10, _HTML, "reading:write_reading_page", needs_content=True),
+    WholePagePass("reading", 11, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

@@ -17,7 +17,7 @@ from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.references import base_href, embedded_references, references
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
-from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts
+from adaptc.formats.html.static_text import static_text
 from adaptc.site.site import PAGE_SUFFIX
 
 if TYPE_CHECKING:
@@ -128,10 +128,10 @@ class Verifier:
 
     @cached_property
     def source_tree(self) -> Document:
-        """The tree of the source, with streamed parts in their places where scripts need not place them."""
+        """The tree of the source; for levels without scripts as ``static_text`` has it."""
         text = self.context.page.text
-        is_streamed = self.promise == "article" and has_streamed_parts(text)
-        return parse_bare(place_streamed_parts(text)) if is_streamed else self.tree
+        static = static_text(text) if self.promise == "article" else text
+        return self.tree if static == text else parse_bare(static)
 
     @cached_property
     def _find_violations(self) -> ContractCheck:

@@ -13,7 +13,7 @@ from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.shadow import open_shadow_roots
-from adaptc.formats.html.streaming import place_streamed_parts
+from adaptc.formats.html.static_text import static_text
 from adaptc.formats.html.text_only.page import make_text_only_page
 from adaptc.formats.html.visible_text import fold_space
 
@@ -24,7 +24,7 @@ def write_reading_page(text: str, page: PageContext, view: View, options: Option
     """Return the text-only version of a page, or ``None`` if it has none."""
     has_document = page.evidence is not None and page.evidence.document is not None
     result = make_text_only_page(
-        place_streamed_parts(open_shadow_roots(text) if has_document else text),
+        static_text(open_shadow_roots(text) if has_document else text),
         url_path=quote_path(page.path),
         title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
         sheets_of=lambda tree: screen_sheets(tree, page.base, view),

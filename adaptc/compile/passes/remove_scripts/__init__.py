@@ -16,7 +16,7 @@ from adaptc.core.model import Action
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.streaming import place_streamed_parts
+from adaptc.formats.html.static_text import static_text
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 
 __all__ = ["remove_scripts", "show_scriptless"]
@@ -25,8 +25,8 @@ NAME = "remove-scripts"
 
 
 def show_scriptless(text: str) -> str:
-    """Return the page's text with what a ``<noscript>`` holds, and with streamed parts in their places."""
-    return show_noscript(place_streamed_parts(text))
+    """Return the static text of a page, with what a ``<noscript>`` holds."""
+    return show_noscript(static_text(text))
 
 
 def remove_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:

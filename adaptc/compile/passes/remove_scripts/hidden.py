@@ -5,7 +5,8 @@ its opacity or visibility hides it, or if it contains links that are nowhere els
 ``:checked`` or the like shows it.
 
 Nothing that is shown lies over the page: where an element is positioned over it, its control opens it by ``:hover`` and
-``:focus-within``, or it moves into the flow, or it stays closed.
+``:focus-within``, or it moves into the flow, at once or when a link to it is followed (``:target``), or it stays
+closed.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ _IN_FLOW = (
     "position:relative;inset:auto;float:none;width:auto;height:auto;min-height:0;margin:0;transform:none;"
     "contain:content;z-index:auto"
 )
+# Of a dialogue to which a link leads: what opens it, and how far it stays below the edge of the window
+_FOLLOWED, _BELOW_BAR = "&:is(:target,:has(:target))", "scroll-margin-top:4rem"
 # Of a drop-down that a script would position
 _DROPPED = "position:absolute;z-index:99"
 # Colours for text that was over a picture, white on dark, and now is in front of it
@@ -278,6 +281,8 @@ class _Show:
         wanted = [*self._showing(candidate, widths), _IN_FLOW]
         if candidate.kind is Kind.MENU or is_list:
             wanted.append(_MENU_HEIGHT)
+        if self._is_linked(candidate):
+            return self._rules(element, [*wanted, _BELOW_BAR], widths, _FOLLOWED)
         rules = [*self._rules(element, wanted, widths), *self._room(candidate, set(widths), is_moved=True)]
         if self._places.has_moved_parts(element, widths):  # an effect that a script ends, and the box would cut
             rules += self._rules(element, ["transform:none"], widths, "&>*")
@@ -285,6 +290,14 @@ class _Show:
             if any(self._places.is_over(part, width) for width in widths):
                 rules += self._rules(part, ["position:static"], widths)
         return rules
+
+    def _is_linked(self, candidate: _Candidate) -> bool:
+        """Whether a link leads to a dialogue, which stays closed until it is followed."""
+        element, identity = candidate.element, candidate.element.attr("id")
+        if candidate.kind is not Kind.TARGET or not identity or is_menu(element) or element.select_one("nav"):
+            return False
+        links = (link for link in self._cascade.tree.select("a[href^='#']") if link.attr("href") == f"#{identity}")
+        return any(element not in link.ancestors for link in links)
 
     def _is_in_tight_bar(self, element: Element, widths: Iterable[int]) -> bool:
         return any(self._places.is_in_tight_bar(element, width) for width in widths)
