@@ -235,7 +235,9 @@ def stale(
     }
     return {
         path: reason
-        for (_, path), reason in outdated_units(state, Changes(**fields), {"full": recipe}, resources).items()
+        for (_, path), reason in outdated_units(
+            state, state.recipes(), Changes(**fields), {"full": recipe}, resources
+        ).items()
     }
 
 

@@ -176,9 +176,11 @@ def _build_fetched(invocation: Invocation, source: _Source, settings: dict[str, 
 
 
 def _build(invocation: Invocation, config: Config, display: _RunOptions) -> ExitCode:
+    from adaptc.cli.garbage import collect_seldom
     from adaptc.cli.progress import watching
     from adaptc.workflow.api import build as run
 
+    collect_seldom()
     with watching(invocation) as progress:
         result = run(config, progress, display.screenshots, requires_pages=not display.allow_empty, isolated=False)
     crawl_diagnostics = display.crawl.diagnostics if display.crawl is not None else ()

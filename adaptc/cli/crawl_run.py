@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -66,12 +65,6 @@ def crawl_record(result: CrawlResult) -> dict[str, Any]:
         "failures": sorted(result.failures),
         "stopped": result.stopped,
     }
-
-
-def collect_seldom() -> None:
-    """Let the garbage collector run seldom: little of a crawl is in cycles, and looking for it took 5 % of the time."""
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 @contextmanager

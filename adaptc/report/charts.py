@@ -90,8 +90,11 @@ def plot_pages(table: PageTable) -> Plots | None:
     weight = log_axis((sent for _, sent in every), LEFT, RIGHT, written_bytes)
     upward = log_axis((sent for _, sent in every), BOTTOM, TOP, written_bytes)
     requests = log_axis((number for number, _ in every), LEFT, RIGHT, lambda amount: f"{amount:g}")
-    tallest = max(max(_bins(level, weight).values(), default=1) for level in points)
-    levels = tuple(_spread(level, weight, tallest, (requests, upward)) for level in points)
+    bins = [_bins(level, weight) for level in points]
+    tallest = max(max(counts.values(), default=1) for counts in bins)
+    levels = tuple(
+        _spread(level, counts, tallest, (weight, requests, upward)) for level, counts in zip(points, bins, strict=True)
+    )
     return Plots(weight, count_ticks(tallest, BOTTOM, TOP), requests, upward, levels)
 
 
@@ -100,16 +103,17 @@ def _points(table: PageTable, level: int) -> list[Point]:
     return [(cost.requests, cost.transfer) for cost in costs if cost]
 
 
-def _spread(points: list[Point], weight: Axis, tallest: int, plane: tuple[Axis, Axis]) -> Spread:
+def _spread(points: list[Point], bins: Counter[int], tallest: int, axes: tuple[Axis, Axis, Axis]) -> Spread:
+    weight, requests, upward = axes
     sent = sorted(amount for _, amount in points) or [0]
     median, ninety = sent[len(sent) // 2], sent[len(sent) * 9 // 10]
     return Spread(
         len(points),
-        _histogram(_bins(points, weight), tallest),
+        _histogram(bins, tallest),
         weight.at(median),
         written_bytes(median),
         written_bytes(ninety),
-        _shades(points, *plane),
+        _shades(points, requests, upward),
     )
 
 
@@ -182,14 +186,16 @@ class Axis:
         """Return the places of amounts, of which a large site has a hundred thousand."""
         low, high, start, log = self.low, self.high, self.start, math.log
         scale = (self.end - start) / log(high / low)
-        inside = (low if amount < low else high if amount > high else amount for amount in amounts)
-        return [round(start + scale * log(amount / low), 1) for amount in inside]
+        return [
+            round(start + scale * log((low if amount < low else high if amount > high else amount) / low), 1)
+            for amount in amounts
+        ]
 
 
 def log_axis(amounts: Iterable[float], start: float, end: float, write: Callable[[float], str]) -> Axis:
     """Return an axis that holds all ``amounts`` (those below 1 as 1), with ticks that ``write`` labels."""
-    present = {max(amount, 1) for amount in amounts} or {1}
-    low, high = min(present), max(present)
+    present = set(amounts) or {1}
+    low, high = max(min(present), 1), max(*present, 1)
     if high < 4 * low:  # a single page, or pages that are all alike, still need an axis with a length
         low, high = low / 2, high * 2
     bare = Axis(low / 1.1, high * 1.1, start, end)

@@ -204,21 +204,27 @@ class Ledger:
 
     def pages(self) -> Iterator[PageFigures]:
         """Yield the pages that levels have, in order of paths; equal lists are shared."""
-        used = "SELECT actions FROM pages UNION SELECT demoted FROM pages"
-        rows = self.db.execute(f"SELECT number, items FROM lists WHERE number IN ({used})")
-        lists = {number: json.loads(items) for number, items in rows}
-        actions = {
-            number: tuple(Action(*item) for item in items if type(item) is list) for number, items in lists.items()
-        }
+        lists = self._lists()
+        actions = _shared_actions(lists)
         names = {number: tuple(items) for number, items in lists.items()}
         query = (
             "SELECT path, level, requests, identity, transfer, own, own_transfer, actions, demoted, views FROM pages "
             "WHERE is_built ORDER BY path, level"
         )
+        last, name = b"", ""
         for path, level, *costs, done, demoted, views in self.db.execute(query):
+            if path != last:
+                last, name = path, os.fsdecode(path)
             requests, identity, transfer, own, own_transfer = costs
             sizes = (requests, identity, transfer, own, own_transfer)
-            yield PageFigures(os.fsdecode(path), level, *sizes, actions[done], names[demoted], views)
+            yield PageFigures(name, level, *sizes, actions[done], names[demoted], views)
+
+    def _lists(self) -> dict[int, list[Any]]:
+        """Return the actions and the demoted passes of pages, by number."""
+        used = "SELECT actions FROM pages UNION SELECT demoted FROM pages"
+        rows = self.db.execute(f"SELECT number, items FROM lists WHERE number IN ({used})").fetchall()
+        items: list[list[Any]] = json.loads(f"[{','.join(text for _, text in rows)}]")
+        return {number: each for (number, _), each in zip(rows, items, strict=True)}
 
     def extras(self) -> Iterator[tuple[str, str, str, list[Output]]]:
         """Yield path, media type, level and files of what comes of no file of the docroot, by path and media type."""
@@ -231,6 +237,20 @@ class Ledger:
         rows = self.db.execute("SELECT packed FROM diagnostics ORDER BY origin, path")
         packed = json.loads(f"[{','.join(text for (text,) in rows)}]")
         return unpack_diagnostics([item for items in packed for item in items])
+
+
+def _shared_actions(lists: Mapping[int, Sequence[Any]]) -> dict[int, tuple[Action, ...]]:
+    """Return the actions of lists by number; equal ones are one object."""
+    known: dict[tuple[Any, ...], Action] = {}
+
+    def action_of(item: list[Any]) -> Action:
+        fields = tuple(item)
+        action = known.get(fields)
+        if action is None:
+            action = known[fields] = Action(*fields)
+        return action
+
+    return {number: tuple(action_of(item) for item in items if type(item) is list) for number, items in lists.items()}
 
 
 def _fields(action: Action) -> tuple[Any, ...]:

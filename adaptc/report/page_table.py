@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Generic, NamedTuple, TypeVar
 
 from adaptc.core.diagnostics import printable
@@ -76,18 +77,21 @@ class _Tables:
         self.actions: Interned[tuple[int, ...]] = Interned()
         self.lists: Interned[tuple[int, ...]] = Interned()
         self.listed = 0
-        # pages share their lists: each is numbered once, and held so that no other gets its identity
+        # pages share their lists, and these their actions: each is numbered once, and held so that no other gets its
+        # identity
         self._numbers: dict[tuple[int, int], tuple[PageFigures, tuple[int, int, int]]] = {}
+        self._known: dict[int, int] = {}
 
     def word(self, text: str) -> int:
         return self.words.number(printable(text))
 
     def cost(self, page: PageFigures) -> Cost:
         key = (id(page.actions), id(page.demoted))
-        if key not in self._numbers:
-            self._numbers[key] = (page, self._lists(page))
-        sizes = (page.requests, page.identity_bytes, page.transfer_bytes, page.page_bytes, page.page_transfer)
-        return Cost(*sizes, *self._numbers[key][1])
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = (page, self._lists(page))
+        _, _, requests, identity, transfer, own, own_transfer, *_ = page
+        return Cost(requests, identity, transfer, own, own_transfer, *known[1])
 
     def _lists(self, page: PageFigures) -> tuple[int, int, int]:
         """Return the numbers of a page's demotions and actions, and how many actions are left out."""
@@ -101,8 +105,11 @@ class _Tables:
         return 0 if full else ACTIONS_A_PAGE
 
     def _action(self, action: Action) -> int:
-        words = (action.pass_name, action.verb, action.subject, action.reason)
-        return self.actions.number((*map(self.word, words), action.count))
+        number = self._known.get(id(action))
+        if number is None:
+            words = (action.pass_name, action.verb, action.subject, action.reason)
+            number = self._known[id(action)] = self.actions.number((*map(self.word, words), action.count))
+        return number
 
     def _list(self, actions: tuple[int, ...]) -> int:
         known = len(self.lists)
@@ -138,10 +145,10 @@ def foremost(table: PageTable, level: int, count: int) -> list[tuple[str, Costs]
         cost = row[1][level]
         return (-table.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
 
-    return sorted(table.rows.items(), key=order)[:count]
+    return nsmallest(count, table.rows.items(), key=order)
 
 
 def heaviest(table: PageTable, level: int, count: int) -> list[tuple[str, int]]:
     """Return the ``count`` pages that take the most bytes at a level, with these bytes."""
     sizes = ((path, cost.transfer) for path, costs in table.rows.items() if level >= 0 and (cost := costs[level]))
-    return sorted(sizes, key=lambda row: (-row[1], row[0]))[:count]
+    return nsmallest(count, sizes, key=lambda row: (-row[1], row[0]))

@@ -244,10 +244,12 @@ class _Walk:
             self._report("server-program", place, kind=program)
             return
         alias_of = entry.path if entry.path != place else None
-        status = (entry.size, entry.mtime_ns, entry.inode)
-        resource = Resource(place, *status, media_type, alias_of, entry.is_executable)
-        # the known one, where nothing changed: a million of them take 240 MB
-        self.docroot.resources[place] = known if known is not None and known == resource else resource
+        if known is not None and is_known and (known.media_type, known.alias_of) == (media_type, alias_of):
+            resource = known  # a million of them take 240 MB
+        else:
+            status = (entry.size, entry.mtime_ns, entry.inode)
+            resource = Resource(place, *status, media_type, alias_of, entry.is_executable)
+        self.docroot.resources[place] = resource
 
     def _report(self, kind: str, place: str, /, **fields: object) -> None:
         self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))

@@ -68,14 +68,23 @@ class ServerRules:
         self._tree, self._prefix, self._configured = tree, prefix, configured
         self._ignored = frozenset(name.lower() for name in ignored)
         self._by_directory: dict[str, tuple[ServerRule, ...]] = {}
+        self._above: dict[str, tuple[ServerRule, ...]] = {}
 
     def rule_for(self, path: str) -> ServerRule | None:
         """Return the first rule that applies to a file, from the docroot downward."""
-        for rules in (self._configured, *map(self._rules_of, directories_above(path))):
-            for rule in rules:
-                if rule.covers(path) and not self._ignored & {ALL_DIRECTIVES, rule.directive.name}:
-                    return rule
+        for rule in self._rules_above(path):
+            if rule.covers(path) and not self._ignored & {ALL_DIRECTIVES, rule.directive.name}:
+                return rule
         return None
+
+    def _rules_above(self, path: str) -> tuple[ServerRule, ...]:
+        """Return the rules that may apply to a file: those of its directory are the same for all files in it."""
+        directory = path.rpartition("/")[0]
+        rules = self._above.get(directory)
+        if rules is None:
+            found = (self._configured, *map(self._rules_of, directories_above(path)))
+            rules = self._above[directory] = tuple(rule for each in found for rule in each)
+        return rules
 
     def _rules_of(self, directory: str) -> tuple[ServerRule, ...]:
         if directory not in self._by_directory:

@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine import unit_work
-from adaptc.compile.engine.damage import STATE_TYPES, check_values
+from adaptc.compile.engine.damage import check_state
 from adaptc.compile.engine.dictionary_records import are_as_asked
 from adaptc.compile.engine.outdated import (
     Changes,
@@ -33,13 +33,14 @@ from adaptc.compile.engine.outdated import (
     in_build_order,
     outdated_units,
     racily_clean,
+    record_decisions,
 )
 from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.proof.records import store_proof
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, Unit, as_sources
+from adaptc.compile.engine.state import State, TreeDirectories, Unit, as_sources
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import trace_keys
 from adaptc.compile.engine.trees import Trees, note_boot
@@ -73,9 +74,8 @@ class Builder:
 
     With a ``gate`` this process publishes the results, through the gate. Units that were built by one of the
     ``accepted_recipes`` are up to date, too. With ``cancels_on_change`` the build is cancelled when a file changes.
-    With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed.
-    With ``is_isolated`` other processes do all the work, even if it is little. The workers of an ``executor`` read and
-    build sources.
+    With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed. With ``is_isolated``
+    other processes do all the work, even if it is little. The workers of an ``executor`` read and build sources.
     """
 
     gate: Gate | None = None
@@ -125,27 +125,26 @@ class Builder:
             state = stored.copy_to_memory()
         with contextlib.closing(state):
             report = self.plan(state)
-            self.trees.remove_outdated(state, self.trees.unwanted(state, report), report.reasons)
+            self.trees.remove_outdated(state, self.trees.unwanted(state.recipes(), report), report.reasons)
 
     def plan(self, state: State) -> BuildReport:
         """Return what a build would do, without doing it; changed files count as changed in content."""
         before = state.resources()
         report = self._begin_report(state, before, remember=False)
-        touched = compare_files(report.resources, before)
-        contents = dict.fromkeys(touched.touched, "")
-        changes = find_changes(report.resources, contents, before)
-        reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
+        touched = compare_files(report.resources, before).touched
+        changes = find_changes(report.resources, dict.fromkeys(touched, ""), before)
+        built = state.recipes()
+        reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, report.restriction)
         if self.trees.are_changed(state):
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
-        report.removed = len(self.trees.unwanted(state, report))
+        report.removed = len(self.trees.unwanted(built, report))
         return report
 
     def run(self, state: State) -> BuildReport:
         """Bring the trees up to date. The caller holds the lock."""
         scanned = ScannedDocroot.of(self.spec, time.time_ns())
-        unchanged = scanned.last_report(state)
-        if unchanged is not None and self._is_complete(state, unchanged):
+        if (unchanged := scanned.last_report(state)) is not None and self._is_complete(state, unchanged):
             self._has_removed_outdated = True
             return unchanged
         before = state.resources()
@@ -155,7 +154,7 @@ class Builder:
             self._has_removed_outdated = True
             scanned.record(state, report)
             return report
-        check_values(state.db, STATE_TYPES)
+        check_state(state.db)
         with self._workers(state) as workers:
             sizes = [report.resources[path].size for path in touched.touched]
             workers.prepare(sizes * len(self.spec.levels))
@@ -163,8 +162,9 @@ class Builder:
             from adaptc.compile.engine.stages import ReadStage
 
             reading = ReadStage(self.spec, state, report, before, scanned.started, RunningSums(state, before))
-            done = self._build(reading, touched, self.trees.are_changed(state), workers)
-        self._note_complete(scanned, state, report, done)
+            last = {} if self.trees.are_changed(state) else state.directories()
+            done = self._build(reading, touched, not last, workers)
+        self._note_complete(scanned, reading, last, done)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
 
@@ -334,10 +334,10 @@ class Builder:
 
     def _adopt(self, state: State, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]) -> None:
         """Record decisions, add the units that they make outdated to what is built, and commit."""
-        from adaptc.compile.engine.outdated import record_decisions
-
         changes = Changes(frozenset(), frozenset(), record_decisions(state, decisions))
-        reasons = outdated_units(state, changes, self.spec.recipes, report.resources, report.restriction)
+        reasons = outdated_units(
+            state, state.recipes(), changes, self.spec.recipes, report.resources, report.restriction
+        )
         added = {unit: reason for unit, reason in reasons.items() if unit not in report.reasons}
         extras.update(self.trees.remove_outdated(state, (), added))
         mark_incomplete(state, bool(added))
@@ -348,18 +348,16 @@ class Builder:
         self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool
     ) -> dict[Unit, None]:
         """Find the outdated units, and remove outdated files from the trees; return the extra files of those units."""
-        from adaptc.compile.engine.outdated import record_decisions
-
         state, report = reading.state, reading.report
         changes = find_changes(report.resources, read, reading.before)
         changes = dataclasses.replace(changes, decisions=record_decisions(state, decisions))
-        recipes = self.spec.recipes
-        reasons = outdated_units(state, changes, recipes, report.resources, report.restriction, self.accepted_recipes)
+        built, conditions = state.recipes(), (report.restriction, self.accepted_recipes)
+        reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, *conditions)
         if unknown:
             self.trees.remove_foreign_files(state)
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
-        unwanted = self.trees.unwanted(state, report)
+        unwanted = self.trees.unwanted(built, report)
         report.removed = len(unwanted)
         self.trees.note_levels(state, is_complete=False)
         mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
@@ -379,11 +377,12 @@ class Builder:
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
-    def _note_complete(self, scanned: ScannedDocroot, state: State, report: BuildReport, done: bool) -> None:
-        """Record the directories of the trees, and that the build is complete if every unit was ``done``."""
+    def _note_complete(self, scanned: ScannedDocroot, reading: ReadStage, last: TreeDirectories, done: bool) -> None:
+        """Record the directories of the trees, which were the ``last``; if every unit was ``done`` all is complete."""
+        state, report = reading.state, reading.report
         self.trees.publisher.sync()
         state.begin()
-        self.trees.record_directories(state)
+        self.trees.record_directories(state, last)
         scanned.record(state, report)
         if done:
             self.trees.note_levels(state, is_complete=True)

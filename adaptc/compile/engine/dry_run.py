@@ -76,9 +76,10 @@ def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> Dr
     if before and (changes.contents or changes.presence):
         with contextlib.closing(state.copy_to_memory()) as copy:
             changes = dataclasses.replace(changes, decisions=_decisions(spec, copy, report, before, read, changes))
-    reasons = outdated_units(state, changes, spec.recipes, report.resources, report.restriction)
+    built = state.recipes()
+    reasons = outdated_units(state, built, changes, spec.recipes, report.resources, report.restriction)
     undetected = tuple(sorted(read.keys() - set(touched)))
-    unwanted = tuple(trees.unwanted(state, report))
+    unwanted = tuple(trees.unwanted(built, report))
     return DryRun(report, in_build_order(reasons, spec.levels), unwanted, undetected)
 
 

@@ -194,20 +194,21 @@ def is_recent(mtime_ns: int, started: int) -> bool:
 
 def outdated_units(
     state: State,
+    built: Mapping[Unit, str],
     changes: Changes,
     recipes: Mapping[str, str],
     resources: Mapping[str, Resource],
     restriction: Restriction = UNRESTRICTED,
     accepted_recipes: frozenset[str] = frozenset(),
 ) -> dict[Unit, Reason]:
-    """Return the units to build and why; ``recipes`` is the recipe of each level that is built.
+    """Return the units to build and why.
 
-    A unit that was built by one of the ``accepted_recipes`` is up to date, too.
+    ``built`` are the recipes of the units in the state; ``recipes`` is the recipe of each level that is built. A unit
+    that was built by one of the ``accepted_recipes`` is up to date, too.
 
     Of several reasons it returns the one that makes the tree wrong; a change of the source itself comes before that of
     another file.
     """
-    built = state.recipes()
     reasons = _unbuilt(built, recipes, resources, accepted_recipes)
     affected = affected_units(state, changes, recipes)
     reasons.update({unit: reason for unit, reason in affected.items() if unit in built})

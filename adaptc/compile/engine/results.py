@@ -89,10 +89,13 @@ def _place(location: Location | None) -> list[Any]:
     return [] if location is None else [location.path, location.line, location.column]
 
 
+_SEVERITIES = {severity.value: severity for severity in Severity}
+
+
 def unpack_diagnostics(values: list[list[Any]]) -> tuple[Diagnostic, ...]:
     """Return what ``pack_diagnostics`` packed."""
     return tuple(
-        Diagnostic(kind, Severity(severity), message, Location(*place) if place else None)
+        Diagnostic(kind, _SEVERITIES[severity], message, Location(*place) if place else None)
         for kind, severity, message, *place in values
     )
 

@@ -63,15 +63,15 @@ Unit = tuple[str, str]  # (level, path)
 
 
 class TreeDirectory(NamedTuple):
-    """A directory of the trees: its time in ns since 1970, and digests of its files (``trees``).
-
-    ``sizes`` is a digest of their names and sizes, ``fingerprint`` of their times as well.
-    """
+    """A directory of the trees: its time in ns since 1970, and digests of its files (``directories``)."""
 
     mtime_ns: int
     sizes: str
     fingerprint: str
 
+
+TreeDirectories = Mapping[str, TreeDirectory]
+"""Directories of the trees by their paths below the output; none at all where the trees may hold anything."""
 
 _MEMORY = ":memory:"
 
@@ -342,7 +342,7 @@ class State:
         rows = self.db.execute("SELECT path, mtime_ns, sizes, fingerprint FROM directories")
         return {os.fsdecode(path): TreeDirectory(*values) for path, *values in rows}
 
-    def set_directories(self, directories: Mapping[str, TreeDirectory]) -> None:
+    def set_directories(self, directories: TreeDirectories) -> None:
         """Replace the directories. None at all means that the trees may be incomplete."""
         self.db.execute("DELETE FROM directories")
         rows = [(os.fsencode(path), *directory) for path, directory in directories.items()]

@@ -1,35 +1,30 @@
 """The trees of an output as the state describes them: which files are missing, outdated, unwanted or foreign.
 
-The fingerprint of a directory is a digest of the names, sizes and times of its files. The build that completes the
-trees stores one for each directory, computed from the state and not from what is on disk. A check of 80,000 files then
-reads a few hundred rows instead of the record of every unit; where a fingerprint differs, or a directory holds
-something that it does not cover, every unit is compared. A build does the same with another digest, of names and sizes
+The build that completes the trees stores a fingerprint of each directory (``directories``). A check of 80,000 files
+then reads a few hundred rows instead of the record of every unit; where a fingerprint differs, or a directory holds
+something that it does not cover, every unit is compared. A build does the same with the digest of names and sizes
 alone: files that were copied to another machine may have other times, and are not built again for that.
 """
 
 from __future__ import annotations
 
 import os
-from array import array
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Container, Iterable, Iterator, Mapping
 
+from adaptc.compile.engine.directories import Entry, Recorder, fingerprint_of, mtime, sizes_of
 from adaptc.compile.engine.outdated import REMOVED_FIRST, OutputMissing, Reason
 from adaptc.compile.engine.publish import Publisher
 from adaptc.compile.engine.reporting import BuildReport
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, TreeDirectory, Unit
-from adaptc.compile.engine.store import Store, time_of
+from adaptc.compile.engine.state import State, TreeDirectories, Unit
+from adaptc.compile.engine.store import Store
 from adaptc.core.fs import open_directory
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, name_in_tree, path_of_name
 from adaptc.core.sync import boot_id
 
 # Files whose sizes every build compares, in a tenth of a second
 MOST_COMPARED = 20_000
-# The time of a directory that was removed meanwhile: no directory has it
-_GONE = -1
 
 
 class Trees:
@@ -47,28 +42,26 @@ class Trees:
         Sizes of many files are compared once after each start of the machine: what loses power, or breaks, starts anew.
         """
         known, output = state.directories(), os.fspath(self.spec.output)
-        if not known or any(_mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
+        if not known or any(mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
             return True
         if has_run_since(state):
             return False
         listing = _Listing(output, known, state.aliases())
         return any(listing.sizes(path) != directory.sizes for path, directory in known.items())
 
-    def record_directories(self, state: State) -> None:
-        """Store the times of the trees' directories as they are now, and digests of the files that they should have."""
-        digests, files = dict[str, tuple[str, str]](), 0
-        for path, entries in expected_entries(state):
-            digests[path] = sizes_of(entries), fingerprint_of(entries)
-            files += len(entries)
-        state.set_meta("boot", boot_id() if files > MOST_COMPARED else None)
-        empty = sizes_of(()), fingerprint_of(())
-        for directory in list(digests):
-            while (directory := directory.rpartition("/")[0]) and directory not in digests:
-                digests[directory] = empty
-        times = {path: _mtime(f"{self.spec.output}/{path}") for path in digests}
-        state.set_directories(
-            {path: TreeDirectory(_GONE if time is None else time, *digests[path]) for path, time in times.items()}
-        )
+    def record_directories(self, state: State, last: TreeDirectories) -> None:
+        """Store the times of the trees' directories as they are now, and digests of the files that they should have.
+
+        ``last`` are the directories before the build.
+        """
+        recorder = Recorder(state, os.fspath(self.spec.output))
+        directories = recorder.record_touched(last)
+        if directories is not None:
+            note_boot(state)
+        else:
+            directories, files = recorder.record_all()
+            state.set_meta("boot", boot_id() if files > MOST_COMPARED else None)
+        state.set_directories(directories)
 
     def count_if_unchanged(self, state: State, report: BuildReport) -> int | None:
         """Return how many files the trees hold if a quick check shows that they are as a build would leave them.
@@ -105,7 +98,7 @@ class Trees:
 
         A new state, where the old one was damaged or of another version, knows none: what looks like a tree is one.
         """
-        levels = {*self.spec.recipes, *(level for level, _ in state.recipes()), *(state.meta("trees") or ())}
+        levels = {*self.spec.recipes, *state.levels(), *(state.meta("trees") or ())}
         if not state.has_units:
             levels |= {path.parent.name for path in self.spec.output.glob(f"*/{IDENTITY}") if path.is_dir()}
         return sorted(levels)
@@ -124,9 +117,9 @@ class Trees:
     def _is_wanted(self, unit: Unit, report: BuildReport) -> bool:
         return unit[0] in self.spec.recipes and report.wants(unit)
 
-    def unwanted(self, state: State, report: BuildReport) -> list[Unit]:
-        """Return built units whose source or level is gone, or whose page is no longer popular."""
-        return [unit for unit in state.recipes() if not self._is_wanted(unit, report)]
+    def unwanted(self, built: Iterable[Unit], report: BuildReport) -> list[Unit]:
+        """Return the ``built`` units whose source or level is gone, or whose page is no longer popular."""
+        return [unit for unit in built if not self._is_wanted(unit, report)]
 
     # ---- removing
 
@@ -166,13 +159,6 @@ class Trees:
             self.publisher.remove_if_empty(directory)
 
 
-def _mtime(path: str) -> int | None:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return None
-
-
 def has_run_since(state: State) -> bool:
     """Whether the machine ran without a stop since the trees were compared with the state."""
     boot = boot_id()
@@ -183,51 +169,6 @@ def note_boot(state: State) -> None:
     """Note that large trees were compared with the state since the machine started."""
     if state.meta("boot") is not None and not has_run_since(state):
         state.set_meta("boot", boot_id())
-
-
-Entry = tuple[str, int, int]
-"""A file of a directory: its name, its size in bytes, its time in ns since 1970."""
-
-_SECOND = 10**9
-
-
-def fingerprint_of(entries: Sequence[Entry]) -> str:
-    """Return the fingerprint of a directory that holds these files and no others."""
-    return _digest(entries, 3)
-
-
-def sizes_of(entries: Sequence[Entry]) -> str:
-    """Return the digest of names and sizes of a directory that holds these files and no others."""
-    return _digest(entries, 2)
-
-
-def _digest(entries: Sequence[Entry], fields: int) -> str:
-    total = sha256()
-    if entries:
-        names, *numbers = list(zip(*sorted(entries), strict=True))[:fields]
-        total.update(os.fsencode("/".join(names)) + b"/")
-        for column in numbers:
-            total.update(array("q", column).tobytes())
-    return total.hexdigest()
-
-
-def expected_entries(state: State) -> Iterator[tuple[str, Sequence[Entry]]]:
-    """Yield each directory of the trees that holds files, and its files; the state is read level by level."""
-    level, entries = "", defaultdict[str, list[Entry]](list)
-    extras: set[str] = set()
-    for (at, path), files in state.files():
-        if at != level:
-            yield from entries.items()
-            level, entries, extras = at, defaultdict(list), set()
-        for name, coding, key, _, size in files:
-            file = f"{level}/{coding}/{name_in_tree(coding, name)}"
-            if name != path and file in extras:
-                continue
-            if name != path:  # an extra file, which other units may have as well
-                extras.add(file)
-            directory, _, last = file.rpartition("/")
-            entries[directory].append((last, size, time_of(key) * _SECOND))
-    yield from entries.items()
 
 
 class _Listing:

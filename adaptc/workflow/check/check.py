@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.compile.engine.damage import MALFORMED, STATE_TYPES, check_values, reason_of_damage
+from adaptc.compile.engine.damage import MALFORMED, check_state, reason_of_damage
 from adaptc.compile.engine.dictionary_records import are_as_asked
 from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
 from adaptc.compile.engine.reporting import BuildReport, Progress
@@ -88,7 +88,7 @@ def _quick_check(trees: Trees, state: State, inspection: Scan) -> Verdict | None
 
 
 def _full_check(trees: Trees, state: State, inspection: Scan, every_file: bool) -> Verdict:
-    check_values(state.db, STATE_TYPES)
+    check_state(state.db)
     done = dry_run(trees, state, inspection, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)
