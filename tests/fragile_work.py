@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 
 
@@ -14,6 +15,8 @@ def fragile(_snapshot: str, batch: tuple[str, ...]) -> Iterator[str]:
             os.kill(os.getpid(), signal.SIGKILL)
         if unit == "exits":
             os._exit(1)
+        if unit == "stuck":
+            threading.Event().wait()
         if unit == "short":
             raise MemoryError
         if unit == "wrong":

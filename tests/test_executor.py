@@ -128,6 +128,18 @@ def test_a_worker_that_was_killed_costs_one_unit_which_is_named(workers: Workers
     ]
 
 
+def test_a_worker_that_waits_without_end_is_ended(tmp_path: Path) -> None:
+    pool = Pool(2, tmp_path / "lock", (), patience=1)
+    try:
+        assert run(Workers(pool, is_isolated=True), "a", "stuck", "b") == [
+            "a",
+            "b",
+            "stuck: the process that built it waited without end, as libraries do now and then, and was ended",
+        ]
+    finally:
+        pool.close()
+
+
 def test_a_unit_that_memory_is_short_for_costs_no_other(workers: Workers) -> None:
     assert run(workers, "a", "short", "b") == ["a", "b", "short: not enough memory"]
     assert run(Workers(None), "a", "short", "b") == ["a", "b", "short: not enough memory"]

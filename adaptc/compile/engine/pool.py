@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from adaptc.compile.engine.batch import Batch, Lose, Work
-from adaptc.compile.engine.worker import DONE, ERROR, RESULT, SHORT
+from adaptc.compile.engine.worker import DONE, ERROR, RESULT, SHORT, STUCK
 from adaptc.core.shortage import Shortage
 
 T = TypeVar("T")
@@ -45,6 +45,8 @@ _MOST_DEATHS = 16
 _FITS = 32 << 10
 # Seconds that the server has to report how a worker ended
 _PATIENCE = 5
+# Seconds without CPU time after which a worker is stuck: longer than any file of a network or helper process takes
+_STUCK_AFTER = 300.0
 
 
 @dataclass(eq=False, slots=True)
@@ -82,11 +84,15 @@ class _Worker(Generic[T]):
 
 @dataclass(eq=False, slots=True)
 class Pool:
-    """``jobs`` worker processes; each holds ``lock`` while it lives. ``modules`` are loaded once for all of them."""
+    """``jobs`` worker processes; each holds ``lock`` while it lives. ``modules`` are loaded once for all of them.
+
+    A worker that has work, and uses no CPU time for ``patience`` seconds, is ended.
+    """
 
     jobs: int
     lock: Path
     modules: Sequence[str]
+    patience: float = _STUCK_AFTER
     _servers: list[_Server] = field(default_factory=list)
     _workers: list[_Worker[Any]] = field(default_factory=list)
     _deaths: int = 0
@@ -113,6 +119,7 @@ class Pool:
         given = (alive_there.fileno(), control_there.fileno(), *connections)
         job: dict[str, Any] = {"path": _search_path(), "lock": os.fspath(self.lock), "modules": self.modules}
         job |= {"alive": alive_there.fileno(), "control": control_there.fileno(), "connections": connections}
+        job |= {"patience": self.patience}
         command = [os.fsdecode(get_executable()), "-P", "-c", _PROGRAM, json.dumps(job)]
         # a library in Rust that prints a backtrace where memory is short waits for itself, for ever
         environment = {**os.environ, "RUST_BACKTRACE": "0"}
@@ -210,6 +217,8 @@ def _search_path() -> list[str]:
 def _describe_end(code: int | None) -> str:
     if code is None:
         return "ended, and so did its parent"
+    if code == STUCK:
+        return "waited without end, as libraries do now and then, and was ended"
     if code >= 0:
         return f"ended with exit code {code}, as libraries do that lack memory"
     name = signal.Signals(-code).name

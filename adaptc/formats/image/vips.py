@@ -1,7 +1,7 @@
 """libvips (pyvips-binary): loading and resizing of images, stills and animations.
 
-It is imported when first used, with one thread, since a build works on one image a worker, and without its cache of
-operations, which would hold the decoded pixels of images that are not used again.
+It is imported when first used, with one thread a computation, since a build works on one image a worker, and without
+its cache of operations, which would hold the decoded pixels of images that are not used again.
 
 Pixels for a smaller copy are upright sRGB of 8 bits a sample, with alpha where the image has any. Colours are converted
 after resizing, on a quarter of the pixels: a conversion by profile costs 35 ms a megapixel, four times the decoding.
@@ -25,10 +25,17 @@ _SRGB_NAMES = ("sRGB IEC61966-2.1", "sRGB built-in", "GIMP built-in sRGB", "sRGB
 _SRGB_MARKS = tuple(name.encode(charset) for name in _SRGB_NAMES for charset in ("ascii", "utf-16-be"))
 
 
+# Threads: a computation takes three, of which two write, and one within it three more
+_THREADS = "8"
+
+
 @cache
 def vips() -> ModuleType:
     """Return the ``pyvips`` module, configured for a worker. Costs about 50 ms once."""
     os.environ["VIPS_CONCURRENCY"] = "1"  # read by libvips when it starts
+    # A fixed set of threads: else those end that were idle for 15 seconds, and a computation that needs one then was
+    # seen to wait for ever (8.18.7)
+    os.environ["VIPS_MAX_THREADS"] = _THREADS
     try:
         import pyvips
     except OSError as error:  # of cffi, which loads the library itself where the extension cannot be loaded
