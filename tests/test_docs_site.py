@@ -49,3 +49,5 @@ def test_what_axe_found_in_the_theme_is_mended(site: Path) -> None:
     assert re.findall(r'role="dialog"[^>]*', page) == ['role="dialog" aria-label="Search"']
     for name in ("accessible.css", "accessible.js"):
         assert f"../assets/{name}" in page and (site / "assets" / name).is_file()
+    empty = [str(each) for each in site.rglob("*.html") if re.search(r"<th[^>]*>\s*</th>", each.read_text("utf-8"))]
+    assert empty == [], "a cell of a table's head says nothing"

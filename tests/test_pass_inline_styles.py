@@ -37,6 +37,19 @@ def test_the_page_says_what_it_still_embeds():
     assert done.embeds == ("b.css",)
 
 
+@pytest.mark.parametrize("between", ["", "@import 'c.css';"])
+def test_a_sheet_that_another_one_imports_stays(between):
+    """In the page, it would be loaded nevertheless, and only once the other one is there."""
+    files = {
+        "b.css": f"@import '{'c' if between else 'css/a'}.css' scope((p));{LONG * 2}",
+        "c.css": f"@import 'css/a.css' scope((p));",
+    }
+    link = "<link rel=stylesheet href=css/a.css><link rel=stylesheet href=b.css>"
+    site = page(link, files=files, shared=["b.css"])
+    assert "<style" not in site.page("index.html", "inline-styles")
+    assert site.reasons("index.html", "inline-styles")["css/a.css"].startswith("another sheet of the page imports it")
+
+
 @pytest.mark.parametrize(
     "attribute",
     ["title=main", "id=theme", "class=x", "disabled", "data-x=1", "onload=f()", "nonce=x", "blocking=render"],

@@ -37,7 +37,7 @@ def show_overhead(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     return [
         f"CPU time that a request takes more. Published ({printed['where']}): mean {printed['mean_us']} us, median "
         f"{printed['median_us']}. Here the median of {len(rows)} rounds in turn; of plain requests the first quartile.",
-        Table(("", "plain request, us", "added, us"), table, 1),
+        Table(("run", "plain request, us", "added, us"), table, 1),
     ]  # fmt: skip
 
 

@@ -49,11 +49,12 @@ def inline_styles(editor: Editor, page: PageContext, view: View, options: Option
     for link in repeated:
         editor.remove_element(link)
         report.actions.append(Action("inline-styles", "dropped", link.attr("href") or "", "it is linked again below"))
-    framed = framed_files(editor.tree, page, view)
+    framed, imported = framed_files(editor.tree, page, view), _imported(links, page, view)
     for link in links:
         path = view.follow(page.base, link.attr("href") or "").path
-        if path in framed:
-            report.actions.append(Action("inline-styles", KEPT, path, FRAMED))
+        if path is not None and (path in framed or path in imported):
+            reason = FRAMED if path in framed else "another sheet of the page imports it, and would load it later"
+            report.actions.append(Action("inline-styles", KEPT, path, reason))
         elif link not in repeated:
             _consider(link, editor, page, view, options, report)
     return report
@@ -75,6 +76,21 @@ def _find_repeated(links: list[Element], text: str, page: PageContext, view: Vie
         elif "@layer" not in sheet_text(view.artifact(path)):
             repeated.append(link)
     return repeated
+
+
+def _imported(links: list[Element], page: PageContext, view: View) -> frozenset[str]:
+    """Return the sheets that those of the page import: browsers load them in any case, first if a link names them."""
+    pending = [view.follow(page.base, link.attr("href") or "").path for link in links]
+    imported = set[str]()
+    while pending:
+        path = pending.pop()
+        if path is not None and view.media_type(path) == media.CSS:
+            references = sheet_references(sheet_text(view.artifact(path)))
+            urls = [each.url for each in references if each.role is Role.IMPORT]
+            found = {view.follow(view.url_of(path), url).path for url in urls}
+            pending += sorted(found - imported - {None})  # type: ignore[type-var]
+            imported |= {each for each in found if each is not None}
+    return frozenset(imported)
 
 
 def _is_plain_sheet(link: Element) -> bool:
