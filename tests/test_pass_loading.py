@@ -74,6 +74,12 @@ def test_a_background_with_formats_is_preloaded_in_the_one_that_browsers_choose(
     assert "<link rel=preload as=image href=COPY.avif type=image/avif fetchpriority=high>" in text
 
 
+def test_only_the_authors_own_preload_of_an_image_keeps_a_background_from_one() -> None:
+    sheet = "div{background:url(a.jpg)}"
+    assert "rel=preload" in loaded("<div class=preloader></div>", BACKGROUND, sheet=sheet)
+    assert loaded("<link rel=preload as=image href=c.jpg><div></div>", BACKGROUND, sheet=sheet).count("preload") == 1
+
+
 def test_a_background_of_one_width_alone_is_not_preloaded() -> None:
     evidence = PageEvidence((WidthEvidence(412, (BACKGROUND,)), WidthEvidence(1280, (FIRST,))))
     pages = loading_site("<p style='background:url(a.jpg)'>text", evidence)

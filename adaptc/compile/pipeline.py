@@ -284,7 +284,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("pictures", 1, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
-    EditPass("loading", 1, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True),
+    EditPass("loading", 2, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True),
     EditPass("connections", 1, _HTML, "connections:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 1, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),

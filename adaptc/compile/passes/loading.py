@@ -94,7 +94,7 @@ class _Loading:
         url, kind, size = found
         typed = f' type="{kind}"' if kind else ""
         markup = f'<link rel="preload" as="image" href="{url}"{typed} fetchpriority="high">'
-        if "preload" not in self.editor.text.lower():  # the author knows better
+        if not any(map(_preloads_image, self.editor.tree.iter_elements("link"))):  # else the author knows better
             self.editor.insert_before(place, markup)
             self.report.absorbed += size
             self.report.actions.append(Action(NAME, "preloaded", path, "the largest of the first window"))
@@ -153,6 +153,10 @@ class _Loading:
 _REQUEST = 100
 # What is no text of a page, roughly: more of it makes fewer images lazy
 _TAGS = re.compile(r"<(script|style|head|svg|noscript)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+def _preloads_image(link: Element) -> bool:
+    return "preload" in (link.attr("rel") or "").lower().split() and (link.attr("as") or "").lower() == "image"
 
 
 def _waits_for_images(text: str) -> bool:
