@@ -42,7 +42,7 @@ def test_a_sheet_that_another_one_imports_stays(between):
     """In the page, it would be loaded nevertheless, and only once the other one is there."""
     files = {
         "b.css": f"@import '{'c' if between else 'css/a'}.css' scope((p));{LONG * 2}",
-        "c.css": f"@import 'css/a.css' scope((p));",
+        "c.css": "@import 'css/a.css' scope((p));",
     }
     link = "<link rel=stylesheet href=css/a.css><link rel=stylesheet href=b.css>"
     site = page(link, files=files, shared=["b.css"])
