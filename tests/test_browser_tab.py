@@ -146,6 +146,8 @@ def test_an_animated_image_is_shown_at_its_first_frame(chromium: str) -> None:
         "const f = () => requestAnimationFrame(f); f()",
         "Promise = JSON = setTimeout = undefined; Document.prototype.dispatchEvent = null",
         "navigator.serviceWorker.register('a.js')",
+        "Object.assign(document.createElement('a'), { href: 'other.html', download: '' }).click()",
+        "new Audio('other.html').play(); new AudioContext().resume()",
         "new WebSocket('ws://127.0.0.1:1/')",
         "document.body.animate([{ opacity: 1 }], { duration: 9, iterations: Infinity }).playbackRate = 0",
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,34 @@ def test_menus_are_opened_and_nothing_is_submitted(chromium: str, tmp_path: Path
     assert laptop.names >= {"open", "hovered", "details", "img"}
     assert "sent" not in laptop.names
     assert not any("17000" in name for name in laptop.names)
+
+
+LATE = """<button onclick="box.innerHTML = '<img src=late.gif>'">A</button>
+<button class=b onclick="box.textContent = ''; setTimeout(() => box.className = 'after', 900)">B</button><div id=box></div>
+<script>let n = 0; setInterval(() => { if (++n < 99) box.setAttribute('step' + n, '') }, 1500)
+const turn = () => { box.classList.toggle('turn'); requestAnimationFrame(turn) }; requestAnimationFrame(turn)</script>"""
+
+
+@pytest.mark.chromium
+def test_what_follows_a_click_does_not_depend_on_the_time_that_things_take(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = iter([0.0, 0.4, 0.0, 0.7])
+
+    def slow(*given: Any) -> Server:
+        answer = docroot_server(*given)
+        return lambda url: (time.sleep(next(waits, 0.0) if "late" in url else 0.0), answer(url))[1]
+
+    monkeypatch.setattr("adaptc.compile.engine.looking.docroot_server", slow)
+    seen = []
+    for name in "ab":
+        site = site_of(tmp_path / name, {"index.html": LATE}).write({"late.gif": DOT})
+        look(site)
+        seen.append(evidence(site)["index.html"].widths)
+    assert seen[0] == seen[1]
+    for width in seen[0]:
+        assert {image.path: (image.width, image.height) for image in width.images} == {"late.gif": (1, 1)}
+        assert width.names >= {"after", "turn", "step1"}
 
 
 @pytest.mark.chromium

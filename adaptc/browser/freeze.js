@@ -2,11 +2,13 @@
 // random numbers, and no timer of two seconds or more (a slide show stays at its first slide). The clock goes on with
 // timers, by their delays, and with frames, not with the time that things take: names made of it are the same in each
 // load. A loop that waits for a time reads the clock until it moves. The event
-// "adaptc:still" stops all timers and frames, "adaptc:move" lets new ones run; "adaptc:busy" is cancelled while the page draws or changes something.
+// "adaptc:still" stops all timers and frames. From then on each "adaptc:step" runs those that are due within 50 ms of the clock, so that
+// what follows an action does not depend on the time that the machine takes; it is cancelled if something moved since the
+// one before. "adaptc:busy" is cancelled while the page draws or changes something.
 (() => {
-  const QUIET = 250, LONG = 2000, NEVER = 1e8
-  const now = performance.now.bind(performance)
-  let isStill = false, lastChange = 0
+  const QUIET = 250, LONG = 2000, NEVER = 1e8, STEP = 50, MOST_TIMERS = 50
+  const now = performance.now.bind(performance), report = window.reportError.bind(window)
+  let isStill = false, isChanged = false, lastChange = 0
 
   let seed = 0x9e3779b9
   Math.random = function random() { // mulberry32
@@ -28,31 +30,73 @@
   Clock.prototype.constructor = Frozen
   window.Date = Frozen
 
-  const unlessStill = (f) => typeof f === 'function' ? function (...values) { if (!isStill) return f.apply(this, values) } : f
-  const timed = (name) => {
+  // ---- timers and frames: by the machine until the page is still, then by steps
+
+  const timers = new Map(), frames = new Map()
+  const ofPage = performance.now
+  let stillAt = 0, stillClock = 0
+  const elapsed = () => isStill ? stillAt + clock - stillClock : now()
+  performance.now = function () { return this === performance ? elapsed() : ofPage.call(this) }
+
+  const timed = (name, repeats) => {
     const original = window[name]
     window[name] = { [name](f, delay, ...values) {
-      const step = Math.max(Number(delay) || 0, 0)
-      let due = clock + step
-      const run = typeof f !== 'function' ? f : function (...given) {
-        moveTo(due)
-        due += step
-        return f.apply(this, given)
-      }
-      return original.call(window, unlessStill(run), delay >= LONG ? NEVER : delay, ...values)
+      const step = Math.max(Number(delay) || 0, 0), isLong = step >= LONG
+      if (typeof f !== 'function') return original.call(window, f, isLong ? NEVER : delay)
+      const timer = { due: clock + step, run() {
+        moveTo(timer.due)
+        timer.due += step
+        if (!repeats) timers.delete(id)
+        f.apply(window, values)
+      } }
+      const id = original.call(window, () => { if (!isStill) timer.run() }, isLong || isStill ? NEVER : delay)
+      if (!isLong) timers.set(id, timer)
+      return id
     } }[name]
   }
-  timed('setTimeout')
-  timed('setInterval')
+  timed('setTimeout', false)
+  timed('setInterval', true)
   const frame = window.requestAnimationFrame
   window.requestAnimationFrame = function requestAnimationFrame(f) {
-    return frame.call(window, typeof f !== 'function' ? f : (t) => { if (!isStill) { lastChange = now(); moveTo(clock + FRAME); f(t) } })
+    if (typeof f !== 'function') return frame.call(window, f)
+    const run = (t) => { frames.delete(id); lastChange = now(); moveTo(clock + FRAME); f(t) }
+    const id = frame.call(window, (t) => { if (!isStill) run(t) })
+    frames.set(id, run)
+    return id
+  }
+  for (const [name, known] of [['clearTimeout', timers], ['clearInterval', timers], ['cancelAnimationFrame', frames]]) {
+    const original = window[name]
+    window[name] = { [name](id) { known.delete(id); original.call(window, id) } }[name]
+  }
+  const attempt = (f, ...values) => { try { f(...values) } catch (error) { report(error) } }
+  const step = () => {
+    const until = clock + STEP
+    let isMoved = false
+    for (let i = 0; i < MOST_TIMERS; i++) {
+      const next = [...timers.values()].filter(({ due }) => due <= until).sort((a, b) => a.due - b.due)[0]
+      if (!next) break
+      attempt(next.run)
+      isMoved = true
+    }
+    moveTo(until - FRAME)
+    const drawn = [...frames.values()]
+    for (const run of drawn) attempt(run, elapsed() + FRAME)
+    return isMoved || drawn.length > 0
   }
 
-  new MutationObserver(() => { lastChange = now() })
-    .observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
-  document.addEventListener('adaptc:still', (event) => { isStill = true; event.stopImmediatePropagation() })
-  document.addEventListener('adaptc:move', (event) => { isStill = false; event.stopImmediatePropagation() })
+  const noteChange = () => { lastChange = now(); isChanged = true }
+  const observer = new MutationObserver(noteChange)
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+  document.addEventListener('adaptc:still', (event) => {
+    if (!isStill) [isStill, stillAt, stillClock] = [true, now(), clock]
+    event.stopImmediatePropagation()
+  })
+  document.addEventListener('adaptc:step', (event) => {
+    if (observer.takeRecords().length) noteChange()
+    if (step() || isChanged) event.preventDefault()
+    isChanged = false
+    event.stopImmediatePropagation()
+  })
   document.addEventListener('adaptc:busy', (event) => {
     if (now() - lastChange < QUIET) event.preventDefault()
     event.stopImmediatePropagation()

@@ -1,12 +1,12 @@
 // Opens what can be opened, hovers and focuses, so that classes and images come up that a visitor may bring up. Nothing
 // is submitted, and links to other pages are not followed. The numbers are bounded, the times are not measured: each
 // run of it does the same. In a page without scripts, style sheets show what there is (hovering.js), and <details>.
-async ({ hasScripts }) => {
+async ({ hasScripts, pace }, { sleep, finish }) => {
   const OPENERS = 'button,summary,label[for],[role=button],[role=tab],[role=menuitem],[aria-expanded],[aria-haspopup],[onclick],' +
     '[data-toggle],[data-bs-toggle],[data-target],[data-bs-target],a:not([href]),a[href^="#"],a[href^="javascript:"]'
   const HOVERED = 'a,button,summary,li,img,label,tr,[role],[title],[onmouseover],[onmouseenter]'
   const FOCUSED = 'input,select,textarea,button,a[href],[tabindex]'
-  const MOST = 40, ALIKE = 2
+  const MOST = 40, ALIKE = 2, STEPS = 2, STEPS_AT_LAST = 20, PATIENCE = 1500
   const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
   const isSeen = (element) => element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0
   const isSubmit = (element) => element.form && /^(submit|image|reset)$/.test(element.type)
@@ -26,16 +26,37 @@ async ({ hasScripts }) => {
   }
   const stop = (event) => event.preventDefault()
   addEventListener('submit', stop, true)
-  document.dispatchEvent(new Event('adaptc:move'))
   const { collect } = globalThis.adaptc
+
+  // ---- what follows an action: by steps of the page's own time (freeze.js), until what it shows was drawn and loaded
+
+  const isMoved = () => !document.dispatchEvent(new Event('adaptc:step', { cancelable: true }))
+  const state = () => location.hash + document.querySelectorAll(':is(:checked, :popover-open)').length
+  const isAwaited = (image) => {
+    if (image.complete || !image.getAttribute('src')) return false
+    const { top, bottom, width } = image.getBoundingClientRect()
+    return image.loading !== 'lazy' || (width > 0 && bottom > 0 && top < innerHeight)
+  }
+  const loaded = (image) => new Promise((resolve) => ['load', 'error'].forEach((name) => image.addEventListener(name, resolve)))
+  const follow = async (most, before = state()) => {
+    let steps = 0
+    while (steps < most && isMoved()) {
+      steps++
+      finish()
+      await frame()
+    }
+    if (!steps && before === state()) return
+    await Promise.race([Promise.all([...document.images].filter(isAwaited).map(loaded)), sleep(PATIENCE * pace)])
+    collect()
+  }
 
   for (const element of document.querySelectorAll('details:not([open])')) element.open = true
   if (!hasScripts) return
   for (let round = 0; round < 2; round++) {
     for (const element of chosen('click', OPENERS, MOST / (1 + round))) {
+      const before = state()
       element.click()
-      await frame()
-      collect()
+      await follow(STEPS, before)
     }
   }
   const over = (type, bubbles) => new (type.startsWith('pointer') ? PointerEvent : MouseEvent)(type, { bubbles, cancelable: true, view: window })
@@ -44,8 +65,7 @@ async ({ hasScripts }) => {
       element.dispatchEvent(over(type, bubbles))
     }
   }
-  await frame()
-  collect()
+  await follow(STEPS)
   for (const element of chosen('focus', FOCUSED, MOST / 2)) {
     element.focus({ preventScroll: true })
     if (/^(text|search|email)$/.test(element.type) && !element.value) {
@@ -53,8 +73,6 @@ async ({ hasScripts }) => {
       for (const type of ['input', 'keyup', 'change']) element.dispatchEvent(new Event(type, { bubbles: true }))
     }
   }
-  await frame()
-  const isBusy = () => !document.dispatchEvent(new Event('adaptc:busy', { cancelable: true }))
-  for (let i = 0; i < 20 && isBusy(); i++) await new Promise((resolve) => setTimeout(resolve, 50))
+  await follow(STEPS_AT_LAST)
   removeEventListener('submit', stop, true)
 }

@@ -10,6 +10,8 @@ from adaptc.browser.tab import BrowserError, Tab, script
 _STATES = ("hover", "focus", "focus-within", "focus-visible")
 # Selectors of elements that show something while they are hovered, and such elements
 _MOST_SELECTORS, _MOST_ELEMENTS = 40, 80
+# Seconds, on an idle machine, for what is asked for in the meantime
+_IDLE = 4.0
 
 
 async def interact(tab: Tab, *, has_scripts: bool) -> None:
@@ -18,7 +20,8 @@ async def interact(tab: Tab, *, has_scripts: bool) -> None:
     Scripts get the events, and style sheets the states; all elements that show something while they are hovered are in
     that state at the same time from here on.
     """
-    await tab.run(script("interact"), {"hasScripts": has_scripts})
+    await tab.run(script("interact"), {"hasScripts": has_scripts, "pace": tab.pace})
+    await tab.idle(_IDLE)
     selectors = await tab.run(script("hovering"))
     if not selectors:
         return

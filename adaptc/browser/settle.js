@@ -1,6 +1,6 @@
 // Waits for fonts, images and effects, then stops the page: timers, animations, videos, the caret, the focus.
 // "pace" is how many times as long things take on this machine as on an idle one.
-async ({ pace }, { sleep, drawn }) => {
+async ({ pace }, { sleep, drawn, finish }) => {
   await Promise.race([document.fonts.ready, sleep(1500 * pace)])
   const pending = [...document.images].filter((i) => !i.complete && i.loading !== 'lazy' && i.getAttribute('src'))
   const ended = (image) => new Promise((resolve) => ['load', 'error'].forEach((name) => image.addEventListener(name, resolve)))
@@ -9,14 +9,6 @@ async ({ pace }, { sleep, drawn }) => {
   for (let i = 0; i < 40 && isBusy(); i++) await sleep(50)
   document.dispatchEvent(new Event('adaptc:still'))
 
-  const finish = () => {
-    for (const animation of document.getAnimations()) {
-      try {
-        if (animation.effect?.getComputedTiming().endTime === Infinity) animation.cancel()
-        else animation.finish()
-      } catch { /* an animation whose playback rate is 0 cannot be finished */ }
-    }
-  }
   finish()
   for (const media of document.querySelectorAll('video,audio')) {
     media.pause()

@@ -10,6 +10,15 @@
     drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),
     // until a frame was drawn, and what observes it was told
     shown: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))), sleep(400)]),
+    // ends all movement
+    finish: () => {
+      for (const animation of document.getAnimations()) {
+        try {
+          if (animation.effect?.getComputedTiming().endTime === Infinity) animation.cancel()
+          else animation.finish()
+        } catch { /* an animation whose playback rate is 0 cannot be finished */ }
+      }
+    },
     isVisible: (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
     isOpaque: (element) => {
       const style = getComputedStyle(element)
