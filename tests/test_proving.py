@@ -34,6 +34,7 @@ from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.report.figures import proof_sentence
 from adaptc.report.summary import render_summary
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.prove.prove import prove
@@ -304,6 +305,27 @@ def test_what_was_dropped_is_said(proven: BuiltSite, no_browser: None, capsys: p
     assert "2 pages proven at every level in a browser: 3 broken promises, 3 passes dropped.\n" in summary
     assert run(["explain", "-o", str(proven.output), "index.html"]) == 0
     assert "pass unembed was dropped at extreme: in a browser at 412 pixels shows words: " in capsys.readouterr().out
+
+
+@pytest.mark.chromium
+def test_pages_of_the_template_of_a_broken_page_lose_its_passes(
+    proven: BuiltSite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stage, "sample_pages", lambda sizes, hits, count: ["index.html"])
+    site = BuiltSite(proven.root / "alike")
+    site.write({path: proven.docroot.joinpath(path).read_bytes() for path in ("index.html", "site.css", "town.png")})
+    site.write(
+        {"b.html": PAGE.replace("News", "Bees"), "other.html": PAGE.replace("<main>", "<div class=x>x</div><main>")}
+    )
+    settings = {"build__cache": proven.output / ".adaptc/cache", "browser__prove": 1}
+    proof = build(site, **settings).figures.proof
+    alike = {(level, "b.html"): DROPPED[level, "index.html"] for level in ("extreme", "moderate")}
+    assert dropped(site) == {**DROPPED, **alike}
+    assert (proof.dropped, proof.alike) == (3, 1)
+    assert proof_sentence(proof).endswith("3 passes dropped, 1 page of their templates built like them.")
+    assert run(["explain", "-o", str(site.output), "b.html"]) == 0
+    assert "in a browser a page like it, index.html, at 412 pixels shows words: " in capsys.readouterr().out
+    assert not build(site, **settings).built
 
 
 @pytest.mark.chromium

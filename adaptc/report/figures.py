@@ -231,6 +231,8 @@ def proof_sentence(proof: ProofRecord) -> str:
     mended = f"{proof.dropped:,} {'pass' if proof.dropped == 1 else 'passes'} dropped"
     if proof.as_above:
         mended += f", {written_plural(proof.as_above, 'page')} as at the level above"
+    if proof.alike:
+        mended += f", {written_plural(proof.alike, 'page')} of their templates built like them"
     left = f"; {proof.left:,} still broken" if proof.left else ""
     return f"{pages}: {written_plural(proof.broken, 'broken promise')}, {mended}{left}."
 

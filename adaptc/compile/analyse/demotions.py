@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from adaptc.core.diagnostics import printable
 from adaptc.core.digest import digest_parts
 
 # The prefix of the keys of decisions on passes: a level and a path follow. No unit records a dependency on it: what
@@ -67,6 +68,27 @@ def with_demotions(demotions: Demotions, added: Iterable[tuple[tuple[str, str], 
         if demotion.name not in {each.name for each in known}:
             result[unit] = (*known, demotion)
     return dict(sorted(result.items()))
+
+
+def for_pages_like(
+    demotions: Demotions, proven: Collection[str], pages_like: Callable[[str], Iterable[str]]
+) -> Demotions:
+    """Return demotions with those of ``proven`` pages for the pages like them that were not proven.
+
+    A page of the same template would break the same promise, as far as anybody knows; that another proven page keeps it
+    says less of the pages at which nobody looked than one that does not.
+    """
+    return with_demotions(
+        demotions,
+        (
+            ((level, other), Demotion(each.name, f"a page like it, {printable(path)}, {each.reason}"))
+            for (level, path), dropped in demotions.items()
+            if path in proven
+            for other in pages_like(path)
+            if other not in proven
+            for each in dropped
+        ),
+    )
 
 
 def changed_paths(before: Demotions, now: Demotions) -> frozenset[str]:

@@ -268,15 +268,10 @@ class Builder:
         if not count:
             state.set_meta(LOOKING, None)
             return None
-        from adaptc.compile.analyse.decisions import NO_DECISIONS
         from adaptc.compile.engine.looking import LookStage
-        from adaptc.compile.engine.stages import share_snapshot
         from adaptc.compile.engine.templates import Templates, find_skeletons
 
-        skeletons = {}
-        if count != ALL_PAGES:
-            snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, NO_DECISIONS))
-            skeletons = find_skeletons(sources, snapshot, workers)
+        skeletons = {} if count == ALL_PAGES else find_skeletons(self.spec, sources, workers)
         return LookStage(self.spec, state, sources, Templates(state, sources, skeletons, count))
 
     def _proof_stage(self, state: State, sources: Mapping[str, Source]) -> ProofStage | None:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc.browser.evidence import PageEvidence
-from adaptc.compile.analyse.decisions import EvidenceKey
+from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey
 from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.fact_store import code_digest
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.publish import ObjectGone
-from adaptc.compile.engine.spec import SharedSnapshot
+from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot
+from adaptc.compile.engine.stages import share_snapshot
 from adaptc.compile.engine.state import State
 from adaptc.compile.engine.store import Store
 from adaptc.compile.page import skeleton as skeletons
@@ -40,6 +41,11 @@ class Template:
     chosen: tuple[str, ...]
     others: tuple[str, ...]
 
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.chosen + self.others
+
 
 class Templates:
     """The templates of a site whose pages have these skeletons (by path). ``count`` is that of ``[browser] pages``."""
@@ -58,6 +64,11 @@ class Templates:
     def chosen(self) -> list[str]:
         """Return the pages to look at."""
         return sorted(path for template in self.templates for path in template.chosen)
+
+    def pages_like(self, path: str) -> tuple[str, ...]:
+        """Return the other pages of the template of a page."""
+        pages = next((each.pages for each in self.templates if path in each.pages), ())
+        return tuple(each for each in pages if each != path)
 
     def inferred(self, seen: Mapping[str, EvidenceKey], site: Site, store: PageEvidenceStore) -> dict[str, EvidenceKey]:
         """Return the evidence of pages at which no browser looks, from those that were ``seen``, and store it."""
@@ -103,8 +114,9 @@ def is_looked_at(source: Source | None) -> bool:
 # ---- skeletons of pages, found once for each content
 
 
-def find_skeletons(sources: Mapping[str, Source], snapshot: SharedSnapshot, workers: Workers) -> dict[str, Skeleton]:
+def find_skeletons(spec: BuildSpec, sources: Mapping[str, Source], workers: Workers) -> dict[str, Skeleton]:
     """Return the skeletons of all pages by path; workers find those that the cache does not have."""
+    snapshot = share_snapshot(spec, spec.snapshot(dict(sources), NO_DECISIONS))
     pages = [(path, source.size) for path, source in sources.items() if is_looked_at(source)]
     return dict(workers.run(skeleton_batch, snapshot, pages, lambda path, _: (path, NO_SKELETON)))
 

@@ -19,7 +19,8 @@ class ProofRecord:
 
     ``pages`` were proven, each at every level. Of all pages at all levels, ``broken`` broke a promise at first,
     ``left`` still do, ``unproven`` could not be judged, and ``as_above`` stay as they are at the level above.
-    ``dropped`` counts passes of pages and files.
+    ``dropped`` counts passes of pages and files; ``alike`` pages that were not proven are built without passes, too,
+    since they share the template of a page that broke a promise by them.
     """
 
     pages: int
@@ -28,6 +29,7 @@ class ProofRecord:
     unproven: int
     dropped: int
     as_above: int
+    alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,14 @@ from adaptc.browser.answers import docroot_server
 from adaptc.browser.chromium import find_chromium, in_chromium, names_tried
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.analyse.decisions import Decisions
-from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotion, Demotions, demotions_of, with_demotions
+from adaptc.compile.analyse.demotions import (
+    NO_DEMOTIONS,
+    Demotion,
+    Demotions,
+    demotions_of,
+    for_pages_like,
+    with_demotions,
+)
 from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.proof.candidates import Candidates
 from adaptc.compile.engine.proof.records import ProofRecord, count_dropped, store_proof
@@ -20,6 +27,7 @@ from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.stages import share_snapshot, weight_of
 from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.templates import Templates, find_skeletons
 from adaptc.compile.pipeline import plan_level
 from adaptc.config.config import ALL_PAGES
 from adaptc.core.diagnostics import Diagnostic, diagnose
@@ -60,6 +68,8 @@ class ProofStage:
             candidates.prepare(self._units(report), check)
             self.search = self._search(candidates)
             self.demotions = self._run(self.search, decisions.demotions, progress, check)
+            if not self.diagnostics:
+                self.demotions = self._for_pages_like(self.demotions, workers)
             self.built = candidates.unaffected(self.demotions)
         return self.demotions
 
@@ -83,6 +93,15 @@ class ProofStage:
             progress.end()
         return search.demotions
 
+    def _for_pages_like(self, demotions: Demotions, workers: Workers) -> Demotions:
+        """Add what was dropped for proven pages to other pages of their templates."""
+        proven = frozenset(self.pages)
+        if proven.isdisjoint(path for _, path in demotions):
+            return demotions
+        skeletons = find_skeletons(self.spec, self.sources, workers)
+        templates = Templates(self.state, self.sources, skeletons, ALL_PAGES)
+        return for_pages_like(demotions, proven, templates.pages_like)
+
     def _known_bad(self, search: Search) -> Iterator[tuple[Unit, Demotion]]:
         """Yield what was found to be dropped before the browser failed; pages that are broken are as above."""
         yield from ((unit, each) for unit, dropped in search.demotions.items() for each in dropped)
@@ -99,6 +118,9 @@ class ProofStage:
         original = docroot_server(self.spec.docroot, site, headers)
         plans = {level.name: plan_level(level) for level in self.spec.levels}
         return Search(ProofSite(original, site, plans, headers), candidates, VerdictStore(candidates.store), self.pages)
+
+    def _is_page(self, path: str) -> bool:
+        return path in self.sources and self.sources[path].media_type == HTML
 
     def _units(self, report: BuildReport) -> Iterator[tuple[Unit, int]]:
         """Yield the outdated units of the pages and of what they embed, with their weights."""
@@ -123,8 +145,13 @@ class ProofStage:
         left = {(each.case.level, each.case.page) for each in verdicts if each.differences}
         unproven = {(each.case.level, each.case.page) for each in verdicts if each.reason is not None}
         bad = sorted(map(diagnostic_of, (each for each in verdicts if not each.is_kept)), key=str)
-        dropped = count_dropped(self.demotions)
-        record = ProofRecord(len(self.pages), len(self.search.broken), len(left), len(unproven), *dropped)
+        proven = frozenset(self.pages)
+        other = {
+            unit: found for unit, found in self.demotions.items() if self._is_page(unit[1]) and unit[1] not in proven
+        }
+        dropped = count_dropped({unit: found for unit, found in self.demotions.items() if unit not in other})
+        alike = len({path for _, path in other})
+        record = ProofRecord(len(self.pages), len(self.search.broken), len(left), len(unproven), *dropped, alike)
         order = {page: number for number, page in enumerate(self.pages)}
         views = views_of(sorted(verdicts, key=lambda verdict: order[verdict.case.page]))
         store_proof(self.state, record, (*self.diagnostics, *bad), views)
