@@ -97,11 +97,15 @@ def test_menus_are_opened_and_nothing_is_submitted(chromium: str, tmp_path: Path
 
 
 LATE = """<button onclick="box.innerHTML = '<img src=late.gif>'">A</button>
-<button class=b onclick="box.textContent = ''; setTimeout(() => box.className = 'after', 900)">B</button>
-<div id=box></div>
-<script>let n = 0; setInterval(() => { if (++n < 99) box.setAttribute('step' + n, '') }, 1500)
+<button class=b onclick="begin()">B</button><div id=box></div><script>
 const turn = () => { box.classList.toggle('turn'); requestAnimationFrame(turn) }
-requestAnimationFrame(turn)</script>"""
+const begin = () => {
+  let n = 0
+  box.textContent = ''
+  requestAnimationFrame(turn)
+  setTimeout(() => box.className = 'after', 900)
+  setInterval(() => box.setAttribute('step' + ++n, ''), 300)
+}</script>"""
 
 
 @pytest.mark.chromium
