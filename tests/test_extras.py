@@ -113,3 +113,22 @@ def test_a_level_is_as_the_one_above_where_it_would_be_dearer(site: BuiltSite, m
     said = [one for one in result.diagnostics if one.id == "level-larger"]
     assert [one.location.path for one in said if one.location] == ["index.html", "sub/b.html"]
     assert "lower would make it larger to transfer (" in said[0].message
+
+
+def pattern(seed: int) -> bytes:
+    """A picture of 5 kB, of which a copy saves less than base64 adds."""
+    image, chance, output = Image.new("RGB", (160, 120)), random.Random(seed), BytesIO()
+    colours = ((0, 0, 0), (255, 255, 255), (200, 0, 0), (0, 0, 200))
+    image.putdata([colours[chance.randrange(4)] for _ in range(160 * 120)])
+    image.save(output, "PNG", compress_level=0)
+    return output.getvalue()
+
+
+def test_copies_stay_files_where_a_page_with_them_would_be_dearer_than_at_the_level_above(tmp_path: Path) -> None:
+    images = "".join(f"<p>Pattern {n} is shown.<p><img src={n}.png alt='The pattern of {n} colours'>" for n in range(4))
+    files = {"index.html": page() + images, "a.css": "p{}", **{f"{n}.png": pattern(n) for n in range(4)}}
+    site = BuiltSite(tmp_path).write(files)
+    result = site.build(build__levels=["lossless", "moderate"])
+    assert "level-larger" not in {one.id for one in result.diagnostics}
+    written = site.read("index.html", "moderate").decode()
+    assert len(set(re.findall(r"_adaptc/[\w.]+", written))) == 4 and "data:" not in written

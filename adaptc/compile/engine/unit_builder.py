@@ -22,6 +22,7 @@ from adaptc.compile.engine.assets import Assets, demotion_diagnostics
 from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
+from adaptc.compile.engine.page_budgets import SMALLER_BUDGETS, with_budget
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import TRIES, ObjectGone, cache_loses
@@ -197,8 +198,15 @@ class UnitBuilder:
             return _as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
             return _as_above(result, higher, refusal, "page-needs-scripts")
-        excess = self._weight(result, view).excess(self._weight(higher, view))
-        return result if excess is None else _as_above(result, higher, excess, "level-larger")
+        limit = self._weight(higher, view)
+        excess = self._weight(result, view).excess(limit)
+        if excess is None:
+            return result
+        for budget in SMALLER_BUDGETS:
+            smaller, _ = self._page(result.level, result.path, view, budget)
+            if self._weight(smaller, view).excess(limit) is None:
+                return smaller
+        return _as_above(result, higher, excess, "level-larger")
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path)) or self.built.get(level, path)
@@ -212,11 +220,16 @@ class UnitBuilder:
         view.include(dependencies, ())
         return weight
 
-    def _page(self, level: str, path: str, view: RecordingView) -> tuple[UnitResult, str | None]:
-        """Return the page at a level, and why it must stay as it is at the level above, if so."""
+    def _page(
+        self, level: str, path: str, view: RecordingView, budget: int | None = None
+    ) -> tuple[UnitResult, str | None]:
+        """Return the page at a level, and why it must stay as it is at the level above, if so.
+
+        ``budget`` is that of the data URIs of smaller images, in place of the level's own.
+        """
         plan = self.plans[level]
         original = view.read(path)
-        steps = plan.steps_for(media.HTML)
+        steps = with_budget(plan.steps_for(media.HTML), budget)
         if not steps:
             return self._encode(level, path, original, original, view), None
         demotions = view.demotions(level, path)
