@@ -360,7 +360,7 @@ PAGES = {f"{name}.html": "" for name in "abcd"}
 
 def test_a_menu_is_shown_at_the_widths_at_which_it_hides():
     css = ".n{display:none}@media(min-width:800px){.n{display:block}}"
-    text = made(f"<button data-target='#n'></button>{MENU}<p>text", css=css, files=PAGES)
+    text = made(f"<b data-target='#n'></b>{MENU}<p>text", css=css, files=PAGES)
     assert "@media(max-width:799.98px){[data-adaptc-shown" in text
     assert shows(text, "<nav")
 
@@ -417,10 +417,38 @@ def test_a_dialogue_that_is_shown_is_whole_and_behind_all_of_the_page():
 
 def test_a_long_navigation_that_is_shown_leaves_room_for_the_page():
     css = ".n{display:none}@media(min-width:800px){.n{display:block}}"
-    text = made(
-        f"<nav><button data-target='#n'>=</button><div id=n class=n>{MENU}</div></nav><p>text", css=css, files=PAGES
-    )
+    text = made(f"<nav><b data-target='#n'>=</b><div id=n class=n>{MENU}</div></nav><p>text", css=css, files=PAGES)
     assert "max-height:40vh!important" in text
+
+
+@pytest.mark.parametrize(
+    ("control", "link"),
+    [
+        (
+            "<button data-target='#n' class=t aria-label=Menu><svg></svg></button>",
+            "class=t aria-label=Menu .*>&#9776;</a>",
+        ),
+        ("<button data-bs-target='#n'>Menu</button>", ".*>Menu</a>"),
+        ("<a data-target=n>Menu</a>", "data-target=n>Menu</a>"),
+        ("<a href=# data-target=n>Menu</a>", "data-target=n>Menu</a>"),
+    ],
+)
+def test_the_control_of_a_menu_of_small_windows_becomes_a_link_that_opens_it(control, link):
+    css = "header{position:fixed}.n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(f"<header>{control}{MENU}</header><p>text", css=css, files=PAGES)
+    assert re.search(f"<a href=#n {link}", text)
+    assert "@media(max-width:799.98px){[data-adaptc-shown" in text and ":is(:target,:has(:target)){" in text
+    assert re.search(r":root:has\(\[[^]]+\]:is\(:target,:has\(:target\)\)\) \[[^]]+\]\S*\{position:relative", text)
+    assert "max-height:40vh" not in text
+
+
+@pytest.mark.parametrize(
+    "control", ["<form><button data-target='#n'>x</button></form>", "<a href=a.html data-target='#n'>x</a>"]
+)
+def test_a_control_that_does_something_else_stays_and_its_menu_is_shown(control):
+    css = ".n{display:none}@media(min-width:800px){.n{display:block}}"
+    text = made(f"{control}{MENU}<p>text", css=css, files=PAGES)
+    assert ":target" not in text and "data-adaptc-shown" in text
 
 
 def test_a_bar_that_grows_by_its_menu_does_not_cover_the_page():

@@ -36,7 +36,7 @@ def disable_controls(
             continue
         count += 1
         editor.set_attribute(button, "disabled", None)
-        if button.tag == "button" and not _words(button) and button.select_one("img") is None:
+        if button.tag == "button" and not words_of(button) and button.select_one("img") is None:
             _add_style(editor, button, "display:none!important")
         elif button in opening:
             _add_style(editor, button, "color:inherit;opacity:1")  # it reads as the heading of what it opened
@@ -66,7 +66,7 @@ def _sends(button: Element, is_in_form: bool) -> bool:
     return is_in_form and button.tag == "button" and kind not in ("button", "menu")
 
 
-def _words(button: Element) -> str:
+def words_of(button: Element) -> str:
     """Return the visible text of a button."""
     shown = (text for text in content_texts(button) if not _is_for_readers(text.parent))
     return " ".join("".join(text.data for text in shown).split())

@@ -54,7 +54,7 @@ _IN_FLOW = (
     "position:relative;inset:auto;float:none;width:auto;height:auto;min-height:0;margin:0;transform:none;"
     "contain:content;z-index:auto"
 )
-# Of a dialogue to which a link leads: what opens it, and how far it stays below the edge of the window
+# Of what a link leads to: what opens it, and how far it stays below the edge of the window
 _FOLLOWED, _BELOW_BAR = "&:is(:target,:has(:target))", "scroll-margin-top:4rem"
 # Of a drop-down that a script would position
 _DROPPED = "position:absolute;z-index:99"
@@ -248,8 +248,11 @@ class _Show:
             return []
         element, wanted = candidate.element, self._showing(candidate, widths)
         is_of_menu = candidate.kind is Kind.MENU or _is_navigation(element)
-        is_low_menu = is_of_menu and element.tag != "a" and max(widths) < WIDTHS[-1]
-        rules = self._rules(element, [*wanted, *([_MENU_HEIGHT] if is_low_menu else [])], widths)
+        is_low = element.tag != "a" and max(widths) < WIDTHS[-1]
+        is_linked = is_low and (is_of_menu or element.closest("nav") is not None)
+        if is_linked and (state := self._openers.link_to(element, self._hidden)):
+            return [*self._rules(element, wanted, widths, _FOLLOWED), *self._room(candidate, widths, state=state)]
+        rules = self._rules(element, [*wanted, *([_MENU_HEIGHT] if is_low and is_of_menu else [])], widths)
         return [*rules, *self._room(candidate, widths)]
 
     def _opened(self, candidate: _Candidate, widths: list[int]) -> list[tuple[Element, str]] | None:
@@ -303,9 +306,9 @@ class _Show:
         return any(self._places.is_in_tight_bar(element, width) for width in widths)
 
     def _room(
-        self, candidate: _Candidate, widths: set[int], *, is_moved: bool = False
+        self, candidate: _Candidate, widths: set[int], *, is_moved: bool = False, state: str = ""
     ) -> Iterator[tuple[Element, str]]:
-        """Yield the rules by which the page makes room for an element that grows."""
+        """Yield the rules by which the page makes room for an element that grows, while its root matches ``state``."""
         if candidate.kind is Kind.EFFECT or not (candidate.kind is Kind.MENU or is_moved or widths <= NARROW):
             return
         element = candidate.element
@@ -313,10 +316,10 @@ class _Show:
         for other, declarations in self._places.room(element, widths, is_moved=is_moved):
             if declarations == RELEASED and other in element.ancestors:
                 released.append(other)
-            yield from self._rules(other, [declarations], widths)
+            yield from self._rules(other, [declarations], widths, f"{state}&")
         if released:  # a bar over a picture is written in white as a whole
             plain = next(filter(is_bar, reversed(released)), element)
-            yield from ((plain, rule) for rule in media_rules(f"&,& *{{{_PLAIN}}}", widths))
+            yield from ((plain, rule) for rule in media_rules(f"{state}&,{state}& *{{{_PLAIN}}}", widths))
 
     def _showing(self, candidate: _Candidate, widths: Iterable[int]) -> list[str]:
         return [_showing_declarations(candidate.element, name) for name in candidate.properties(widths)]

@@ -6,14 +6,16 @@ just before it, or anywhere (with ``:has``) where the control names it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from turbohtml import Element
 
-from adaptc.compile.passes.remove_scripts.controls import pointed_at, script_controls
+from adaptc.compile.passes.remove_scripts.controls import pointed_at, script_controls, words_of
 from adaptc.compile.passes.remove_scripts.marks import Marks
-from adaptc.formats.html.visible_text import content_length
+from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.html.visible_text import content_length, is_followable
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -25,6 +27,11 @@ _LONGEST = 60  # characters of a control, a badge and the like
 _LEVELS = 2  # from a drop-down up to the box of its control
 _CONTROLS = "a, button, input, label, [role=button], [tabindex], [aria-haspopup], [aria-expanded]"
 _FOCUSABLE = "a[href], button, input, select, summary, [tabindex]"
+# What a button that becomes a link keeps, and the sign of one without words
+_KEPT = ("class", "id", "title", "aria-label")
+_MENU_SIGN = "&#9776;"
+# Ids that are written alike in an address
+_ID = re.compile(r"[\w.:-]+", re.ASCII)
 # What a visitor does with the control; a pointer cannot leave what covers the page
 _POINTING_OR_FOCUS, _FOCUS = ":is(:hover,:focus-within)", ":focus-within"
 
@@ -66,6 +73,38 @@ class Openers:
             return None
         self._use(control)
         return f":root:has({self._marks.selector_of(control)}{state}) &,&{state}"
+
+    def link_to(self, closed: Element, hidden: Collection[Element]) -> str:
+        """Make the control of a closed menu a link to it, in place or next to it.
+
+        Returns the beginning of selectors for the time in which that was followed, ``""`` if there is no such control.
+        Telephones point at nothing, and some give buttons no focus.
+        """
+        identity = closed.attr("id") or ""
+        control = self._by_id.get(identity)
+        if control is None or control.tag not in ("a", "button") or not _ID.fullmatch(identity):
+            return ""
+        if not frozenset(hidden).isdisjoint((control, *control.ancestors)) or not self._lead(control, identity):
+            return ""
+        self.used[control] = None
+        return f":root:has({self._marks.selector_of(closed)}:is(:target,:has(:target))) "
+
+    def _lead(self, control: Element, identity: str) -> bool:
+        """Make a control a link to an element of the page; returns whether it can be one."""
+        href, editor = f"#{identity}", self._marks.editor
+        if control.tag == "a":
+            if is_followable(control.attr("href")) and control.attr("href") != href:
+                return False
+            editor.set_attribute(control, "href", href)
+            return True
+        if control.closest("a, form") is not None:
+            return False
+        kept = [(name, control.attr(name)) for name in _KEPT if name in control.attrs]
+        attributes = "".join(f" {attribute_markup(name, value)}" for name, value in kept)
+        style = attribute_markup("style", f"{control.attr('style') or ''};text-decoration:none".lstrip(";"))
+        words = text_markup(words_of(control)) or _MENU_SIGN
+        editor.replace_element(control, f"<a {attribute_markup('href', href)}{attributes} {style}>{words}</a>")
+        return True
 
     def _box(self, closed: Element, hidden: frozenset[Element]) -> int | None:
         """Return how many elements are between a drop-down and the box that holds it and its one control."""
