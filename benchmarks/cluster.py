@@ -1,7 +1,8 @@
 """A local Dask cluster against the process pool: clean builds in turn, and what killed workers cost.
 
 Each build is a process with a cache of its own. CPU time is that of the build and of all workers. With ``--kills`` so
-many workers are killed at random moments, each with the program that starts it again. The trees of all must be equal.
+many workers are killed at random moments of one more build, and another is started for each at once, as systemd would:
+the program that Dask itself has for that (a nanny) gives up after some. The trees of all must be equal.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import filecmp
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from distributed import Client, LocalCluster
+from distributed import LocalCluster
 
 KINDS = ("pool", "disk", "store")
 
@@ -57,20 +57,45 @@ def measured(docroot: str, output: str, scheduler: str, store: str) -> dict[str,
     return {**done, "cpu": cpu_time(psutil.Process()) - begun}
 
 
-def kill_workers(count: int, seconds: float, scheduler: str, done: threading.Event) -> Iterator[int]:
-    """Kill workers within so many seconds, until there is nothing more to disturb.
+class Workers:
+    """So many workers of a scheduler, each a program without a nanny."""
 
-    Those that are still starting are left alone: the program that starts them would give up.
+    def __init__(self, count: int, scheduler: str) -> None:
+        self.scheduler = scheduler
+        self.running = [self._start() for _ in range(count)]
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory", tempfile.gettempdir())
+        command = [sys.executable, "-m", "dask", "worker", self.scheduler, *options]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self, number: int) -> None:
+        """Kill a worker and start another."""
+        self._end(self.running[number])
+        self.running[number] = self._start()
+
+    def _end(self, worker: subprocess.Popen[bytes]) -> None:
+        worker.kill()
+        worker.wait()
+
+    def end(self) -> None:
+        """Kill all."""
+        for worker in self.running:
+            self._end(worker)
+
+
+def kill_workers(count: int, pause: float, workers: Workers, done: threading.Event) -> Iterator[int]:
+    """Kill ``count`` workers at random, after ``pause`` seconds each in the mean, until there is nothing to disturb.
+
+    Those that are still starting are among them.
     """
     chosen = random.Random(1)
-    with Client(scheduler, set_as_default=False) as client:
-        for _ in range(count):
-            if done.wait(chosen.expovariate(count / seconds)):
-                return
-            pids = list(client.run(os.getpid, on_error="ignore").values())
-            for pid in chosen.sample(pids, min(1, len(pids))):  # there may be none, just then
-                os.kill(pid, signal.SIGKILL)
-                yield pid
+    for _ in range(count):
+        if done.wait(chosen.expovariate(1 / pause)):
+            return
+        number = chosen.randrange(len(workers.running))
+        workers.kill(number)
+        yield number
 
 
 def different(left: Path, right: Path) -> list[str]:
@@ -89,6 +114,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--kills", type=int, default=0, help="workers to kill in one more build")
+    parser.add_argument("--pause", type=float, default=4.0, help="seconds between two of them, in the mean")
     parser.add_argument("--kind", choices=KINDS, action="append", help="workers of this kind only")
     options = parser.parse_args()
     cluster = LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None)
@@ -99,7 +125,7 @@ def main() -> None:
                 for kind in options.kind or KINDS:
                     row(docroot, Path(work), kind, f"{kind}{number}", cluster.scheduler_address)
             if options.kills:
-                disturbed(docroot, Path(work), cluster.scheduler_address, options.kills)
+                disturbed(docroot, Path(work), options)
     cluster.close()
 
 
@@ -117,15 +143,22 @@ def row(docroot: str, work: Path, kind: str, name: str, scheduler: str) -> float
     return done["wall"]
 
 
-def disturbed(docroot: str, work: Path, scheduler: str, kills: int) -> None:
+def disturbed(docroot: str, work: Path, options: argparse.Namespace) -> None:
     """Build while workers are killed."""
-    seconds = row(docroot, work, "store", "undisturbed", scheduler)
-    done, killed = threading.Event(), list[int]()
-    killer = threading.Thread(target=lambda: killed.extend(kill_workers(kills, seconds, scheduler, done)))
-    killer.start()
-    row(docroot, work, "store", "disturbed", scheduler)
-    done.set()
-    killer.join()
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        scheduler = cluster.scheduler_address
+        workers = Workers(options.workers, scheduler)
+        kind = (options.kind or ["store"])[-1]
+        done, killed = threading.Event(), list[int]()
+        row(docroot, work, kind, "undisturbed", scheduler)
+        killer = threading.Thread(
+            target=lambda: killed.extend(kill_workers(options.kills, options.pause, workers, done))
+        )
+        killer.start()
+        row(docroot, work, kind, "disturbed", scheduler)
+        done.set()
+        killer.join()
+        workers.end()
     print(f"{len(killed)} workers were killed", flush=True)
 
 

@@ -80,6 +80,22 @@ class Distant(Executor):
         return self.threads.submit(function, *arguments, **named)
 
 
+@pytest.mark.parametrize("is_far", [False, True])
+def test_sources_of_a_large_site_are_in_a_file(
+    site: BuiltSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_far: bool
+) -> None:
+    pytest.importorskip("fsspec")
+    chosen = {"build__remote_cache": f"file://{tmp_path}/shared"} if is_far else {}
+    monkeypatch.setattr("adaptc.compile.engine.spec._MOST_IN_MEMORY", 3)
+    build(site, Distant() if is_far else None, **chosen)
+    site.write({"0.html": PAGE.format(n="changed"), "new.html": PAGE.format(n="new")})
+    site.remove("8.html")
+    (site.docroot / "alias.html").unlink()
+    build(site, Distant() if is_far else None, **chosen)
+    monkeypatch.undo()
+    assert site.trees() == built_here(site)
+
+
 # ---- executors
 
 

@@ -35,6 +35,7 @@ def test_a_table_has_what_a_dictionary_has(
     table = table_of(tmp_path_factory.mktemp("table") / "sources", sources)
     assert dict(table) == sources
     assert list(table) == sorted(sources, key=os.fsencode)
+    assert list(table.items()) == [(path, sources[path]) for path in table]
     assert len(table) == len(sources)
     assert [table.get(path) for path in others] == [sources.get(path) for path in others]
     address = SiteAddress(None)

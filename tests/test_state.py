@@ -27,10 +27,11 @@ from adaptc.compile.engine.outdated import (
     outdated_units,
 )
 from adaptc.compile.engine.results import Output, UnitResult
-from adaptc.compile.engine.state import State, TreeDirectory, as_sources
+from adaptc.compile.engine.state import State, TreeDirectory
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Resource
 from adaptc.site.site import Source
+from adaptc.site.source_table import as_sources
 
 STRANGE = os.fsdecode(b"latin-\xe9\n'\".html")
 SAID = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import PIN, PLACEMENT, evidence_of
 from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import State, as_sources, last_build
+from adaptc.compile.engine.state import State, last_build
 from adaptc.compile.engine.traffic import last_traffic
 from adaptc.config.config import Config
 from adaptc.config.toml import nearest
@@ -15,6 +15,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError, printable
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach, SiteAddress
 from adaptc.site.site import Site, Source
+from adaptc.site.source_table import as_sources
 
 
 @dataclass(frozen=True, slots=True)

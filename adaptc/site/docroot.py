@@ -6,6 +6,7 @@ import errno
 import fnmatch
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -19,7 +20,8 @@ from adaptc.site.mirror import types_of
 from adaptc.site.programs import program_kind
 from adaptc.site.server_config import server_rules_of
 from adaptc.site.server_rules import ServerRule, ServerRules
-from adaptc.site.site import Site, Source
+from adaptc.site.site import Site
+from adaptc.site.source_table import ResourceSources
 
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
 
@@ -95,8 +97,8 @@ def load_directory(
     walk = _Walk(tree, (selection or Selection()).matcher(), types or {}, known or {})
     walk.run()
     docroot = walk.docroot
-    _leave_out(docroot, rules or ServerRules(tree))
     docroot.resources = {path: docroot.resources[path] for path in sorted(docroot.resources)}
+    _leave_out(docroot, rules or ServerRules(tree))
     docroot.diagnostics.extend(_case_collisions(docroot.resources))
     return docroot
 
@@ -104,7 +106,7 @@ def load_directory(
 def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
     """Remove the files that rules of the server apply to, and report each rule with the number of its files."""
     counts: dict[ServerRule, int] = {}
-    for path, resource in sorted(docroot.resources.items()):
+    for path, resource in docroot.resources.items():
         rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
         if rule is not None:
             counts[rule] = counts.get(rule, 0) + 1
@@ -149,8 +151,7 @@ def load_site(config: Config) -> tuple[Tree, Site]:
 
 def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
     """Return the site of loaded resources, without digests."""
-    sources = {path: Source("", file.size, file.media_type, file.alias_of) for path, file in resources.items()}
-    return Site.of(sources, SiteAddress(config.site.base_url), config.site.index)
+    return Site.of(ResourceSources(resources, lambda _: ""), SiteAddress(config.site.base_url), config.site.index)
 
 
 class _Walk:
@@ -245,11 +246,11 @@ class _Walk:
             return
         alias_of = entry.path if entry.path != place else None
         if known is not None and is_known and (known.media_type, known.alias_of) == (media_type, alias_of):
-            resource = known  # a million of them take 240 MB
+            resource = known  # a million of them, and of their paths, take 320 MB
         else:
             status = (entry.size, entry.mtime_ns, entry.inode)
             resource = Resource(place, *status, media_type, alias_of, entry.is_executable)
-        self.docroot.resources[place] = resource
+        self.docroot.resources[resource.path] = resource
 
     def _report(self, kind: str, place: str, /, **fields: object) -> None:
         self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))
@@ -266,8 +267,12 @@ def _contains(outer: str, inner: str) -> bool:
 
 
 def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
-    seen: dict[str, str] = {}
+    """Yield a diagnostic for each path that differs from one before it by case; only those with capitals are noted."""
+    alike: dict[str, list[str]] = defaultdict(list)
     for path in resources:
-        first = seen.setdefault(path.casefold(), path)
-        if first != path:
-            yield diagnose("case-collision", Location(path), other=first)
+        folded = path.casefold()
+        if folded != path:
+            alike[folded].append(path)
+    for folded, paths in alike.items():
+        first, *others = sorted([*paths, folded] if folded in resources else paths)
+        yield from (diagnose("case-collision", Location(path), other=first) for path in others)

@@ -12,9 +12,10 @@ import mmap
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, ItemsView, Iterable, Iterator, Mapping
 from sys import intern
 
+from adaptc.core.model import Resource
 from adaptc.site.site import Source, directories_of
 
 _SEPARATOR = "\0"
@@ -50,6 +51,7 @@ class SourceTable(Mapping[str, Source]):
     """The sources in a file that ``write_table`` wrote, by path, in the order of their bytes."""
 
     def __init__(self, file: str) -> None:
+        self.file = file
         with open(file, "rb") as opened:
             self._content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
         numbers = memoryview(self._content)[-_NUMBER:].cast("Q")
@@ -70,6 +72,15 @@ class SourceTable(Mapping[str, Source]):
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def items(self) -> ItemsView[str, Source]:
+        """Return a view that reads the file once, without a search for each path."""
+        return _Items(self)
+
+    def rows(self) -> Iterator[tuple[str, Source]]:
+        """Yield (path, source) in order."""
+        count = len(self._numbers)
+        return ((os.fsdecode(self._piece(n)), _unpack(self._piece(count + n))) for n in self._numbers)
+
     def _search(self, path: bytes) -> int:
         return bisect_left(self._numbers, path, key=self._piece)
 
@@ -81,6 +92,43 @@ class SourceTable(Mapping[str, Source]):
         start = os.fsencode(directory + "/")
         number = self._search(start)
         return number < len(self._numbers) and self._piece(number).startswith(start)
+
+
+def as_sources(resources: Iterable[tuple[Resource, str]]) -> dict[str, Source]:
+    """Return what passes see of resources and their digests."""
+    return {
+        resource.path: Source(digest, resource.size, resource.media_type, resource.alias_of)
+        for resource, digest in resources
+    }
+
+
+class _Items(ItemsView[str, Source]):
+    def __init__(self, table: SourceTable) -> None:
+        super().__init__(table)
+        self.table = table
+
+    def __iter__(self) -> Iterator[tuple[str, Source]]:
+        return self.table.rows()
+
+
+class ResourceSources(Mapping[str, Source]):
+    """Resources as sources, which are made when they are looked up; ``digest_of`` returns the digest of a path."""
+
+    def __init__(self, resources: Mapping[str, Resource], digest_of: Callable[[str], str]) -> None:
+        self.resources, self.digest_of = resources, digest_of
+
+    def __getitem__(self, path: str) -> Source:
+        resource = self.resources[path]
+        return Source(self.digest_of(path), resource.size, resource.media_type, resource.alias_of)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.resources
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.resources)
+
+    def __len__(self) -> int:
+        return len(self.resources)
 
 
 class _Directories(Container[str]):

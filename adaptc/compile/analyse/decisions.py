@@ -185,7 +185,8 @@ def decide(
         if size is not None and (path in sums.transfer or size <= largest_image):
             uses[path] = AssetUse(size, pages)
     usages = {} if limits is None else _usages(sums, limits)
-    sizes = {path: source.size for path, source in sources.items()}
+    imported = {path for targets in sums.imports.values() for path in targets if path in sources}
+    sizes = {path: sources[path].size for path in imported}
     excess = sheets_over_budget(sums.imports, sizes, _counted(sums.loaded))
     pinned, placements = _counted(sums.pinned), place_assets(uses, sums.pages, cost)
     unused, characters = _unused(sums, sources), _characters(sums)

@@ -171,6 +171,7 @@ def restrict_to_popular(
     """Return what traffic leaves out; nothing when the logs have no view of a page."""
     if traffic is None or not traffic.hits:
         return UNRESTRICTED
-    pages = {path for path, resource in resources.items() if resource.media_type == media.HTML}
+    popular = traffic.popular
+    unpopular = (path for path, file in resources.items() if file.media_type == media.HTML and path not in popular)
     degraded = {level.name for level in levels if level.promise != "same"}
-    return Restriction(frozenset(degraded), frozenset(pages - traffic.popular))
+    return Restriction(frozenset(degraded), frozenset(unpopular))

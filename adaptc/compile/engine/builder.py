@@ -40,7 +40,7 @@ from adaptc.compile.engine.proof.records import store_proof
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, TreeDirectories, Unit, as_sources
+from adaptc.compile.engine.state import State, TreeDirectories, Unit
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import trace_keys
 from adaptc.compile.engine.trees import Trees, note_boot
@@ -213,10 +213,9 @@ class Builder:
         remote = self._open_remote_cache()
         state.begin()
         read = reading.gather(touched, workers, self.progress)
-        sources = as_sources(
-            (resource, read.get(path) or before[path][1]) for path, resource in report.resources.items()
-        )
-        for path in before.keys() - sources.keys():
+        sources = self.spec.sources(report.resources, lambda path: read.get(path) or before[path][1])
+        gone = before.keys() - report.resources.keys()
+        for path in gone:
             reading.sums.forget_source(path)
         sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources, workers)
         proving = self._proof_stage(state, sources)
@@ -226,7 +225,7 @@ class Builder:
         extras = self._remove_outdated(reading, read, decisions, unknown)
         self.trees.publisher.sync()
         read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
-        self.record_times(before.keys() - sources.keys(), read_resources)
+        self.record_times(gone, read_resources)
         state.commit()
         self._has_removed_outdated = True
         if remote is not None:
@@ -263,7 +262,7 @@ class Builder:
         stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
         stage.run(workers, self.progress)
 
-    def _look_stage(self, state: State, sources: dict[str, Source], workers: Workers) -> LookStage | None:
+    def _look_stage(self, state: State, sources: Mapping[str, Source], workers: Workers) -> LookStage | None:
         count = self.spec.config.browser.pages
         if not count:
             state.set_meta(LOOKING, None)

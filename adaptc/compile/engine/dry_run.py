@@ -25,11 +25,12 @@ from adaptc.compile.engine.outdated import (
 from adaptc.compile.engine.reporting import BuildReport, Silent
 from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, Unit, as_sources
+from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.trees import Trees
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree, Tree
 from adaptc.core.model import Resource
+from adaptc.site.source_table import as_sources
 
 _Before = Mapping[str, tuple[Resource, str]]
 

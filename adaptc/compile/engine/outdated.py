@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import (
@@ -172,10 +172,11 @@ def find_changes(
     resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
 ) -> Changes:
     """Return what changed; ``read`` are the digests of the files that were read."""
-    moved = resources.keys() ^ before.keys()
+    moved = frozenset(resources.keys() ^ before.keys())
     changed_kind = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
     contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
-    return Changes(frozenset(contents | moved), frozenset(moved | changed_kind))
+    # of a million files each set takes 64 MB: mostly nothing is to be added
+    return Changes(moved | contents if contents else moved, moved | changed_kind if changed_kind else moved)
 
 
 def racily_clean(resource: Resource, started: int) -> Resource:
@@ -209,11 +210,17 @@ def outdated_units(
     Of several reasons it returns the one that makes the tree wrong; a change of the source itself comes before that of
     another file.
     """
-    reasons = _unbuilt(built, recipes, resources, accepted_recipes)
-    affected = affected_units(state, changes, recipes)
-    reasons.update({unit: reason for unit, reason in affected.items() if unit in built})
-    stale = {unit: reason for unit, reason in reasons.items() if unit[0] in recipes and unit[1] in resources}
-    return {unit: reason for unit, reason in _with_aliases(stale, resources).items() if not restriction.excludes(unit)}
+    reasons: dict[Unit, Reason] = {}
+    for level, recipe in recipes.items():
+        paths = (path for path in resources if not restriction.excludes((level, path)))
+        reasons.update(_unbuilt(built, level, {recipe, *accepted_recipes}, paths))
+    affected = affected_units(state, changes, recipes) if built else {}
+    wanted = (unit for unit in affected if unit in built and unit[0] in recipes and unit[1] in resources)
+    reasons.update({unit: affected[unit] for unit in wanted})
+    _add_aliases(reasons, resources)
+    for unit in [unit for unit in reasons if restriction.excludes(unit)]:
+        del reasons[unit]
+    return reasons
 
 
 def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dict[Unit, Reason]:
@@ -228,7 +235,7 @@ def affected_units(state: State, changes: Changes, levels: Iterable[str]) -> dic
     for path in sorted(changes.contents | changes.presence, reverse=True):
         reasons.update(dict.fromkeys(_dependents(state, path, changes), DependencyChanged(path)))
     for path in changes.contents | changes.presence:
-        reasons.update(dict.fromkeys(((level, path) for level in levels), InputChanged()))
+        reasons.update(dict.fromkeys(((level, path) for level in levels), _INPUT_CHANGED))
     return reasons
 
 
@@ -238,21 +245,20 @@ def _proven_otherwise(state: State, level: str, path: str, levels: list[str]) ->
     return {unit: ProofChanged(level, path) for unit in state.units_of(path) if unit[0] in below}
 
 
+# One for all: a clean build has millions
+_NEVER_BUILT, _RECIPE_CHANGED, _INPUT_CHANGED = NeverBuilt(), RecipeChanged(), InputChanged()
+
+
 def _unbuilt(
-    built: Mapping[Unit, str],
-    recipes: Mapping[str, str],
-    resources: Mapping[str, Resource],
-    accepted_recipes: frozenset[str],
-) -> dict[Unit, Reason]:
-    reasons: dict[Unit, Reason] = {}
-    for level, recipe in recipes.items():
-        for path in resources:
-            known = built.get((level, path))
-            if known is None:
-                reasons[level, path] = NeverBuilt()
-            elif known != recipe and known not in accepted_recipes:
-                reasons[level, path] = RecipeChanged()
-    return reasons
+    built: Mapping[Unit, str], level: str, recipes: Container[str], paths: Iterable[str]
+) -> Iterator[tuple[Unit, Reason]]:
+    """Yield those of ``paths`` that were not built at a level, or by none of the ``recipes``."""
+    for path in paths:
+        known = built.get((level, path))
+        if known is None:
+            yield (level, path), _NEVER_BUILT
+        elif known not in recipes:
+            yield (level, path), _RECIPE_CHANGED
 
 
 def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
@@ -262,13 +268,12 @@ def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
         yield from state.units_of(PRESENCE + path)
 
 
-def _with_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> dict[Unit, Reason]:
+def _add_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> None:
     """Add the aliases of the units to build: they are, or may become, links to them."""
     aliases = aliases_of(resources.values())
-    for level, path in list(reasons):
-        for alias in aliases.get(path, ()):
+    for level, path in [unit for unit in reasons if unit[1] in aliases]:
+        for alias in aliases[path]:
             reasons.setdefault((level, alias), DependencyChanged(path))
-    return reasons
 
 
 def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:

@@ -38,13 +38,14 @@ from adaptc.compile.engine.outdated import (
 )
 from adaptc.compile.engine.reporting import BuildReport
 from adaptc.compile.engine.stages import phase_of
-from adaptc.compile.engine.state import State, Unit, as_sources
+from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.docroot import load_file
 from adaptc.site.mirror import types_of
 from adaptc.site.site import Source
+from adaptc.site.source_table import as_sources
 
 # Above this many units the workers of a full build are faster
 MOST_UNITS = 48

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -33,7 +33,7 @@ from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
 from adaptc.site.server_config import server_rules_of
-from adaptc.site.source_table import SourceTable, write_table
+from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions, EvidenceKey
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from adaptc.core.model import Resource
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
+
+
+# Sources of which 250 bytes each are in memory; more are in a file, where a look-up takes 10 us
+_MOST_IN_MEMORY = 100_000
 
 
 class BuildSpec:
@@ -173,6 +177,15 @@ class BuildSpec:
 
     # ---- for the stages of a build
 
+    def sources(self, resources: Mapping[str, Resource], digest_of: Callable[[str], str]) -> Mapping[str, Source]:
+        """Return resources as sources with their digests: in memory, or in a file where they are many."""
+        sources = ResourceSources(resources, digest_of)
+        if len(sources) <= _MOST_IN_MEMORY:
+            return dict(sources.items())
+        file = f"{self.private}/tmp/sources-{os.getpid()}-{os.urandom(4).hex()}"
+        write_atomic(file, write_table(sources))
+        return SourceTable(file)
+
     def decide(
         self,
         sums: SiteSums,
@@ -192,7 +205,7 @@ class BuildSpec:
         decisions = decide(sums, sources, self.cost, largest, limits)
         return replace(decisions, evidence=evidence, demotions=demotions)
 
-    def snapshot(self, sources: dict[str, Source], decisions: Decisions) -> Snapshot:
+    def snapshot(self, sources: Mapping[str, Source], decisions: Decisions) -> Snapshot:
         """Return what workers need to know to read or build the files ``sources``."""
 
         return Snapshot(
@@ -263,7 +276,10 @@ class SharedSnapshot:
         """The file of everything but the sources, which are in ``SOURCES`` next to it."""
         if self._file is None:
             file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
-            write_atomic(file + SOURCES, write_table(self.snapshot.sources))
+            if isinstance(self.snapshot.sources, SourceTable):
+                os.link(self.snapshot.sources.file, file + SOURCES)
+            else:
+                write_atomic(file + SOURCES, write_table(self.snapshot.sources))
             write_atomic(file, pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL))
             self._file = file
         return self._file

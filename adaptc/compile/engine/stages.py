@@ -17,7 +17,7 @@ from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult, unpublished
 from adaptc.compile.engine.running_sums import RunningSums
 from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
-from adaptc.compile.engine.state import State, Unit, as_sources
+from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.unit_work import build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.media import CSS, HTML, JS, PNG, SVG
@@ -82,8 +82,9 @@ class ReadStage:
             if isinstance(facts, str):
                 unreadable[path] = facts
             else:
-                digests[path] = facts.digest
-                self._note(path, facts)
+                resource = report.resources[path]
+                digests[resource.path] = facts.digest  # not the path that a worker sent: it is another string
+                self._note(resource, facts)
         progress.end()
         for path, reason in unreadable.items():
             report.failures.append(diagnose("unreadable-file", Location(path), reason=reason))
@@ -93,21 +94,19 @@ class ReadStage:
 
     def _referring(self, paths: frozenset[str]) -> set[str]:
         """Return the files that refer to those that appeared or disappeared."""
-        if not paths:
+        if not paths or not self.state.has_facts:
             return set()
         affected = affected_targets(paths, self.spec.config.site.index)
         return {path for path in self.state.affected_by_targets(affected) if path in self.report.resources}
 
     def _snapshot(self) -> SharedSnapshot:
         before = self.before
-        known = (
-            (resource, before[path][1] if path in before else "") for path, resource in self.report.resources.items()
-        )
-        return share_snapshot(self.spec, self.spec.snapshot(as_sources(known), NO_DECISIONS))
+        sources = self.spec.sources(self.report.resources, lambda path: before[path][1] if path in before else "")
+        return share_snapshot(self.spec, self.spec.snapshot(sources, NO_DECISIONS))
 
-    def _note(self, path: str, facts: Facts) -> None:
-        self.state.set_source(racily_clean(self.report.resources[path], self.started), facts.digest)
-        self.sums.set_facts(self.report.resources[path], facts)
+    def _note(self, resource: Resource, facts: Facts) -> None:
+        self.state.set_source(racily_clean(resource, self.started), facts.digest)
+        self.sums.set_facts(resource, facts)
 
 
 def _refuse_to_read(path: str, reason: str) -> NoReturn:

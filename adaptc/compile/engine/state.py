@@ -36,7 +36,6 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.core.model import Resource
 from adaptc.formats.characters import NOTHING_WRITTEN
-from adaptc.site.site import Source
 
 STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files
@@ -283,6 +282,11 @@ class State:
         return {(level, os.fsdecode(path)): recipe for level, path, recipe in rows}
 
     @property
+    def has_facts(self) -> bool:
+        """Whether anything was read."""
+        return self.db.execute("SELECT 1 FROM facts LIMIT 1").fetchone() is not None
+
+    @property
     def has_units(self) -> bool:
         """Whether anything was built."""
         return self.db.execute("SELECT 1 FROM units LIMIT 1").fetchone() is not None
@@ -382,14 +386,6 @@ def _create(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")
     _tune(db).executescript(f"BEGIN; {_TABLES} {TOUCHED} {VERSIONS} PRAGMA user_version = {SCHEMA}; COMMIT;")
     return db
-
-
-def as_sources(resources: Iterable[tuple[Resource, str]]) -> dict[str, Source]:
-    """Return what passes see of resources and their digests."""
-    return {
-        resource.path: Source(digest, resource.size, resource.media_type, resource.alias_of)
-        for resource, digest in resources
-    }
 
 
 def _join(targets: Iterable[str]) -> bytes:
