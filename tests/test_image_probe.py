@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms
 
-from adaptc.formats.image.probe import ImageFacts, probe
+from adaptc.formats.image.probe import ImageFacts, probe, read_exif
 from adaptc.formats.image.refusal import Refusal
 
 
@@ -107,3 +107,20 @@ def test_what_is_no_image_is_a_finding(content: bytes) -> None:
     refused = probe(content)
     assert isinstance(refused, Refusal)
     assert refused.diagnostic("a").id == "image-broken"
+
+
+@pytest.mark.parametrize(
+    ("resolution", "stated", "is_dense"),
+    [(144, (700, 400), True), (144, (1400, 800), False), (300, (336, 192), True), (72, (700, 400), False)],
+)
+def test_a_resolution_counts_where_the_stated_size_follows_from_it(
+    resolution: int, stated: tuple[int, int], is_dense: bool
+) -> None:
+    """As Chromium has it: a photograph for print, which states its stored pixels, is as large as those."""
+    exif = Image.Exif()
+    exif[0x11A] = exif[0x11B] = float(resolution)
+    exif[0x128] = 2
+    exif.get_ifd(0x8769).update({0xA002: stated[0], 0xA003: stated[1]})
+    content = exif.tobytes()
+    assert read_exif(content, (1400, 800)).has_density is is_dense
+    assert read_exif(content).has_density is (resolution != 72)

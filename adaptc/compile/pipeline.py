@@ -226,8 +226,8 @@ _IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
 
 PASSES: tuple[Pass, ...] = (
     # files
-    AssetPass("images", 6, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
-    AlternatePass("alternates", 4, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
+    AssetPass("images", 7, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
+    AlternatePass("alternates", 5, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
     AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass(
@@ -239,8 +239,8 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 3, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
-    AssetPass("sheet-pictures", 1, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True),
+    AssetPass("half-sheets", 4, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
+    AssetPass("sheet-pictures", 2, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True),
     AssetPass("sheet-fonts", 2, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
@@ -283,14 +283,14 @@ PASSES: tuple[Pass, ...] = (
         writes=_STYLE,
         after_edits=True,
     ),
-    EditPass("pictures", 1, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
+    EditPass("pictures", 2, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
     EditPass("loading", 2, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True),
     EditPass("connections", 1, _HTML, "connections:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 1, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 1, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
+    EditPass("dimensions", 2, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 11, _HTML, "reading:write_reading_page", needs_content=True),

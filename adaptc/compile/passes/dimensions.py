@@ -81,7 +81,7 @@ def natural_size(content: bytes, view: View) -> tuple[int, int] | None:
 
     try:
         with open_image(content) as image:
-            (width, height), exif = image.size, read_exif(image.info.get("exif", b""))
+            (width, height), exif = image.size, read_exif(image.info.get("exif", b""), image.size)
     except BROKEN as error:
         raise_shortage(error)
         return None

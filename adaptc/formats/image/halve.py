@@ -267,7 +267,7 @@ def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
 
 def _jpeg_refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
     exif = jpeg.exif_segment(content)
-    if exif is not None and read_exif(exif.content).has_density:
+    if exif is not None and read_exif(exif.content, (facts.width, facts.height)).has_density:
         return unchanged("its metadata gives it another natural size")
     is_plain = facts.mode != "cmyk" and not jpeg.holds_second_image(content)
     return jpeg_refusal(content) if is_plain else None

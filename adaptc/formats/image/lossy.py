@@ -84,7 +84,7 @@ def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
     if facts.media_type != media.JPEG:
         return None
     exif = jpeg.exif_segment(content)
-    if exif is not None and read_exif(exif.content).has_density:
+    if exif is not None and read_exif(exif.content, (facts.width, facts.height)).has_density:
         return unchanged("its metadata gives it another natural size")
     return jpeg_refusal(content)
 

@@ -81,8 +81,11 @@ class Exif:
         return self.orientation != 1 or self.has_density
 
 
-def read_exif(content: bytes) -> Exif:
-    """Read EXIF from its bytes (with or without ``Exif`` in front); broken EXIF counts as shown."""
+def read_exif(content: bytes, size: tuple[int, int] | None = None) -> Exif:
+    """Read EXIF from its bytes (with or without ``Exif`` in front); broken EXIF counts as shown.
+
+    ``size`` is that of the image in stored pixels. Where it is not known, any resolution may be a density.
+    """
     from PIL import Image
 
     if not content:
@@ -95,14 +98,26 @@ def read_exif(content: bytes) -> Exif:
     except BROKEN as error:
         raise_shortage(error)
         return Exif(has_density=True)  # a browser may read what Pillow cannot
-    has_density = tags.get(_UNIT) == _INCHES and _PIXEL_X in inner and _PIXEL_Y in inner and _is_dense(tags)
+    stated = (inner.get(_PIXEL_X), inner.get(_PIXEL_Y))
+    has_density = tags.get(_UNIT) == _INCHES and None not in stated and _is_dense(tags, stated, size)
     return Exif(orientation if orientation in range(1, 9) else 1, has_density)
 
 
-def _is_dense(tags: object) -> bool:
-    """Whether the resolution differs from 72 dots an inch, which corrects nothing."""
+def _is_dense(tags: object, stated: tuple[object, object], size: tuple[int, int] | None) -> bool:
+    """Whether the resolution differs from 72 dots an inch, and the ``stated`` size may be what follows from that.
+
+    Photographs for print state their stored pixels and 300 dots an inch, say, which corrects nothing (HTML,
+    "density-corrected natural width and height").
+    """
     resolutions = [tags.get(tag) for tag in (_X_RESOLUTION, _Y_RESOLUTION)]  # type: ignore[attr-defined]
-    return all(resolutions) and any(resolution != 72 for resolution in resolutions)
+    if not all(resolutions) or all(resolution == 72 for resolution in resolutions):
+        return False
+    if size is None:
+        return True
+    follows = [side * 72 / float(resolution) for side, resolution in zip(size, resolutions, strict=True)]
+    return stated != size and all(
+        isinstance(number, int) and abs(number - side) <= 1 for number, side in zip(stated, follows, strict=True)
+    )
 
 
 def density_exif(size: tuple[int, int], natural: tuple[int, int]) -> bytes:
