@@ -74,6 +74,15 @@ def test_a_background_with_formats_is_preloaded_in_the_one_that_browsers_choose(
     assert "<link rel=preload as=image href=COPY.avif type=image/avif fetchpriority=high>" in text
 
 
+def test_an_icon_in_a_large_box_is_no_content() -> None:
+    icon = ImageSeen("i.svg", 412, 400, is_first=True, is_background=True)
+    sheet = "div{background:url(a.jpg)}p{background:url(i.svg)}"
+    pages = loading_site("<div></div><p>", seen(BACKGROUND, icon), sheet)
+    pages = SmallSite(pages.contents | {"i.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>"}, evidence=pages.evidence)
+    text = run(pages, ("loading", {"priority": True, "lazy": True}))
+    assert "<link rel=preload as=image href=a.jpg fetchpriority=high>" in text
+
+
 def test_only_the_authors_own_preload_of_an_image_keeps_a_background_from_one() -> None:
     sheet = "div{background:url(a.jpg)}"
     assert "rel=preload" in loaded("<div class=preloader></div>", BACKGROUND, sheet=sheet)

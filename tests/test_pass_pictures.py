@@ -188,6 +188,12 @@ def test_images_of_the_page_s_own_css_are_offered_after_the_original_declaration
     assert b"<style>p{background:url(a.jpg);background:image-set(url(_adaptc/" in sheet
 
 
+def test_a_background_that_the_page_loads_as_an_image_too_stays() -> None:
+    background = "<p style='background:url(a.jpg)'>"
+    assert "image-set" in offered(f"{background}<img src=b.jpg srcset='b.jpg 2x'>")
+    assert "image-set" not in offered(f"{background}<img src=a.jpg srcset='b.jpg 2x'>")
+
+
 def test_scripts_that_read_backgrounds_keep_them() -> None:
     body = "<p style='background:url(a.jpg)'>x<script>x = p.style.backgroundImage</script>"
     assert offered(body) == body

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
 from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.passes.dimensions import PageSizing, is_styled, natural_size
@@ -32,6 +33,8 @@ __all__ = ["set_loading"]
 NAME = "loading"
 # Square pixels of the smallest image that matters for the first window: a logo does not
 _LEAST_AREA = 10_000
+# Bits for each square pixel of an image that Chromium takes for content: a small icon in a large box is none
+_LEAST_BITS = 0.05
 # Without a browser: images and characters of text before a lazy image; a laptop shows 40 lines of 150 characters
 _IMAGES_BEFORE, _TEXT_BEFORE = 5, 6000
 # CSS pixels by which attributes and the image's own shape may differ
@@ -74,7 +77,7 @@ class _Loading:
 
     def prefer(self, images: list[Element]) -> None:
         """Fetch the largest images of the first windows first."""
-        largest = [_largest(width) for width in self.widths]
+        largest = [self._largest(width) for width in self.widths]
         for seen in dict.fromkeys(image.path for image in largest if image is not None and not image.is_background):
             first = next((image for image in images if self._path(image) == seen), None)
             if first is not None and not {"loading", "fetchpriority"} & set(first.attrs):
@@ -83,6 +86,14 @@ class _Loading:
         paths = {image.path if image is not None and image.is_background else None for image in largest}
         if len(paths) == 1 and (path := paths.pop()) is not None:
             self._preload(path)
+
+    def _largest(self, width: WidthEvidence) -> ImageSeen | None:
+        shown = [each for each in width.images if each.is_first and not each.is_by_script and self._is_content(each)]
+        return max(shown, key=lambda image: image.width * image.height, default=None)
+
+    def _is_content(self, image: ImageSeen) -> bool:
+        area = image.width * image.height
+        return area >= _LEAST_AREA and 8 * transfer_size(image.path, self.view) >= _LEAST_BITS * area
 
     def _preload(self, path: str) -> None:
         """Preload a background that is the largest image at every width."""
@@ -164,9 +175,3 @@ def _waits_for_images(text: str) -> bool:
 
 
 _WAITS = FactKind("waits for images", _waits_for_images, False)
-
-
-def _largest(width: WidthEvidence) -> ImageSeen | None:
-    shown = [image for image in width.images if image.is_first and not image.is_by_script]
-    largest = max(shown, key=lambda image: image.width * image.height, default=None)
-    return largest if largest is not None and largest.width * largest.height >= _LEAST_AREA else None

@@ -60,22 +60,26 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
         report.actions.append(Action(NAME, KEPT, "images", reason))
         return report
     copies = FormatCopies(view, page.base, page.base_path or "", options)
+    loaded = _wrap_images(editor, page, view, options, copies, report)
     if not any(script.reads_backgrounds for script in page.scripts.values()):
-        _offer_in_css(editor, copies, report)
-    _wrap_images(editor, page, view, options, copies, report)
+        _offer_in_css(editor, copies, loaded, report)
     return report
 
 
-def _offer_in_css(editor: Editor, copies: FormatCopies, report: Report) -> None:
-    """Offer the images of style elements and attributes."""
+def _offer_in_css(editor: Editor, copies: FormatCopies, loaded: frozenset[str | None], report: Report) -> None:
+    """Offer the images of style elements and attributes, but those that the page loads as they are anyway."""
+
+    def image_set(url: str) -> str | None:
+        return None if copies.image(url) in loaded else copies.image_set(url)
+
     for element in editor.tree.select('style, [style*="("]'):
         if is_isolated(element, editor.text) or (element.attr("type") or "text/css").lower() != "text/css":
             continue
         if element.tag == "style":
-            editor.set_raw_text(element, with_images(element.text, copies.image_set))
+            editor.set_raw_text(element, with_images(element.text, image_set))
             continue
         style = element.attr("style") or ""
-        offered = with_images(style, copies.image_set, declarations=True)
+        offered = with_images(style, image_set, declarations=True)
         if offered != style:
             editor.set_attribute(element, "style", offered)
     report.absorbed = sum(copies.saved.values())
@@ -84,15 +88,15 @@ def _offer_in_css(editor: Editor, copies: FormatCopies, report: Report) -> None:
 
 def _wrap_images(
     editor: Editor, page: PageContext, view: DerivingView, options: Options, copies: FormatCopies, report: Report
-) -> None:
+) -> frozenset[str | None]:
+    """Return the images that stay as they are."""
     every = list(editor.tree.iter_elements("img"))
     images = [image for image in every if _has_one_source(image, editor)]
-    if not images:
-        return
-    sheets = page_sheets(editor.tree, page.base, view)
-    if not sheets.are_known:
-        report.actions.append(Action(NAME, KEPT, "images", "a style sheet is not a file of this site"))
-        return
+    sheets = page_sheets(editor.tree, page.base, view) if images else None
+    if sheets is None or not sheets.are_known:
+        if sheets is not None:
+            report.actions.append(Action(NAME, KEPT, "images", "a style sheet is not a file of this site"))
+        return frozenset(copies.image(image.attr("src") or "") for image in every)
     pictures = _Pictures(editor, page, view, options, copies, PageSizing(sheets.texts), report)
     offered = {image: markup for image in images if (markup := pictures.sources(image))}
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
@@ -108,6 +112,7 @@ def _wrap_images(
         start, end = start_tag(image)
         editor.replace_element(image, f"{OPENING}{markup}{editor.text[start:end]}</picture>")
         report.actions.append(Action(NAME, "offered", path, "in other formats or sizes"))
+    return frozenset(copies.image(image.attr("src") or "") for image in every if image not in chosen)
 
 
 def _reason_to_leave(page: PageContext) -> str | None:
