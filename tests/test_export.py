@@ -359,5 +359,5 @@ def test_the_command_names_what_is_missing(site: BuiltSite) -> None:
     ended = run(site, "full", "public")
     assert (ended.returncode, ended.stderr) == (
         2,
-        "adaptc: no docroot: name it on the command line or as docroot in adaptc.toml\n",
+        "adaptc: no docroot: name the published directory on the command line, or as docroot in adaptc.toml\n",
     )

@@ -205,7 +205,7 @@ def build_spec(config: Config) -> BuildSpec:
     """Return the specification of a build. Raises ``UsageError`` for a wrong configuration."""
     levels = configured_levels(config)
     if config.docroot is None:
-        raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
+        raise UsageError("no docroot: name the published directory on the command line, or as docroot in adaptc.toml")
     docroot, output = Path(os.path.realpath(config.docroot)), Path(os.path.realpath(config.output))
     _refuse_wrong_paths(config, docroot, output)
     _refuse_cache_in_docroot(config, docroot)

@@ -89,7 +89,7 @@ def _offer_in_css(editor: Editor, copies: FormatCopies, loaded: frozenset[str | 
 def _wrap_images(
     editor: Editor, page: PageContext, view: DerivingView, options: Options, copies: FormatCopies, report: Report
 ) -> frozenset[str | None]:
-    """Return the images that stay as they are."""
+    """Put a ``<picture>`` around images; return those that stay as they are."""
     every = list(editor.tree.iter_elements("img"))
     images = [image for image in every if _has_one_source(image, editor)]
     sheets = page_sheets(editor.tree, page.base, view) if images else None

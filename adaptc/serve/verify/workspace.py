@@ -106,7 +106,7 @@ def workspace_for(config: Config, server: Server) -> Iterator[Workspace]:
 
 def _docroot(config: Config) -> Path:
     if config.docroot is None:
-        raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
+        raise UsageError("no docroot: name the published directory on the command line, or as docroot in adaptc.toml")
     if not config.docroot.is_dir():
         raise UsageError(f"docroot {config.docroot} is not a directory")
     return Path(os.path.abspath(config.docroot))

@@ -68,7 +68,7 @@ def export_site(
 def docroot_of(config: Config) -> Path:
     """Return the docroot. Raises ``UsageError`` when it is not known or no directory."""
     if config.docroot is None:
-        raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
+        raise UsageError("no docroot: name the published directory on the command line, or as docroot in adaptc.toml")
     if not config.docroot.is_dir():
         raise UsageError(f"docroot {config.docroot} is not a directory")
     return config.docroot

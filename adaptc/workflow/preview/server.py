@@ -70,7 +70,9 @@ class PreviewServer(http.server.ThreadingHTTPServer):
 
     def __init__(self, config: Config, port: int) -> None:
         if config.docroot is None:
-            raise UsageError("no docroot: name it on the command line or as docroot in adaptc.toml")
+            raise UsageError(
+                "no docroot: name the published directory on the command line, or as docroot in adaptc.toml"
+            )
         if not config.docroot.is_dir():
             raise UsageError(f"docroot {config.docroot} is not a directory")
         self.subject = Subject(config, config.docroot, Board())
