@@ -376,8 +376,9 @@ def test_a_menu_whose_links_stand_elsewhere_stays_closed():
 )
 def test_a_menu_from_the_side_is_shown_where_a_control_opens_it(rule):
     css = f"@media(max-width:600px){{{rule}}}"
-    assert shows(made(f"<button class=menu-toggle></button>{MENU}<p>text", css=css, files=PAGES), "<nav")
-    assert "data-adaptc-shown" not in made(f"{MENU}<p>text", css=css, files=PAGES)
+    for control in ("<button class=menu-toggle></button>", "<i data-toggle=top class='fa fa-bars'></i>"):
+        assert shows(made(f"{control}{MENU}<p>text", css=css, files=PAGES), "<nav")
+    assert "data-adaptc-shown" not in made(f"<i class='fa fa-bars'></i>{MENU}<p>text", css=css, files=PAGES)
 
 
 def test_a_dialogue_that_is_shown_does_not_cover_the_page():

@@ -16,12 +16,15 @@ _FEWEST = 3  # links that make a menu
 _LINKED = 0.8  # share of a menu's characters in links
 # The properties by which menus are hidden
 MENU_HIDING = ("display", "visibility", "transform", "left", "right")
-# Most controls that open a menu have a name that says so: "menu_toggle", "hamburger", "sidebar-trigger"
+# Most controls that open a menu have a name that says so: "menu_toggle", "hamburger", "sidebar-trigger", or their icon
+# has ("fa-bars", of which Read the Docs' theme makes a control)
 _OPENERS = (
-    "button, [role=button], label, a:not([href]), a[href^='#'], a[href^='javascript:'], div[onclick], span[onclick]"
+    "button, [role=button], label, a:not([href]), a[href^='#'], a[href^='javascript:'], div[onclick], span[onclick], "
+    "i[data-toggle]"
 )
 _OPENING = frozenset({
     "toggle", "toggler", "toggles", "hamburger", "burger", "trigger", "opener", "menubtn", "navbtn", "sandwich",
+    "bars",
 })  # fmt: skip
 
 
