@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import ctypes
+import os
 import resource
 import time
 from pathlib import Path
@@ -23,6 +26,8 @@ from adaptc.core.digest import digest_parts
 from adaptc.site.docroot import load_site
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import load_config
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
 async def look_at_pages(browser: Chromium, docroot: Path, site: Site, pages: list[str], tabs: int) -> dict[str, str]:
@@ -44,7 +49,10 @@ async def look_at_pages(browser: Chromium, docroot: Path, site: Site, pages: lis
 
 
 def cpu_seconds() -> float:
-    """Return the CPU time of this process and of those that it started and that ended."""
+    """Return the CPU time of this process and of all below it, which have ended or are ending."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
     used = [resource.getrusage(processes) for processes in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
@@ -58,6 +66,8 @@ def main() -> None:
     parser.add_argument("--tabs", type=int, default=4)
     parser.add_argument("--runs", type=int, default=2)
     options = parser.parse_args()
+    # processes of the browser that nobody waits for would not count: they become children of this one
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     program = find_chromium()
     assert program is not None, "no Chromium on the PATH"
     _, site = load_site(load_config(overrides={"docroot": options.site}))

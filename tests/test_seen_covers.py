@@ -6,7 +6,7 @@ import pytest
 from small_site import SmallSite
 from test_browser_tab import URL, site
 
-from adaptc.browser.chromium import in_chromium
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import CoverSeen, PageEvidence, WidthEvidence
 from adaptc.compile.pipeline import BY_NAME, Step
@@ -27,7 +27,12 @@ PAGE = f"<!doctype html><html><head>{HEAD}</head><body>{{body}}{SCRIPT}</body></
 
 def bare_page(program: str, body: str, document: str = "<p>a", shown: str = "") -> BarePage:
     server = site({"index.html": PAGE.format(css=CSS, body=body)})
-    return in_chromium(program, lambda browser: look_without_scripts(browser, server, URL, document.encode(), shown))
+
+    async def look(browser: Chromium) -> BarePage:
+        async with browser.tab(server, 1280, 800) as tab:
+            return await look_without_scripts(tab, server, URL, document.encode(), shown)
+
+    return in_chromium(program, look)
 
 
 def covers(program: str, body: str, document: str = "<p>a") -> dict[int, tuple[CoverSeen, ...]]:

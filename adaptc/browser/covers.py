@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from adaptc.browser.answers import Answer, Server
-from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, CoverSeen
 from adaptc.browser.tab import Tab, script
 from adaptc.core import media
@@ -28,25 +26,24 @@ class BarePage:
 
 
 async def look_without_scripts(
-    browser: Chromium, server: Server, url: str, document: bytes, shown_with_scripts: str
+    tab: Tab, server: Server, url: str, document: bytes, shown_with_scripts: str
 ) -> BarePage:
     """Look at a page, and at its markup after scripts (``document``), without scripts. Raises ``BrowserError``.
 
-    Where the page shows the same as ``shown_with_scripts``, nothing is made of its markup after scripts.
+    ``tab`` has the width of a laptop; what scripts stored in it does not matter without them. Where
+    the page shows the same as ``shown_with_scripts``, nothing is made of its markup after scripts.
     """
     covers: dict[int, dict[CoverSeen, None]] = {width: {} for width in WIDTHS}
-    async with browser.tab(server, WIDTHS[-1], HEIGHTS[WIDTHS[-1]]) as tab:
-        async with asyncio.timeout(tab.patience):
-            tab.serve(without_scripts(server, url), runs_scripts=False)
-            await tab.load(url)
-            shown = str(await tab.run(script("show")))
-            await _note_covers(tab, covers)
-            if shown != shown_with_scripts:
-                tab.serve(without_scripts(server, url, document), runs_scripts=False)
-                await tab.resize(WIDTHS[-1], HEIGHTS[WIDTHS[-1]])
-                await tab.open(url)
-                await tab.settle()
-                await _note_covers(tab, covers)
+    tab.serve(without_scripts(server, url), runs_scripts=False)
+    await tab.load(url)
+    shown = str(await tab.run(script("show")))
+    await _note_covers(tab, covers)
+    if shown != shown_with_scripts:
+        tab.serve(without_scripts(server, url, document), runs_scripts=False)
+        await tab.resize(WIDTHS[-1], HEIGHTS[WIDTHS[-1]])
+        await tab.open(url)
+        await tab.settle()
+        await _note_covers(tab, covers)
     return BarePage({width: tuple(found) for width, found in covers.items()}, shown)
 
 

@@ -54,24 +54,37 @@ class NotSeen(Exception):
 async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) -> Look:
     """Look at a page. Raises ``NotSeen``, and ``BrowserError`` where the browser ended."""
     phone, laptop = WIDTHS
-    views, urls = await _visit(browser, server, laptop, lambda tab: _views(tab, server, url, path_of, also=phone))
+    found, urls = await _visit(browser, server, laptop, lambda tab: _with_bare(browser, tab, server, url, path_of))
+    views, bare = found
     if len(views) == 1:
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
     if view.document is None:
         return Look(PageEvidence(widths), None, urls)
-    bare = await _bare(browser, server, url, view)
     if bare is None:
         return Look(PageEvidence(widths), view.document, urls)
     widths = tuple(replace(seen, covers=bare.covers[seen.width]) for seen in widths)
     return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls)
 
 
-async def _bare(browser: Chromium, server: Server, url: str, view: _View) -> BarePage | None:
+async def _with_bare(
+    browser: Chromium, tab: Tab, server: Server, url: str, path_of: PathOf
+) -> tuple[list[_View], BarePage | None]:
+    """Return the views of a page in a tab as wide as a laptop, and the page without its scripts, if it has any.
+
+    One tab serves for both: opening another takes as long as loading a small page.
+    """
+    views = await _views(tab, server, url, path_of, also=WIDTHS[0])
+    view = views[-1]
+    return views, None if view.document is None else await _bare(browser, tab, server, url, view)
+
+
+async def _bare(browser: Chromium, tab: Tab, server: Server, url: str, view: _View) -> BarePage | None:
     """Return what is seen of a page without its scripts, as far as that can be seen."""
     try:
-        return await look_without_scripts(browser, server, url, view.document or b"", view.shown)
+        async with asyncio.timeout(tab.patience):
+            return await look_without_scripts(tab, server, url, view.document or b"", view.shown)
     except (BrowserError, TimeoutError):
         if not browser.is_running:
             raise BrowserError("it ended") from None
@@ -84,8 +97,7 @@ async def _visit(
     """Open a page in a tab; return what ``look`` sees, and the URLs that were asked for. Raises as ``look_at``."""
     async with browser.tab(server, width, HEIGHTS[width]) as tab:
         try:
-            async with asyncio.timeout(tab.patience):
-                seen = await look(tab)
+            seen = await look(tab)
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:
                 raise BrowserError("it ended") from None
@@ -104,6 +116,11 @@ class _View:
 
 async def _views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None = None) -> list[_View]:
     """Return the page at the width of the tab, and in front of it at the width ``also`` if that needs no other load."""
+    async with asyncio.timeout(tab.patience):
+        return await _patient_views(tab, server, url, path_of, also)
+
+
+async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None) -> list[_View]:
     await _load(tab, url)
     document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
