@@ -178,9 +178,31 @@ def test_a_sheet_that_is_not_there_says_nothing():
     assert sized(head=HEAD + "<link rel=stylesheet href=none.css>") == ADDED
 
 
-@pytest.mark.parametrize("script", ["<script>x=1</script>", "<script src=https://x.example/a.js></script>"])
-def test_a_page_with_scripts_is_left_alone(script):
+@pytest.mark.parametrize(
+    "script",
+    [
+        "<script src=https://x.example/a.js></script>",
+        "<script>document.images[0].width = 9</script>",
+        "<script>document.body.classList.add('wide')</script>",
+        "<script>document.querySelector('p')[name]()</script>",
+        "<script>document.body.dataset.theme = 'dark'</script>",
+        "<script>import('./a.js')</script>",
+        "<script>document.body.append(document.querySelector('p'))</script>",
+    ],
+)
+def test_a_page_with_scripts_that_may_size_images_is_left_alone(script):
     assert sized(head=HEAD + script) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '<script type="application/ld+json">{"@type": "Article", "width": 9}</script>',
+        "<script>document.cookie = 'seen=1'; addEventListener('click', () => history.back())</script>",
+    ],
+)
+def test_other_scripts_do_not_matter(script):
+    assert sized(head=HEAD + script) != []
 
 
 def test_a_page_does_not_become_larger():

@@ -16,6 +16,7 @@ from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.shortage import raise_shortage
 from adaptc.formats.css.sheet_text import is_too_deep
@@ -35,9 +36,9 @@ _LARGEST = 16384
 
 
 def add_dimensions(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Give images of the site the size that their header says; not on pages with scripts, which may measure them."""
+    """Give images of the site the size that their header says; not on pages with scripts that may measure them."""
     report = Report()
-    if page.has_scripts:
+    if page.unseen_scripts or any(view.facts(_SIZES, script) for script in page.scripts):
         return report
     images = list(_candidates(editor, page, view))
     sheets = page_sheets(editor.tree, page.base, view) if images else None
@@ -53,18 +54,34 @@ def add_dimensions(editor: Editor, page: PageContext, view: View, options: Optio
     return report
 
 
+# What a script needs to measure, size, find or move an image, or to change classes and attributes, by which rules apply
+_SIZING_CODE = re.compile(
+    r"width|height|size|rect|img|image|class|attr|dataset|style|rule|css|html|write|append|prepend|insert|wrap|clone"
+    r"|replace(?:with|child)|\b(?:prop|before|after|import|eval)\b|\[\s*[^\]\s\d'\"]",
+    re.IGNORECASE,
+)
+
+
+def _may_size(text: str) -> bool:
+    return _SIZING_CODE.search(text) is not None
+
+
+_SIZES = FactKind("may size images", _may_size, True)
+
+
 def _candidates(editor: Editor, page: PageContext, view: View) -> Iterator[tuple[str, Element, Element]]:
     from turbohtml import Element
 
     for image in editor.tree.iter_elements("img"):
         parent = image.parent
+        has_handler = any(name.startswith("on") for name in image.attrs)
         if not isinstance(parent, Element) or parent.tag == "picture" or not _REFUSED.isdisjoint(image.attrs):
             continue
         path = view.follow(page.base, image.attr("src") or "").path
         if (
             path is not None
             and view.media_type(path) in _RASTER
-            and not (is_isolated(image, editor.text) or is_styled(image))
+            and not (has_handler or is_isolated(image, editor.text) or is_styled(image))
         ):
             yield path, image, parent
 
