@@ -141,6 +141,14 @@ def test_large_sources_are_for_the_building_machine(site: BuiltSite) -> None:
     assert site.read("large.bin") == (site.docroot / "large.bin").read_bytes()
 
 
+def test_equal_files_in_one_batch(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr("adaptc.compile.engine.executor._LEAST_BATCHES", 1)
+    site.write({f"{name}/a.js": (site.docroot / "a.js").read_bytes() for name in "xyz"})
+    build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
+    assert site.trees() == built_here(site)
+
+
 def test_lost_batches_are_sent_again(site: BuiltSite) -> None:
     executor = Distant(*[True, False, True] * 4)
     build(site, executor)

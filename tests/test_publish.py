@@ -7,12 +7,14 @@ import json
 import os
 import re
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -423,3 +425,17 @@ def test_each_store_gets_header_fields_in_its_own_words(protocol: str, options: 
     pytest.importorskip("fsspec").register_implementation(protocol, kind, clobber=True)
     Remote(f"{protocol}://bucket").write("name", b"", Headers("a/b", "gzip", "no-store"))
     assert said == [options]
+
+
+def test_what_azure_says_of_a_missing_container_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = type("ResourceNotFoundError", (Exception,), {})("There is no such container.\nRequestId:7\nContent: <xml>")
+
+    def cat_file(*_: object, **__: object) -> bytes:
+        raise error
+
+    remote = Remote("memory://bucket")
+    monkeypatch.setitem(sys.modules, "azure.core.exceptions", SimpleNamespace(AzureError=Exception))
+    monkeypatch.setattr(type(remote._fs), "cat_file", cat_file)
+    with pytest.raises(RemoteError, match=r"^memory://bucket/a: There is no such container\.$") as raised:
+        remote.read("a")
+    assert raised.value.fault is Fault.MISSING

@@ -208,9 +208,10 @@ def _fault_of(error: BaseException) -> Fault:
         return Fault.ACCESS
     if getattr(error, "code", None) in _REFUSED:
         return Fault.ACCESS
-    return Fault.MISSING if isinstance(error, FileNotFoundError) else Fault.FAILED
+    is_missing = isinstance(error, FileNotFoundError) or "ResourceNotFound" in names
+    return Fault.MISSING if is_missing else Fault.FAILED
 
 
 def _sentence(error: BaseException) -> str:
-    reason = getattr(error, "strerror", None) or str(error)
+    reason = getattr(error, "strerror", None) or str(error).partition("\nRequestId:")[0]  # Azure adds its answer
     return " ".join(reason.split()) or type(error).__name__

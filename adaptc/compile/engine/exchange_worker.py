@@ -173,7 +173,8 @@ class _Bench:
             key = trace_key(snapshot.recipes[result.level], source.media_type, source.digest)
             names = {RECORD + key, *(self.store.record(key) or ())}
             names.update(OBJECT + output.key for _, output in result.files())
-            bundles[key] = dict(artifacts(self.store, sorted(names - self._known - packed)))
+            # equal files have one key: what the first of them brought is packed
+            bundles.setdefault(key, {}).update(artifacts(self.store, sorted(names - self._known - packed)))
             packed |= names
             if source.media_type != media.HTML:
                 shared.add(key)
