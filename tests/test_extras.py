@@ -132,3 +132,21 @@ def test_copies_stay_files_where_a_page_with_them_would_be_dearer_than_at_the_le
     assert "level-larger" not in {one.id for one in result.diagnostics}
     written = site.read("index.html", "moderate").decode()
     assert len(set(re.findall(r"_adaptc/[\w.]+", written))) == 4 and "data:" not in written
+
+
+def screenshot() -> bytes:
+    """Letters on a ground of one colour: a PNG of 1 kB, if a good encoder writes it."""
+    image, chance, output = Image.new("RGB", (480, 320), (0, 0, 80)), random.Random(1), BytesIO()
+    letters = [Image.frombytes("1", (8, 8), chance.randbytes(8)) for _ in range(3)]
+    for number in range(400):
+        image.paste((255, 255, 255), (8 * (number % 50) + 40, 16 * (number // 50) + 40), letters[number % 3])
+    image.save(output, "PNG", compress_level=0)
+    return output.getvalue()
+
+
+def test_extreme_has_no_copy_that_takes_more_bytes_than_the_image_does(tmp_path: Path) -> None:
+    story = f"<h1>The window</h1><p>{'Words about the window. ' * 20}<p><img src=a.png alt='The window of the program'>"
+    site = BuiltSite(tmp_path).write({"index.html": page() + story, "a.css": "p{}", "a.png": screenshot()})
+    site.build(build__levels=["lossless", "extreme"])
+    written = site.read("index.html", "extreme").decode()
+    assert "data:image/png;base64," in written and "_adaptc" not in written and "webp" not in written

@@ -270,7 +270,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 7, _HTML, "strip:strip", _PRICED_STRIP, writes=_IMG | _STYLE, needs_labels=True),
-    EditPass("half-images", 9, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
+    EditPass("half-images", 10, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 10, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 3, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),

@@ -108,6 +108,8 @@ class Copies:
 
     def _derive(self, path: str, kind: str) -> DerivedFile | str:
         copy = self.view.derive(path, kind, self.options)
+        if kind == "hard" and not isinstance(copy, str) and copy.size >= len(self.view.artifact(path)):
+            return _NOT_SMALLER
         if isinstance(copy, str) or kind != "half":
             return copy
         scale, usual = self.shown.scale(path, (copy.natural_width, copy.natural_height)), self.options.get("scale", 0.5)
@@ -118,6 +120,10 @@ class Copies:
             path, kind, {**self.options, "scale": scale, "text_scale": text_scale * scale / usual}
         )
         return copy if isinstance(smaller, str) or smaller.size >= copy.size else smaller
+
+
+# A screenshot of few colours, say, whose file another program wrote larger than needed
+_NOT_SMALLER = "the image itself takes fewer bytes at this level than a copy with fewer pixels"
 
 
 # ---- CSS
