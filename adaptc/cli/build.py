@@ -176,8 +176,8 @@ def _build_fetched(invocation: Invocation, source: _Source, settings: dict[str, 
 
 
 def _build(invocation: Invocation, config: Config, display: _RunOptions) -> ExitCode:
-    from adaptc.cli.garbage import collect_seldom
     from adaptc.cli.progress import watching
+    from adaptc.core.garbage import collect_seldom
     from adaptc.workflow.api import build as run
 
     collect_seldom()

@@ -11,9 +11,9 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.crawl_options import GroupedCommand, crawl_options
 from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
 from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.garbage import collect_seldom
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text
 from adaptc.core.diagnostics import printable
+from adaptc.core.garbage import collect_seldom
 
 
 @command("crawl", cls=GroupedCommand)

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn
 
 from adaptc.compile.engine.output import hold_as_worker
+from adaptc.core.garbage import collect_seldom
 from adaptc.core.shortage import explain_shortage
 
 # The kinds of messages that a worker sends: what ``Work`` yields; what was short for a unit; an error, which ends the
@@ -48,6 +49,7 @@ def serve(
     for module in modules:
         with contextlib.suppress(ImportError, MemoryError):  # the unit that needs the module reports it
             importlib.import_module(module)
+    collect_seldom()  # what there is now is shared by all workers, and neither looked at nor copied
     numbers = dict(_fork(lock, alive, number, (control, *connections), patience) for number in range(len(connections)))
     for descriptor in connections:
         os.close(descriptor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.kinds import Kind
@@ -26,8 +27,12 @@ def joined_values(script: Structure, place: int) -> frozenset[str] | None:
     end = place + 3 if key else place + 1
     if not script.is_word(place) or script.text(end) not in _READ:
         return None
-    values = [value for each in script.places(script.text(place)) for value in _values(script, each, key)]
-    return None if None in values or not values else frozenset(filter(None, values))
+    values: set[str] = set()
+    for value in chain.from_iterable(_values(script, each, key) for each in script.places(script.text(place))):
+        if value is None:  # mostly at once: a minified bundle has a hundred thousand places of a name
+            return None
+        values.add(value)
+    return frozenset(filter(None, values)) if values else None
 
 
 def _values(script: Structure, place: int, key: str) -> Iterator[str | None]:

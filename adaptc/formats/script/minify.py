@@ -160,13 +160,11 @@ def minify_json(text: str) -> str | None:
     Spelling of numbers and strings, order of members and repeated names are kept. The result is parsed and compared
     with the source. ``NaN`` and ``Infinity``, which RFC 8259 does not have, make a text invalid.
     """
-    if _is_too_deep(text):
-        return None
     smaller = _STRING_OR_SPACE.sub(r"\1", text)
-    value = _parse_exactly(text)
-    if value is None or len(smaller) >= len(text):
+    if len(smaller) >= len(text) or _is_too_deep(text):
         return None
-    return smaller if _parse_exactly(smaller) == value else None
+    value = _parse_exactly(text)
+    return smaller if value is not None and _parse_exactly(smaller) == value else None
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)

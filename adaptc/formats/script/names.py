@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import chain
 
 from adaptc.formats.script.joined_values import joined_values
@@ -62,14 +63,15 @@ def merge_names(parts: Sequence[Names]) -> Names:
 class ScriptNames:
     """A container of the names that scripts, or the texts that they read, may bring in.
 
-    ``of_page`` is the container for a page with these scripts.
+    ``parts`` are the names of each. ``of_page`` is the container for a page with these scripts.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, parts: Sequence[Names]) -> None:
+        names = merge_names(parts)
         self._words, self._joined = names.words, names.joined
         self._beginnings, self._ends = tuple(sorted(names.beginnings)), tuple(sorted(names.ends))
         self._starts = tuple(sorted(start for start in names.starts if not start.startswith(self._beginnings)))
-        self._pieces = _pieces(" ".join(self._words)) if self._starts else frozenset()
+        self._pieces = frozenset[str]().union(*(_pieces_of(part.words) for part in parts if self._starts))
         self._cache: dict[object, bool] = {}
 
     def __contains__(self, name: object) -> bool:
@@ -118,7 +120,13 @@ class _PageNames:
 
 def _pieces(text: str) -> frozenset[str]:
     """Return the words of a text as a script may take them apart and join them: in lower case, without marks."""
-    return frozenset(piece.lower() for piece in _PIECE.findall(text))
+    return frozenset(map(str.lower, _PIECE.findall(text)))
+
+
+# The same scripts are in many pages, next to others
+@lru_cache(maxsize=64)
+def _pieces_of(words: frozenset[str]) -> frozenset[str]:
+    return _pieces(" ".join(words))
 
 
 def names_of_text(text: str) -> Names:

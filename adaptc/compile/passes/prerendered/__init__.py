@@ -21,7 +21,7 @@ from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts, streamed_parts
 from adaptc.formats.script.facts import SCRIPT
-from adaptc.formats.script.names import Names, ScriptNames, merge_names
+from adaptc.formats.script.names import Names, ScriptNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
     if reason:
         return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
-    names = ScriptNames(merge_names([*_script_names(hydration.others, page, view)]))
+    names = ScriptNames([*_script_names(hydration.others, page, view)])
     roots = hydration.islands or editor.tree.select(framework.root)[:1]
     actions = _adapt(editor, Scope(roots, names), sheets)
     hydration.remove(editor)

@@ -22,8 +22,7 @@ from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.document import is_quirks
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
-from adaptc.formats.script.facts import ScriptFacts
-from adaptc.formats.script.names import Names, ScriptNames, merge_names
+from adaptc.formats.script.names import Names, ScriptNames
 
 NAME = "used-styles"
 
@@ -124,7 +123,7 @@ class _UsedStyles:
             return None
         if self.reach.unknown is not None:
             return EVERYTHING
-        parts = (_merged(self.reach.scripts), *self.reach.data)
+        parts = (*(script.names for script in self.reach.scripts), *self.reach.data)
         return _script_names(parts).of_page(self.page.page.text)
 
     def _rest(self) -> Rest | None:
@@ -183,13 +182,8 @@ class _UsedStyles:
 
 # The same scripts are in all pages of a batch
 @lru_cache(maxsize=16)
-def _merged(scripts: tuple[ScriptFacts, ...]) -> Names:
-    return merge_names([script.names for script in scripts])
-
-
-@lru_cache(maxsize=16)
 def _script_names(parts: tuple[Names, ...]) -> ScriptNames:
-    return ScriptNames(merge_names(parts))
+    return ScriptNames(parts)
 
 
 def _keep(style: PageStyle) -> PageStyle:
