@@ -427,7 +427,7 @@ def test_a_long_navigation_that_is_shown_leaves_room_for_the_page():
     [
         (
             "<button data-target='#n' class=t aria-label=Menu><svg></svg></button>",
-            "class=t aria-label=Menu .*>&#9776;</a>",
+            'class=t aria-label=Menu .*mix-blend-mode:difference">&#9776;</span></a>',
         ),
         ("<button data-bs-target='#n'>Menu</button>", ".*>Menu</a>"),
         ("<a data-target=n>Menu</a>", "data-target=n>Menu</a>"),

@@ -252,7 +252,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 8, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "remove-scripts",
-        24,
+        26,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,

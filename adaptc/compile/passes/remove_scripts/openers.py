@@ -29,7 +29,8 @@ _CONTROLS = "a, button, input, label, [role=button], [tabindex], [aria-haspopup]
 _FOCUSABLE = "a[href], button, input, select, summary, [tabindex]"
 # What a button that becomes a link keeps, and the sign of one without words
 _KEPT = ("class", "id", "title", "aria-label")
-_MENU_SIGN = "&#9776;"
+# (in the opposite of the colour that it is on: that of the icon before may be an image's)
+_MENU_SIGN = '<span style="color:#fff!important;background:none!important;mix-blend-mode:difference">&#9776;</span>'
 # Ids that are written alike in an address
 _ID = re.compile(r"[\w.:-]+", re.ASCII)
 # What a visitor does with the control; a pointer cannot leave what covers the page
