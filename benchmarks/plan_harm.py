@@ -25,7 +25,7 @@ _MODERATE = next(frame for frame in FRAMES if frame.name == "moderate")
 
 
 def smallest(trials: Trials, harm: float) -> Trial:
-    """Return the candidate of the frames made of moderate with the fewest bytes and at most ``harm``."""
+    """Return the candidate of the frames that start from moderate with the fewest bytes and at most ``harm``."""
     found = [trials.of(Candidate(_MODERATE))]
     for frame in (frame for frame in FRAMES if frame.base == "moderate"):
         priced = {price: Candidate(frame, price) for price in reversed(PRICES)}

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from adaptc.compile.pipeline import plan_level
 from adaptc.config.config import Config, CostConfig
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import UsageError
@@ -107,7 +108,7 @@ def test_keeps_leave_out_frames() -> None:
     def names(*written: str) -> list[str]:
         return [frame.name for frame in FRAMES if Keeps.parse(written).allows(frame)]
 
-    assert names("words") == ["lossless", "inlined", "decorated", "moderate", "unhydrated"]
+    assert names("words") == ["lossless", "inlined", "decorated", "moderate"]
     assert names("images") == ["lossless", "inlined", "decorated"]
     assert names("similarity>=0.9") == [frame.name for frame in FRAMES]
 
@@ -119,6 +120,16 @@ def test_each_candidate_is_a_level(frame: Frame) -> None:
         level = known_levels(replace(Config(), levels=parse_toml(text, "x").below("levels")))["planned"]
         images = next((use for use in level.passes if use.name == "half-images"), None)
         assert images is None or images.option("price") == (price or 0.0)
+
+
+def test_pages_may_be_made_as_other_levels_at_the_price_of_the_candidate() -> None:
+    mixed = next(frame for frame in FRAMES if frame.name == "mixed")
+    text = level_text("planned", "t", Candidate(mixed, 1000.0, 25_000.0).values)
+    level = known_levels(replace(Config(), levels=parse_toml(text, "x").below("levels")))["planned"]
+    assert (level.price, level.request, level.promise) == (1000.0, 25_000.0, "article")
+    assert [other.name for other in level.instead] == list(mixed.instead)
+    steps = {step.name: step.options for plan in plan_level(level).instead for step in plan.steps}
+    assert steps["half-images"]["price"] == steps["strip"]["price"] == 1000.0
 
 
 # ---- the search
@@ -171,10 +182,10 @@ def test_what_cannot_be_reached_has_a_nearest_candidate() -> None:
 
 
 def test_keeps_bound_what_can_be_reached() -> None:
-    name, trial, _, _ = found(Goals(bytes=99_000), Keeps(words=True))
-    assert name == "unhydrated"
-    assert trial.mean.bytes <= 99_000
-    assert found(Goals(bytes=75_000), Keeps(words=True))[0] is None
+    name, trial, _, _ = found(Goals(bytes=119_000), Keeps(words=True))
+    assert name == "moderate"
+    assert trial.mean.bytes <= 119_000
+    assert found(Goals(bytes=95_000), Keeps(words=True))[0] is None
 
 
 def test_a_frame_that_comes_to_the_same_pages_is_not_searched() -> None:

@@ -14,13 +14,14 @@ from drawn import drawing, encoded
 from adaptc.cli.command import InvocationBox
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import cli, run
+from adaptc.compile.page.losses import CONTROLS, LINKS, SCRIPTS, STYLES, WORDS, PageContent, harm_of_losses
+from adaptc.compile.page.matching import Matcher
+from adaptc.compile.page.shown_files import ShownFiles, data_content, shown_urls
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.html.document import parse
 from adaptc.workflow.configuration import load_config
-from adaptc.workflow.planning.losses import CONTROLS, LINKS, SCRIPTS, STYLES, WORDS, PageContent, harm_of_losses
-from adaptc.workflow.planning.matching import Matcher
+from adaptc.workflow.planning import ladder, search
 from adaptc.workflow.planning.meter import HarmMeter
-from adaptc.workflow.planning.shown_files import ShownFiles, data_content, shown_urls
 
 PICTURE = encoded(drawing().resize((240, 180)), "PNG")
 OTHER = encoded(drawing(31).rotate(90).resize((240, 180)), "PNG")
@@ -121,6 +122,13 @@ def test_a_level_is_measured_on_what_was_built(site: BuiltSite) -> None:
 
 
 # ---- the command
+
+
+@pytest.fixture(autouse=True)
+def few_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try few multipliers: a search among many is tested without builds."""
+    for module in (search, ladder):
+        monkeypatch.setattr(module, "PRICES", (100.0, 30_000.0, 30_000_000.0))
 
 
 def plan(site: BuiltSite, *arguments: str) -> tuple[int, str]:

@@ -232,3 +232,13 @@ def test_choosing_a_level_that_is_none() -> None:
 )
 def test_the_values_that_an_option_allows(option: Option, value: object, allowed: bool) -> None:
     assert fits(option.check, value) is allowed
+
+
+def test_pages_of_a_level_may_be_made_as_others_instead() -> None:
+    mine = levels('[levels.mine]\nextends = "moderate"\ninstead = ["lossless", "unhydrated"]\nprice = 500.0\n')["mine"]
+    assert ([other.name for other in mine.instead], mine.price) == (["lossless", "unhydrated"], 500.0)
+    assert problems('[levels.mine]\nextends = "moderate"\ninstead = ["extreme", "none"]\n') == [
+        'adaptc.toml:3: levels.mine.instead: level extreme promises less: set promise = "article" here, too',
+        "adaptc.toml:3: levels.mine.instead: there is no level none",
+    ]
+    assert "must be a list of level names" in problems('[levels.mine]\nextends = "moderate"\ninstead = [1]\n')[0]

@@ -158,13 +158,15 @@ def _import_function(function: str | Callable[..., Any]) -> Any:
 # ---- their options
 
 _MINIFY = {"minify": Option(True)}
+# The price and the least likeness are those of copies, as below; and the bytes that a request is worth
 _STRIP = {
     "decorations": Option(True),
     "ads": Option(True),
     "keep": Option("content", "content", "logo-story"),
+    "price": Option(0.0),
+    "least": Option(0.0),
+    "request": Option(0.0),
 }
-# The price as below; and the bytes that a request is worth
-_PRICED_STRIP = {**_STRIP, "price": Option(0.0), "request": Option(0.0)}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
 # How close to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
@@ -229,7 +231,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("images", 7, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
     AlternatePass("alternates", 5, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
     AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
-    AssetPass("strip-sheets", 3, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
+    AssetPass("strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass(
         "styles",
         8,
@@ -269,7 +271,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 7, _HTML, "strip:strip", _PRICED_STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("strip", 8, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
     EditPass("half-images", 10, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
     EditPass("inline-styles", 10, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),
@@ -325,18 +327,20 @@ class Step(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A level with its steps in order."""
+    """A level with its steps in order, and the plans as which pages may be made instead."""
 
     level: Level
     steps: tuple[Step[Pass], ...]
+    instead: tuple[Plan, ...] = ()
 
     @property
     def needs_labels(self) -> bool:
         """Whether a step asks for the labels of images."""
         return any(
             isinstance(step.pass_, AssetPass | EditPass) and (step.pass_.needs_labels or step.options.get("price"))
-            for step in self.steps
-        )
+            for plan in (self, *self.instead)
+            for step in plan.steps
+        ) or bool(self.instead)
 
     def steps_for(self, media_type: str) -> tuple[Step[Pass], ...]:
         """Return the steps for files of a media type, in order."""
@@ -349,16 +353,31 @@ class Plan:
 
     def recipe(self, settings: str) -> str:
         """Return the digest of everything that decides the level's bytes, except the site."""
-        return digest_parts(VERSION, settings, self.level.promise, *(step.recipe() for step in self.steps))
+        steps = [step.recipe() for step in self.steps]
+        for plan in self.instead:
+            steps += [f"instead {plan.recipe(settings)} at {self.level.price!r}, {self.level.request!r}"]
+        return digest_parts(VERSION, settings, self.level.promise, *steps)
 
 
 def plan_level(level: Level) -> Plan:
     """Return the plan of a level whose passes were checked against ``KNOWN_PASSES``."""
-    return Plan(level, tuple(Step(BY_NAME[use.name], dict(use.options)) for use in level.passes))
+    priced = {"price": level.price, "request": level.request}
+    instead = tuple(Plan(other, _steps(other, priced)) for other in level.instead)
+    return Plan(level, _steps(level, {}), instead)
+
+
+def _steps(level: Level, priced: Mapping[str, float]) -> tuple[Step[Pass], ...]:
+    """Return the steps of a level; ``priced`` are options over those of the passes that have them."""
+    uses = ((use.name, dict(use.options)) for use in level.passes)
+    return tuple(
+        Step(BY_NAME[name], {**options, **{key: value for key, value in priced.items() if key in options}})
+        for name, options in uses
+    )
 
 
 def modules_of(levels: Iterable[Level]) -> list[str]:
     """Return the modules of the passes of ``levels``, for callers that import them early."""
-    passes = {step.name: step.pass_ for level in levels for step in plan_level(level).steps}
+    plans = [plan_level(level) for level in levels]
+    passes = {step.name: step.pass_ for plan in plans for own in (plan, *plan.instead) for step in own.steps}
     names = (name for each in passes.values() for name in each.function_names())
     return sorted({f"{_PACKAGE}.{name.partition(':')[0]}" for name in names})

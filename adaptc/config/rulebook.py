@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,8 @@ class PassUse:
 class Level:
     """A step of the ladder. ``number`` is its rank (1 and up), ``None`` for a level next to the ladder.
 
-    ``promise`` is one of ``PROMISES``.
+    ``promise`` is one of ``PROMISES``. ``instead`` are levels as which a page is made where that costs less: in bytes,
+    ``request`` of them for a request, and ``price`` for a harm of 1.
     """
 
     name: str
@@ -73,17 +74,26 @@ class Level:
     title: str
     promise: str
     passes: tuple[PassUse, ...] = ()
+    instead: tuple[Level, ...] = ()
+    price: float = 0.0
+    request: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A level while it is put together: the options of each pass in the order the passes run."""
+    """A level while it is put together: the options of each pass in the order the passes run.
+
+    ``instead`` are names.
+    """
 
     name: str
     number: int | None = None
     title: str = ""
     promise: str = "same"
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    instead: tuple[str, ...] = ()
+    price: float = 0.0
+    request: float = 0.0
 
 
 def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | None = None) -> dict[str, Level]:
@@ -99,8 +109,9 @@ def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | N
         drafts[source.values["level"]["name"]] = _shipped_draft(source, drafts, reader)
     for name in _by_dependency(drafts, reader):
         drafts[name] = _user_draft(name, drafts, reader)
+    plain = {name: _level(draft, known_passes) for name, draft in drafts.items()}
+    levels = [_with_alternatives(level, drafts[name].instead, plain, reader) for name, level in plain.items()]
     refuse(reader.problems)
-    levels = [_level(draft, known_passes) for draft in drafts.values()]
     return {level.name: level for level in sorted(levels, key=lambda level: (-(level.number or 0), level.name))}
 
 
@@ -205,6 +216,9 @@ _USER_KEYS: Schema = {
     **{key: check for key, check in _LEVEL_KEYS.items() if key != "name"},
     "skip": any_of(list),
     "passes": any_of(list),
+    "instead": any_of(list),
+    "price": any_of(float),
+    "request": any_of(float),
 }
 
 # A level's name is a directory of the output and a word in server configuration; "reject" is level 0.
@@ -246,9 +260,9 @@ def _is_valid(name: str, table: Any, drafts: Mapping[str, _Draft], reader: _Leve
     if len(reader.problems) == before:
         keys = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
         reader.check(reader.user.part((name,), keys), _USER_KEYS)
-        for key in ("skip", "passes"):
+        for key, kind in (("skip", "pass"), ("passes", "pass"), ("instead", "level")):
             if isinstance(table.get(key), list) and not all(isinstance(word, str) for word in table[key]):
-                reader.report((name, key), f"levels.{name}.{key} must be a list of pass names")
+                reader.report((name, key), f"levels.{name}.{key} must be a list of {kind} names")
     return len(reader.problems) == before
 
 
@@ -274,6 +288,9 @@ def _user_draft(name: str, drafts: Mapping[str, _Draft], reader: _LevelReader) -
         table.get("title", title),
         table.get("promise", base.promise),
         passes,
+        tuple(table.get("instead", base.instead)),
+        table.get("price", base.price),
+        table.get("request", base.request),
     )
 
 
@@ -308,7 +325,20 @@ def _with_options(
 
 def _level(draft: _Draft, known_passes: PassTable | None) -> Level:
     uses = tuple(_use(name, options, known_passes) for name, options in draft.passes.items())
-    return Level(draft.name, draft.number, draft.title, draft.promise, uses)
+    level = Level(draft.name, draft.number, draft.title, draft.promise, uses)
+    return replace(level, price=draft.price, request=draft.request)
+
+
+def _with_alternatives(level: Level, names: Iterable[str], levels: Mapping[str, Level], reader: _LevelReader) -> Level:
+    """Return a level with the levels as which its pages may be made instead."""
+    known = [name for name in names if name in levels]
+    for name in names:
+        problem = f"there is no level {name}{nearest(name, levels)}" if name not in known else None
+        if problem is None and PROMISES.index(levels[name].promise) > PROMISES.index(level.promise):
+            problem = f'level {name} promises less: set promise = "{levels[name].promise}" here, too'
+        if problem is not None:
+            reader.report((level.name, "instead"), f"levels.{level.name}.instead: {problem}")
+    return replace(level, instead=tuple(levels[name] for name in known))
 
 
 def _use(name: str, options: Mapping[str, Any], known_passes: PassTable | None) -> PassUse:

@@ -28,6 +28,11 @@ class PageWeight:
     requests: int
     sizes: ClientSizes
 
+    @property
+    def transfer(self) -> int:
+        """The bytes of a page in the best coding, for clients without other formats of images."""
+        return min(self.sizes[: len(self.sizes) // 2])
+
     def excess(self, other: PageWeight) -> str | None:
         """Return in words by what this page is larger, or ``None``. Each request that it saves counts as some bytes."""
         if self.requests > other.requests:

@@ -22,7 +22,9 @@ from adaptc.compile.engine.assets import Assets, demotion_diagnostics
 from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
+from adaptc.compile.engine.kept_page import as_above, as_source
 from adaptc.compile.engine.page_budgets import SMALLER_BUDGETS, with_budget
+from adaptc.compile.engine.page_choice import MadePage, choose_page, harm_in
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
 from adaptc.compile.engine.publish import TRIES, ObjectGone, cache_loses
@@ -31,6 +33,7 @@ from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import TracingStore, trace_key
+from adaptc.compile.page.matching import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.verify import embedded_files_of
@@ -39,7 +42,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
 from adaptc.core.fs import ChangedWhileRead, Contents, DiskTree
-from adaptc.core.model import IDENTITY, Action
+from adaptc.core.model import IDENTITY
 from adaptc.core.shortage import raise_shortage, recognizing_shortage
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
@@ -77,6 +80,7 @@ class UnitBuilder:
         self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store, hidden)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
+        self.matcher = Matcher()
         self.asset_weigher = AssetWeigher(
             self.site, self.encoder, self.assets.artifact, self._view, snapshot.max_file_bytes
         )
@@ -184,7 +188,7 @@ class UnitBuilder:
             result = self._lower(result, higher, demotion, refusal, view)
             result = dataclasses.replace(result, dependencies=tuple(view.dependencies))
         elif demotion is not None:
-            result = _as_source(result, demotion)
+            result = as_source(result, demotion)
         self._pages[level, path] = result
         if len(self._pages) > _CACHED_PAGES:
             self._pages.popitem(last=False)
@@ -195,9 +199,9 @@ class UnitBuilder:
     ) -> UnitResult:
         """Return the page, or as it is at the level above if it must or should stay so; a proof has a ``demotion``."""
         if demotion is not None:
-            return _as_above(result, higher, demotion, "level-demoted")
+            return as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
-            return _as_above(result, higher, refusal, "page-needs-scripts")
+            return as_above(result, higher, refusal, "page-needs-scripts")
         limit = self._weight(higher, view)
         excess = self._weight(result, view).excess(limit)
         if excess is None:
@@ -206,7 +210,7 @@ class UnitBuilder:
             smaller, _ = self._page(result.level, result.path, view, budget)
             if self._weight(smaller, view).excess(limit) is None:
                 return smaller
-        return _as_above(result, higher, excess, "level-larger")
+        return as_above(result, higher, excess, "level-larger")
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path)) or self.built.get(level, path)
@@ -228,18 +232,33 @@ class UnitBuilder:
         ``budget`` is that of the data URIs of smaller images, in place of the level's own.
         """
         plan = self.plans[level]
+        page, refusal = self._page_by(plan, level, path, view, budget)
+        if not plan.instead or refusal is not None or any(each.name == level for each in view.demotions(level, path)):
+            return page.result, refusal
+        others = [self._page_by(other, level, path, view, budget) for other in plan.instead]
+        made = [page, *(other for other, problem in others if problem is None)]
+        harm = harm_in(view, path, view.read(path), self.matcher)
+        result = choose_page(plan.level, made, lambda each: self._weight(each, view), harm)
+        return dataclasses.replace(result, dependencies=tuple(view.dependencies)), None
+
+    def _page_by(
+        self, plan: Plan, level: str, path: str, view: RecordingView, budget: int | None
+    ) -> tuple[MadePage, str | None]:
+        """Return the page of a level as a plan makes it, and why it must stay as it is at the level above, if so."""
         original = view.read(path)
         steps = with_budget(plan.steps_for(media.HTML), budget)
         if not steps:
-            return self._encode(level, path, original, original, view), None
+            result = self._encode(level, path, original, original, view)
+            return MadePage(plan.level.name, result, original), None
         demotions = view.demotions(level, path)
         names = [demotion.name for demotion in demotions]
         kept = tuple(step for step in steps if level not in names and step.name not in names)
         promise, alone = plan.level.promise, self.alone
         done = rewrite_page(path, original, view, kept, promise, may_grow=alone) if kept else PageResult()
-        result = self._encode(level, path, _or(done.content, original), original, view)
+        content = _or(done.content, original)
+        result = self._encode(level, path, content, original, view)
         files, diagnostics = self._sidecars(plan, path, original, view)
-        page = dataclasses.replace(
+        result = dataclasses.replace(
             result,
             dependencies=tuple(view.dependencies),
             extras=(*result.extras, *files),
@@ -248,7 +267,7 @@ class UnitBuilder:
             demoted=(*done.demoted, *(name for name in names if name != level)),
             embeds=done.embeds,
         )
-        return page, done.refusal
+        return MadePage(plan.level.name, result, content), done.refusal
 
     def _sidecars(
         self, plan: Plan, path: str, original: bytes, view: RecordingView
@@ -315,26 +334,6 @@ def failure(path: str, name: str, bug: Exception) -> Diagnostic:
     where = traceback.extract_tb(bug.__traceback__)[-1]
     reason = f"{type(bug).__name__}: {bug} at {Path(where.filename).name}:{where.lineno}"
     return diagnose("pass-failed", Location(path), name=name, reason=reason)
-
-
-def _as_above(result: UnitResult, higher: UnitResult, reason: str, kind: str) -> UnitResult:
-    """Return the unit with the files of the level above in place of its own; ``kind`` is that of the diagnostic."""
-    action = Action(result.level, "kept", "the page", f"as it is at level {higher.level}: {reason}")
-    diagnostic = diagnose(kind, Location(result.path), name=result.level, above=higher.level, reason=reason)
-    return dataclasses.replace(
-        higher,
-        level=result.level,
-        actions=(action,),
-        diagnostics=(*result.diagnostics, diagnostic),
-        demoted=(*result.demoted, result.level),
-    )
-
-
-def _as_source(result: UnitResult, reason: str) -> UnitResult:
-    """Return a unit without any pass, where no level is above it."""
-    diagnostic = diagnose("level-demoted", Location(result.path), name=result.level, above="full", reason=reason)
-    diagnostics = (*result.diagnostics, diagnostic)
-    return dataclasses.replace(result, diagnostics=diagnostics, demoted=(*result.demoted, result.level))
 
 
 def _extras(content: bytes, derived: Iterable[DerivedFile]) -> tuple[Extra, ...]:

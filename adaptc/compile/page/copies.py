@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.pricing import Pricing
+from adaptc.compile.page.pricing import COPIED, Pricing
 from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.view import DerivedFile, DerivingView, Options
-from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.core.urls import relative_url
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
@@ -19,7 +18,6 @@ from adaptc.formats.css.references import quote_url
 from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_srcset
 from adaptc.formats.image.halve import EXACT, slack
 
-_MEDIA_TYPES = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 # The options of a pass that decide what a copy is like, by the kind of copy
 _HALF = frozenset({"scale", "text_scale", "target", "formats", "frozen"})
 COPY_OPTIONS = {
@@ -87,7 +85,7 @@ class Copies:
         if (
             destination.path is None
             or "#" in destination.target.suffix
-            or self.view.media_type(destination.path) not in _MEDIA_TYPES
+            or self.view.media_type(destination.path) not in COPIED
         ):
             return None
         copy, decision = self._choose(destination.path, kind)

@@ -18,6 +18,7 @@ from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.image_labels import labelled_images
 from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.view import DerivedFile, DerivingView, Options
+from adaptc.core import media
 from adaptc.formats.image.score import MODERATE, TEXT_SCALE
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _COPIES: tuple[tuple[float, int | None], ...] = (
 )  # fmt: skip
 # Copies in a row that cost more than the best one, after which smaller ones are not tried: encoding takes its time
 _PATIENCE = 3
+# The types of images of which there are copies
+COPIED = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 _STEP = 64  # CSS pixels to which widths are rounded up, so that pages share copies
 
 
@@ -53,7 +56,9 @@ class Pricing:
     """
 
     def __init__(self, view: DerivingView, options: Options, shown: Mapping[str, ShownImage]) -> None:
-        self.view, self.price, self.least, self.shown = view, options["price"], options.get("least", 0.0), shown
+        self.view, self.shown = view, shown
+        self.price: float = options["price"]
+        self.least: float = options.get("least", 0.0)
         self.target, self.frozen = options.get("target", MODERATE), options.get("frozen", False)
 
     @classmethod
@@ -70,12 +75,24 @@ class Pricing:
         image = self.shown.get(path) or ShownImage.of(Label.CONTENT, None, evidence)
         if image is None or not evidence.width:
             return "its size is not known", ""
+        best, original = self._best(path, image, exact=exact)
+        return best.copy, self._reason(best, image, original)
+
+    def is_worth_its_bytes(self, path: str, image: ShownImage, request: float, *, exact: bool) -> bool:
+        """Whether an image costs less as its best copy than its absence does in harm; ``request`` are bytes, too."""
+        if self.view.media_type(path) not in COPIED:
+            return self.price * image.worth > len(self.view.artifact(path)) + request
+        return self.price * image.worth > self._best(path, image, exact=exact)[0].cost + request
+
+    def _best(self, path: str, image: ShownImage, *, exact: bool) -> tuple[_Choice, int]:
+        """Return what costs the least, and the bytes of the file as it is at the level."""
         kept = choose_recompressed(path, self.view, {"price": self.price, "least": self.least})[0]
         original = len(self.view.artifact(path)) if kept is None else kept.size
         harm = 0.0 if kept is None else image.harm(kept.likeness or 0.0)
         stays = _Choice("no copy is worth its harm", original + self.price * harm)
-        best = min((stays, *self._copies(path, image, evidence.width, exact=exact)), key=lambda choice: choice.cost)
-        return best.copy, self._reason(best, image, original)
+        natural = self.view.evidence(path).width or image.width
+        copies = self._copies(path, image, natural, exact=exact)
+        return min((stays, *copies), key=lambda choice: choice.cost), original
 
     def _copies(self, path: str, image: ShownImage, natural: float, *, exact: bool) -> Iterator[_Choice]:
         """Yield copies, from large to small, until some in a row cost more than one before them."""
@@ -143,11 +160,6 @@ def choose_recompressed(path: str, view: DerivingView, options: Options) -> tupl
         best,
         f"score {best.likeness:.3f}, harm {harm:.4f}: {exact - best.size:,} bytes fewer than without loss {price}",
     )
-
-
-def is_worth_its_bytes(image: ShownImage | None, size: int, options: Options) -> bool:
-    """Whether an image of ``size`` bytes stays at the price of the options; one of unknown size does not."""
-    return image is not None and options["price"] * image.worth > size + options["request"]
 
 
 def images_of_page(tree: Document, page: PageContext, view: DerivingView, seen: ShownImages) -> dict[str, ShownImage]:

@@ -17,11 +17,13 @@ from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, label_p
 from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.signs import signs
 from adaptc.compile.analyse.decorations.surroundings import words
+from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.image_labels import LOGO_STORY, has_tag
+from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import declares_encoding, is_utf8
-from adaptc.compile.view import Asset, Options, Outcome, View
+from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 
@@ -35,7 +37,7 @@ _CONTROL = re.compile(
 _LAST_COMPOUND = re.compile(r"[^\s>+~]+(?:\([^)]*\))?\Z")
 
 
-def strip_sheet(asset: Asset, view: View, options: Options) -> Outcome:
+def strip_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
     """Return a sheet without its decorative backgrounds; with ``keep = "logo-story"`` without all but a logo."""
     if not asset.content.isascii() and not declares_encoding(asset.content) and not is_utf8(asset.content):
         return Outcome(None, (Action(NAME, KEPT, asset.path, "its encoding is that of the page that links it"),))
@@ -67,7 +69,7 @@ class _Place:
 class _Labels:
     """The images of a sheet to remove, by URL as written, and why."""
 
-    def __init__(self, path: str, text: str, view: View, options: Options) -> None:
+    def __init__(self, path: str, text: str, view: DerivingView, options: Options) -> None:
         self.path, self.view, self.options = path, view, options
         self.base = view.url_of(path)
         places = [_Place(rule, file) for rule in sheet_images(text).rules if (file := self._file(rule.url))]
@@ -106,7 +108,16 @@ class _Labels:
         if use.label is Label.AD:
             return reason if self.options["ads"] else None
         is_asked = use.label is Label.DECORATION and self.options["decorations"]
+        is_asked = is_asked and not self._is_worth_its_bytes(use, places)
         return reason if is_asked and all(map(self._is_certain, places)) else None
+
+    def _is_worth_its_bytes(self, use: ImageLabel, places: list[_Place]) -> bool:
+        """Whether a decoration of its own size is worth its bytes to a reader, where the level has a price."""
+        pricing, path = Pricing.of(self.options, self.view), places[0].path
+        shown = None if pricing is None else ShownImage.of(use.label, None, self.view.evidence(path))
+        if pricing is None or shown is None:
+            return False
+        return pricing.is_worth_its_bytes(path, shown, self.options["request"], exact=True)
 
     def _is_certain(self, place: _Place) -> bool:
         """Whether a rule alone shows that its image is an ornament, and not the picture of a control."""
@@ -152,7 +163,7 @@ def _subject(selector: str) -> str:
     return match[0] if match else selector
 
 
-def _use(place: _Place, view: View) -> UseEvidence:
+def _use(place: _Place, view: DerivingView) -> UseEvidence:
     rule = place.rule
     tags = tuple(each.tag for each in view.labelling.rules.overrides if each.matches_url(rule.url, place.path))
     return UseEvidence(

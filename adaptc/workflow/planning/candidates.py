@@ -11,20 +11,24 @@ from adaptc.core.diagnostics import UsageError
 Tables = Mapping[str, Mapping[str, Any]]
 
 # The passes whose choices follow the multiplier
-_PRICED = ("images", "half-images", "half-sheets", "strip")
-# The multipliers that are tried: bytes that a page may take to avoid a harm of 1. Eight in a decade; at the ends all
-# images are as small as they can be, and as good.
-PRICES = tuple(float(f"{10 ** (step / 8):.2g}") for step in range(28, 69))
+_PRICED = ("images", "half-images", "half-sheets", "strip", "strip-sheets")
+# The multipliers that are tried: bytes that a page may take to avoid a harm of 1. Eight in a decade; at the ends pages
+# and images are as small as they can be, and as good.
+PRICES = tuple(float(f"{10 ** (step / 8):.2g}") for step in range(16, 69))
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A level to start from, with options of its passes. Where it is ``priced``, the multiplier chooses its images."""
+    """A level to start from, with options of its passes. Where it is ``priced``, the multiplier chooses its images.
+
+    It chooses page by page among the level and those ``instead``, too.
+    """
 
     name: str
     base: str
     tables: Tables = field(default_factory=dict, compare=False)
     priced: bool = True
+    instead: tuple[str, ...] = ()
     keeps_words: bool = True
     keeps_images: bool = False
 
@@ -46,11 +50,11 @@ _PICTURED: Tables = {
 FRAMES = (
     Frame("lossless", "lossless", priced=False, keeps_images=True),
     Frame("inlined", "lossless", _INLINED, priced=False, keeps_images=True),
-    Frame("decorated", "moderate", _DECORATED, keeps_images=True),
-    Frame("moderate", "moderate"),
-    Frame("unhydrated", "unhydrated"),
-    Frame("scriptless", "extreme", _PICTURED, keeps_words=False),
-    Frame("extreme", "extreme", keeps_words=False),
+    Frame("decorated", "moderate", _DECORATED, instead=("lossless",), keeps_images=True),
+    Frame("moderate", "moderate", instead=("lossless", "unhydrated")),
+    Frame("mixed", "moderate", instead=("lossless", "unhydrated", "extreme", "text"), keeps_words=False),
+    Frame("scriptless", "extreme", _PICTURED, instead=("text",), keeps_words=False),
+    Frame("extreme", "extreme", instead=("text",), keeps_words=False),
     Frame("text", "text", priced=False, keeps_words=False),
 )
 
@@ -108,10 +112,10 @@ class Candidate:
         if self.price is None:
             return self.frame.tables
         priced: dict[str, dict[str, Any]] = {name: {"price": self.price} for name in _PRICED}
-        priced["strip"]["request"] = self.request
-        if self.least:
-            for name in _PRICED[:-1]:
-                priced[name]["least"] = self.least
+        for name in ("strip", "strip-sheets"):
+            priced[name]["request"] = self.request
+        for name in _PRICED if self.least else ():
+            priced[name]["least"] = self.least
         return {
             name: {**self.frame.tables.get(name, {}), **priced.get(name, {})} for name in (*self.frame.tables, *priced)
         }
@@ -119,7 +123,11 @@ class Candidate:
     @property
     def values(self) -> dict[str, Any]:
         """The table ``[levels.NAME]`` of the level."""
-        return {"extends": self.frame.base, **self.tables}
+        own: dict[str, Any] = {"extends": self.frame.base}
+        if self.price is not None and self.frame.instead:
+            own |= {"instead": list(self.frame.instead), "price": self.price, "request": float(self.request)}
+            own |= {} if self.frame.keeps_words else {"promise": "article"}
+        return {**own, **self.tables}
 
     def __str__(self) -> str:
         return self.frame.name if self.price is None else f"{self.frame.name} at {self.price:,.0f}"

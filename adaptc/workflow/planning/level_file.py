@@ -5,6 +5,7 @@ All other bytes of the file stay as they are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,4 +45,4 @@ def _toml(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return f"{int(value):_}.0"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return json.dumps(value) if isinstance(value, str | list) else str(value)

@@ -16,7 +16,7 @@ from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import Blocking, labelled_images
 from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.passes.strip.images import Images, Selection, strip_styles
-from adaptc.compile.view import Options, View
+from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAME = "strip"
 
 
-def strip(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def strip(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Remove what the options name: ``decorations``, ``ads``, and with ``keep = "logo-story"`` every other image.
 
     In that case the alternative text of content takes its place.
@@ -56,7 +56,7 @@ _HINTS = frozenset({"preconnect", "dns-prefetch", "preload", "prefetch", "module
 _HIDDEN = "display:none!important"
 
 
-def strip_third_parties(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def strip_third_parties(editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
     """Remove scripts and hints of third parties by rules and filters; frames of theirs stay as empty boxes.
 
     Scripts stay if a script of the page uses what they define; the site's own scripts stay anyway.
@@ -91,7 +91,7 @@ def _reason(element: Element, blocking: Blocking) -> str | None:
     return blocking.reason(address, _LOADS[element.tag][1])
 
 
-def hide_filtered_elements(editor: Editor, page: PageContext, view: View, report: Report) -> None:
+def hide_filtered_elements(editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
     """Hide the elements that filter lists name; their images and frames are not loaded.
 
     This comes last: it may write a style attribute again that lost its background, since browsers do not load the
@@ -110,7 +110,7 @@ def hide_filtered_elements(editor: Editor, page: PageContext, view: View, report
             report.actions.append(Action("strip", "stripped", f"<{element.tag}>", f"the filter ##{selector} hides it"))
 
 
-def _needed(page: PageContext, view: View, ads: Ads) -> frozenset[str]:
+def _needed(page: PageContext, view: DerivingView, ads: Ads) -> frozenset[str]:
     """Return the names of third parties that scripts of the page use and do not define themselves."""
     return ads.globals & frozenset().union(*(view.facts(_RELIED_ON, script) for script in page.scripts))
 

@@ -12,11 +12,11 @@ from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableIma
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
 from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
-from adaptc.compile.page.pricing import is_worth_its_bytes
+from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.touched_images import BY_ADDRESS
 from adaptc.compile.passes.strip.cards import Cards
-from adaptc.compile.view import Options, View
+from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.css.sheet_text import is_balanced
@@ -35,7 +35,7 @@ _OPAQUE = 0.5  # share of pixels from which an image hides what is behind it
 class Selection:
     """The references of a page to remove."""
 
-    def __init__(self, labelled: dict[str, LabelledImage], options: Options, view: View) -> None:
+    def __init__(self, labelled: dict[str, LabelledImage], options: Options, view: DerivingView) -> None:
         self.labelled, self.options, self.view = labelled, options, view
         self.is_hard = options["keep"] == LOGO_STORY
         self.logo_and_story = logo_and_story(labelled) if self.is_hard else frozenset()
@@ -50,16 +50,19 @@ class Selection:
 
     def _is_worth_its_bytes(self, image: LabelledImage) -> bool:
         """Whether a decoration is worth its bytes to a reader, where the level has a price."""
-        if not self.options.get("price") or image.path is None or image.is_dropped:
+        pricing = Pricing.of(self.options, self.view)
+        if pricing is None or image.path is None or image.is_dropped:
             return False
-        shown = ShownImage.of(image.use.label, image.size, None)
-        return is_worth_its_bytes(shown, len(self.view.artifact(image.path)), self.options)
+        shown = ShownImage.of(image.use.label, image.size, self.view.evidence(image.path))
+        return shown is not None and pricing.is_worth_its_bytes(image.path, shown, self.options["request"], exact=False)
 
 
 class Images:
     """The images of one page's markup."""
 
-    def __init__(self, editor: Editor, page: PageContext, view: View, report: Report, selection: Selection) -> None:
+    def __init__(
+        self, editor: Editor, page: PageContext, view: DerivingView, report: Report, selection: Selection
+    ) -> None:
         self.editor, self.page, self.view, self.report, self.selection = editor, page, view, report, selection
         self.boxes = Placeholders(editor, page, view)
         self.removed: set[str] = set()
@@ -152,7 +155,7 @@ class Images:
 
 
 def strip_styles(
-    editor: Editor, page: PageContext, view: View, removals: Mapping[str, LabelledImage], report: Report
+    editor: Editor, page: PageContext, view: DerivingView, removals: Mapping[str, LabelledImage], report: Report
 ) -> None:
     """Remove the backgrounds in ``removals``, by reference as written."""
     styles = _Styles(editor, page, view, removals, report)
@@ -169,7 +172,12 @@ def strip_styles(
 
 class _Styles:
     def __init__(
-        self, editor: Editor, page: PageContext, view: View, removals: Mapping[str, LabelledImage], report: Report
+        self,
+        editor: Editor,
+        page: PageContext,
+        view: DerivingView,
+        removals: Mapping[str, LabelledImage],
+        report: Report,
     ) -> None:
         self.editor, self.page, self.view, self.removals, self.report = editor, page, view, removals, report
 

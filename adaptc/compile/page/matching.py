@@ -17,6 +17,8 @@ _THUMBNAIL = 16  # pixels a side
 _NEAR = 24
 # How much the ratio of the sides may differ: a copy has whole pixels
 _RATIO = 0.15
+# Images that are remembered
+_MOST = 1024
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class Matcher:
     def picture(self, content: bytes) -> Picture:
         """Return the image of a file, with what is known of it already."""
         picture = Picture.of(content)
+        if len(self._pictures) >= _MOST:
+            self._pictures.clear()
+            self._known.clear()
         return self._pictures.setdefault(picture.digest, picture)
 
     def likeness(self, original: Picture, shown: Iterable[Picture], width: int) -> float:
