@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ from built_site import BuiltSite
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
+from adaptc.config.config import ServeConfig
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.calibrate import cpu_time, experiments, load_client, profile, running, saturation
 from adaptc.serve.calibrate.calibration import Calibration, Extent, calibrate_started
@@ -200,6 +202,17 @@ def test_a_profile_of_elsewhere_is_reported_with_its_age(tmp_path: Path) -> None
     assert list(said) == ["profile-machine", "profile-version", "profile-old"]
     assert "100 days ago" in said["profile-machine"]
     assert "with nginx/1.22.1, not nginx/1.24.0" in said["profile-version"]
+
+
+def test_a_profile_of_other_settings_is_reported() -> None:
+    now, serve = datetime.now(UTC), ServeConfig()
+    made = made_profile(settings=profile.settings_of(serve))
+    assert not list(profile.stale_diagnostics(made, Path("cost.json"), now, None, replace(serve, retry_after=99)))
+    (said,) = profile.stale_diagnostics(made, Path("cost.json"), now, None, replace(serve, buckets=True, hints=False))
+    assert said.message.startswith("was measured 0 days ago with other settings of serve.buckets, serve.hints: ")
+    assert not list(
+        profile.stale_diagnostics(made_profile(), Path("cost.json"), now, None, serve)
+    )  # an earlier version
 
 
 def test_wrong_predictions_and_narrow_lines_are_said() -> None:

@@ -11,6 +11,7 @@ from adaptc.compile.pipeline import plan_level
 from adaptc.config.config import Config, CostConfig
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import UsageError
+from adaptc.report.plan_chart import PlanPoint, best_points, plan_chart
 from adaptc.workflow.configuration import known_levels
 from adaptc.workflow.planning.candidates import FRAMES, PRICES, Candidate, Frame, Keeps
 from adaptc.workflow.planning.goals import Goals, PageMean, page_seconds, read_goals, throughput
@@ -242,3 +243,18 @@ def test_a_level_of_the_users_is_not_replaced() -> None:
 def test_options_are_written_as_toml() -> None:
     text = level_text("mine", "t", {"extends": "moderate", "strip": {"decorations": False, "price": 180_000.0}})
     assert "[levels.mine.strip]\ndecorations = false\nprice = 180_000.0\n" in text
+
+
+# ---- the chart
+
+
+def test_the_line_joins_what_nothing_is_better_than() -> None:
+    points = [PlanPoint("a", 2.0, 0.1), PlanPoint("b", 1.5, 0.2), PlanPoint("c", 4.0, 0.5, is_chosen=True)]
+    assert [point.name for point in best_points(points)] == ["a", "c"]
+    drawn = plan_chart([*points, PlanPoint("<d>", 3.0, 0.3)])
+    assert drawn.count("<circle") == 5 and 'class="chosen"' in drawn
+    assert "&lt;d&gt;: 3.00 times, harm 0.3000" in drawn
+
+
+def test_a_plan_without_harm_has_a_chart() -> None:
+    assert plan_chart([]).count("<circle") == 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from built_site import BuiltSite
@@ -19,6 +21,8 @@ from adaptc.compile.page.matching import Matcher
 from adaptc.compile.page.shown_files import ShownFiles, data_content, shown_urls
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.html.document import parse
+from adaptc.serve.calibrate.profile import profile_of, write_profile
+from adaptc.serve.capacity.utilization import Cost
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.planning import ladder, search
 from adaptc.workflow.planning.meter import HarmMeter
@@ -152,9 +156,26 @@ def test_a_plan_writes_its_level_and_builds_can_use_it(site: BuiltSite, monkeypa
 
 def test_a_dry_run_prints_the_level(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
-    code, output = plan(site, "--requests", "5", "--dry-run", "--name", "mine")
+    code, output = plan(site, "--requests", "5", "--dry-run", "--name", "mine", "--chart", "plan.svg")
+    chart = ElementTree.fromstring(Path("plan.svg").read_bytes())
+    assert [each.get("class") for each in chart.findall(".//{*}circle")].count("chosen") == 1
     assert (code, "[levels.mine]" in output) == (ExitCode.DONE, True)
     assert Path("adaptc.toml").read_text("utf-8") == CONFIGURATION
+
+
+def test_costs_of_a_profile_decide_and_one_of_another_machine_is_reported(
+    site: BuiltSite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(site.root)
+    made = profile_of("nginx/0.1", {"http1": Cost(0.001, 0.0, view=0.0)}, {}, None, (), None)
+    write_profile(replace(made, machine="other"), site.root / "cost.json")
+    Path("adaptc.toml").write_text(f'{CONFIGURATION}[cost]\nprofile = "cost.json"\n', "utf-8")
+    assert run(["plan", "site", "-o", "opt", "--throughput", "1x", "--dry-run", "--format", "json"]) is ExitCode.DONE
+    printed = capsys.readouterr()
+    record = json.loads(printed.out)
+    assert "[profile-machine]" in printed.err
+    for trial in record["trials"]:  # bytes cost nothing
+        assert trial["throughput"] == pytest.approx(record["full"]["requests"] / trial["requests"], abs=0.001)
 
 
 def test_what_cannot_be_reached_is_exit_code_1(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ def found_profile(
 ) -> Profile | None:
     """Return the profile ``file``, or that of the output; None without one, unless it is needed.
 
-    A profile of another machine or version is reported on standard error. Raises ``UsageError`` for one that cannot be
-    read, and when there is none that was named or is needed.
+    A profile of another machine, version or ``[serve]`` is reported on standard error. Raises ``UsageError`` for one
+    that cannot be read, and when there is none that was named or is needed.
     """
     from adaptc.serve.calibrate.profile import named_profile, profile_path, stale_diagnostics
     from adaptc.serve.calibrate.versions import version_in_use
@@ -49,7 +49,8 @@ def found_profile(
     if file is None and not is_needed and not path.exists():
         return None
     profile = named_profile(path)
-    stale = list(stale_diagnostics(profile, path, datetime.now(UTC), version_in_use(profile.server)))
+    now, server = datetime.now(UTC), version_in_use(profile.server)
+    stale = list(stale_diagnostics(profile, path, now, server, config.serve))
     if stale:
         print_diagnostics(stale, invocation)
     return profile

@@ -13,6 +13,7 @@ import click
 
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.progress import watching
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
 from adaptc.config.toml import TomlSource
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from adaptc.workflow.planning.trials import Trial
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
 _LINES = ("2g", "3g", "4g")
 
 
@@ -45,6 +47,7 @@ _LINES = ("2g", "3g", "4g")
     "--ladder", type=click.IntRange(3, 5), metavar="N", help="N levels, the full site included, evenly spaced in cost."
 )
 @click.option("--name", default="planned", show_default=True, metavar="NAME", help="The name of the level.")
+@click.option("--chart", type=_FILE, metavar="FILE", help="Draw harm over throughput of all candidates as SVG.")
 @click.option("--dry-run", is_flag=True, help="Print the level and write nothing but the cache.")
 def plan(
     invocation: Invocation,
@@ -53,6 +56,7 @@ def plan(
     keeps: tuple[str, ...],
     ladder: int | None,
     name: str,
+    chart: Path | None,
     dry_run: bool,
     **written: str | None,
 ) -> ExitCode:
@@ -65,8 +69,11 @@ def plan(
     from adaptc.workflow.planning.candidates import Keeps
 
     config = invocation.load({"docroot": docroot, "output": output})
+    if config.cost.profile is not None:
+        found_profile(config, invocation, config.cost.profile)  # reports one of another machine, version or age
     kept = Keeps.parse(keeps)
-    target = _Target(invocation, config, name, None if dry_run else invocation.config or Path("adaptc.toml"))
+    file = None if dry_run else invocation.config or Path("adaptc.toml")
+    target = _Target(invocation, config, name, file, chart)
     if ladder is not None:
         if any(value is not None for value in written.values()):
             raise UsageError("--ladder goes from the full site to the cheapest level: it has no other goal")
@@ -76,12 +83,25 @@ def plan(
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a plan goes: ``file`` is ``None`` where it is only printed."""
+    """Where a plan goes: ``file`` is ``None`` where it is only printed, ``chart`` where none is drawn."""
 
     invocation: Invocation
     config: Config
     name: str
     file: Path | None
+    chart: Path | None = None
+
+    def draw(self, trials: Sequence[Trial], full: PageMean, chosen: Sequence[Trial]) -> None:
+        """Draw the curve of harm over throughput, if that is wanted. Raises ``OSError``."""
+        from adaptc.report.plan_chart import PlanPoint, plan_chart
+        from adaptc.workflow.planning.goals import throughput
+
+        if self.chart is not None:
+            points = [
+                PlanPoint(str(each.candidate), throughput(each.mean, full, self.config.cost), each.harm, each in chosen)
+                for each in trials
+            ]
+            write_atomic(os.path.realpath(self.chart), plan_chart(points).encode("utf-8"))
 
     def check(self, names: Sequence[str]) -> None:
         """Raise ``UsageError`` where there cannot be levels of these names."""
@@ -125,6 +145,7 @@ def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps
     with watching(invocation) as progress:
         planned = plan_level(config, goals, keeps, progress)
     chosen = planned.chosen
+    target.draw(planned.trials, planned.full, [] if chosen is None else [chosen])
     tables = None
     if chosen is not None:
         tables = level_text(name, f"Planned: {chosen.candidate}", chosen.candidate.values)
@@ -154,6 +175,7 @@ def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
     target.check([f"{target.name}-{number}" for number in range(1, count)])
     with watching(invocation) as progress:
         planned = plan_ladder(config, count, keeps, progress)
+    target.draw(planned.trials, planned.full, [rung.trial for rung in planned.rungs])
     numbers = range(len(planned.rungs), 0, -1)
     names = [f"{target.name}-{number}" for number in numbers]
     tables = "\n".join(

@@ -211,6 +211,9 @@ KINDS: dict[str, Kind] = {
     # using what was measured
     "profile-machine": Kind(W, "was measured {days} days ago on another machine: run adaptc calibrate here"),
     "profile-version": Kind(W, "was measured {days} days ago with {made}, not {used}: run adaptc calibrate again"),
+    "profile-settings": Kind(
+        W, "was measured {days} days ago with other settings of {names}: run adaptc calibrate again"
+    ),
     "profile-old": Kind(W, "was measured {days} days ago: run adaptc calibrate again"),
     "setup-invalid": Kind(E, "{server} refuses its configuration: {problem}; fix that first"),
     "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {fix}"),

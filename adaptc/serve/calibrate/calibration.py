@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from adaptc.compile.engine.reporting import Progress
@@ -16,7 +16,7 @@ from adaptc.serve.calibrate.experiments import SampleServer, views_of_pages
 from adaptc.serve.calibrate.load_client import LoadClient, load_client
 from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure, run
 from adaptc.serve.calibrate.page_views import PageView, page_weights, sampled_pages, viewed_files, views_by_level
-from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation, profile_of
+from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation, profile_of, settings_of
 from adaptc.serve.calibrate.samples import FEWEST, MOST
 from adaptc.serve.calibrate.saturation import load_diagnostics, network_diagnostics, observed_saturation
 from adaptc.serve.calibrate.testbed import OFF, REJECTING, Testbed, make_certificate, testbed
@@ -62,6 +62,7 @@ def calibrate_started(config: Config, server: Server, extent: Extent, progress: 
     progress.end()
     results, last = reduce(Measurements.merged, (run.results for run in runs)), runs[-1]
     profile = _profile(version, last.servers, views, results, last.saturation)
+    profile = replace(profile, settings=settings_of(config.serve))
     said = (*last.diagnostics, *judge(profile, extent.line), *load_diagnostics(results.total.plus(last.load)))
     return Calibration(profile, said)
 

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adaptc.config.config import ServeConfig
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.fs import write_atomic
 from adaptc.core.version import VERSION
@@ -28,6 +29,11 @@ PROFILE = "cost.json"
 SCHEMA = 1
 OLD = 90  # days after which a profile is called old: kernels, servers and neighbours change
 PROTOCOLS = ("http1", "https1", "https2")
+# The settings of [serve] that change what the server does at a request
+SETTINGS = (
+    "flag", "buckets", "reject", "freshness", "classes", "class_map", "hints", "critical_hints", "expose",
+    "trusted_proxies", "nginx_location", "nginx_classes", "nginx_file_cache",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,8 @@ class Profile:
 
     ``costs`` are milliseconds of a view's connection, a request and a kilobyte by protocol (``PROTOCOLS``), ``kinds``
     those of a request and a kilobyte by what is sent: a coding, an image format, "id", "original", or "off" while
-    nothing is adapted. ``rejection_ms`` is None where the server cannot reject.
+    nothing is adapted. ``rejection_ms`` is None where the server cannot reject. ``settings`` are those of ``SETTINGS``
+    with which the server was measured, as text; none in profiles of earlier versions.
     """
 
     server: str
@@ -78,6 +85,7 @@ class Profile:
     machine: str = ""
     tool: str = ""
     made: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def cost(self, protocol: str | None = None) -> Cost:
         """Return the cost over a protocol, or the first of those measured. Raises ``UsageError`` for another."""
@@ -106,6 +114,11 @@ def machine_id() -> str:
         lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
         parts += [next((line for line in lines if line.startswith(mark)), "")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def settings_of(serve: ServeConfig) -> dict[str, str]:
+    """Return the settings that change what the server does at a request, as text."""
+    return {name: repr(getattr(serve, name)) for name in SETTINGS}
 
 
 def profile_path(output: Path) -> Path:
@@ -188,9 +201,14 @@ def named_profile(path: Path) -> Profile:
         raise UsageError(f"there is no profile {path}: run adaptc calibrate") from None
 
 
-def stale_diagnostics(profile: Profile, path: Path, now: datetime, server: str | None = None) -> Iterator[Diagnostic]:
-    """Yield why a profile may not be right here and now; ``server`` is name and version of that in use, if known."""
-    age = profile.age(now)
+def stale_diagnostics(
+    profile: Profile, path: Path, now: datetime, server: str | None = None, serve: ServeConfig | None = None
+) -> Iterator[Diagnostic]:
+    """Yield why a profile may not be right here and now.
+
+    ``server`` is name and version of that in use, and ``serve`` the table by which its configuration is made, if known.
+    """
+    age, used = profile.age(now), settings_of(serve) if serve is not None else profile.settings
     place = Location(str(path))
     if profile.machine != machine_id():
         yield diagnose("profile-machine", place, days=age)
@@ -198,5 +216,8 @@ def stale_diagnostics(profile: Profile, path: Path, now: datetime, server: str |
         yield diagnose("profile-version", place, days=age, made=profile.tool, used=f"adaptc {VERSION}")
     if server is not None and profile.server != server:
         yield diagnose("profile-version", place, days=age, made=profile.server, used=server)
+    changed = sorted(name for name, value in profile.settings.items() if used.get(name) != value)
+    if changed:
+        yield diagnose("profile-settings", place, days=age, names=", ".join(f"serve.{name}" for name in changed))
     if age > OLD:
         yield diagnose("profile-old", place, days=age)
