@@ -7,6 +7,7 @@ utilization varies after it has settled (standard deviation), how much of that t
 at a constant mixture of levels, and the most that it overshoots the bound.
 
     benchmarks/ladder_control.py SITE ... [--work DIR]
+    benchmarks/ladder_control.py --even 5 --even 17     # ladders of so many evenly spaced levels, of no site
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from adaptc.workflow.planning.trials import Trials
 LOADS = (1.2, 1.5, 2.0, 3.0, 4.0)
 SAMPLES, SETTLED = 400, 60
 SEEDS = range(5)
+# The lowest level of a ladder of no site, as a part of the full cost: that of clean-blog
+_LEAST = 0.16
 # The levels that ship with a number, from the full site down
 SHIPPED = ("lossless", "moderate", "extreme")
 
@@ -105,12 +108,22 @@ def compare(site: Path, work: Path) -> Iterator[str]:
         yield from rows(site.name, "planned", [rung("full", trials.full), *levels], cost)
 
 
+def even(count: int) -> Iterator[str]:
+    """Yield the rows of a ladder of ``count`` evenly spaced levels, for a page of 20 requests and 100 kB."""
+    shares = [float(share) for share in np.linspace(1, _LEAST, count)]
+    levels = [Rung("full" if share == 1 else f"{share:.3f}", 20 * share, 100 * share) for share in shares]
+    yield from rows("none", f"even {count}", levels, cost_of(CostConfig()))
+
+
 def main() -> None:
     """Compare the ladders of the sites that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("site", nargs="+", type=Path)
+    parser.add_argument("site", nargs="*", type=Path)
+    parser.add_argument("--even", action="append", default=[], type=int, metavar="N", help="N evenly spaced levels")
     parser.add_argument("--work", type=Path, help="where to build; by default a temporary directory")
     options = parser.parse_args()
+    for count in options.even:
+        print("\n".join(even(count)), flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         for site in options.site:
             for row in compare(site, options.work or Path(temporary)):
