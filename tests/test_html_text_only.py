@@ -215,6 +215,17 @@ def test_controls_that_need_scripts_go() -> None:
     assert body == "<p>y</p><p>z</p>"
 
 
+def test_below_an_added_heading_no_rank_is_skipped() -> None:
+    """Lighthouse and axe find ``heading-order``: the page had an ``<h5>`` as its first heading, and no ``<h1>``."""
+    assert read(
+        f"{HEAD}<body><h5>a</h5><p>x<h6>b</h6><p>y<h3 id=z>c</h3><p><a href=#z>w</a>z<a href='/?q=\"<h5>'>&lt;h5>"
+    ) == (
+        "<h1>T</h1><h2>a</h2><p>x</p><h3>b</h3><p>y</p><h2 id=z>c</h2>"
+        "<p><a href=#z>w</a>z<a href='/?q=\"<h5>'>&lt;h5></a></p>"
+    )
+    assert read(f"{HEAD}<body><h1>H</h1><h5>a</h5><p>x") == "<h1>H</h1><h5>a</h5><p>x</p>"
+
+
 def test_ids_stay_where_links_may_lead() -> None:
     source = (
         "<div id=wrap><div id=sec><h2>a</h2></div><p id=p>b<span id=s></span>c</p><a name=n></a><h3>d</h3>"

@@ -29,7 +29,7 @@ from adaptc.formats.html.landmarks import (
 )
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
 from adaptc.formats.html.text_only import blocks, phrases, tables
-from adaptc.formats.html.text_only.flow import Flow, IdQueue, language_attributes
+from adaptc.formats.html.text_only.flow import HEADING_TAGS, Flow, IdQueue, language_attributes
 from adaptc.formats.html.text_only.layout import Layout
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, link_name
 
@@ -42,6 +42,7 @@ _OPEN_LINKS = 8  # links of a navigation that is not folded
 # Elements in each other. Real pages reach 40; five calls a level are far from the 1,000 that Python allows.
 _DEEPEST = 120
 _LONGEST_LEAD = 600  # characters of a heading and its siblings
+_ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
 _FIRST_HEADING = re.compile(r"<h[2-6][^>]*>(.*?)</h")
 _TAG = re.compile(r"<[^>]*>")
 _CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
@@ -132,7 +133,9 @@ def _body_markup(tree: Document, text: str, layout: Layout) -> str:
         return _refresh_link(tree)
     shown = [link for link in links if not (site.name and link.href == site.home)]
     footer = f"<footer>{rest}</footer>" if rest else ""
-    return "".join([_site_markup(site), _navigation_markup(shown), _missing_heading(tree, content), content, footer])
+    heading = _missing_heading(tree, content)
+    article = heading + (_close_ranks(content + footer) if heading else content + footer)
+    return "".join([_site_markup(site), _navigation_markup(shown), article])
 
 
 def _is_usable(markup: str) -> bool:
@@ -198,6 +201,23 @@ def _missing_heading(tree: Document, content: str) -> str:
     heading = fold_space(_TAG.sub("", match[1])) if match else ""
     has_heading = "<h1" in content or bool(heading and heading in title)
     return f"<h1>{title}</h1>" if title and not has_heading else ""
+
+
+def _close_ranks(markup: str) -> str:
+    """Return the content below an added ``<h1>`` with headings that skip no rank (WCAG technique G141)."""
+    ranks: list[tuple[int, int]] = []
+
+    def written(match: re.Match[str]) -> str:
+        if match[2] not in HEADING_TAGS[1:]:
+            return match[0]
+        if not match[1]:
+            rank = int(match[2][1])
+            while ranks and ranks[-1][0] >= rank:
+                ranks.pop()
+            ranks.append((rank, ranks[-1][1] + 1 if ranks else 2))
+        return f"<{match[1]}h{ranks[-1][1]}{match[3]}>"
+
+    return _ANY_TAG.sub(written, markup)
 
 
 def _title(tree: Document) -> str:
