@@ -332,3 +332,17 @@ def test_no_scheduler_at_the_address(
 def test_a_build_with_nothing_to_do_asks_no_scheduler(site: BuiltSite) -> None:
     build(site)
     assert not build(site, build__scheduler="tcp://127.0.0.1:1").built
+
+
+def test_every_end_of_a_task_of_dask_is_passed_on() -> None:
+    class Sent(Future[int]):
+        def result(self, timeout: float | None = None) -> int:
+            raise RuntimeError("the result was lost")
+
+    class Client:
+        def submit(self, *_: object, pure: bool) -> Future[int]:
+            sent = Sent()
+            sent.set_result(0)
+            return sent
+
+    assert str(cluster_module.DaskExecutor(Client()).submit(int, "7").exception(timeout=9)) == "the result was lost"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -33,6 +33,32 @@ PATIENCE = 60.0
 _VERSION = "adaptc.core.version:VERSION"
 
 
+class DaskExecutor(Executor):
+    """The workers of a ``client`` of Dask.
+
+    Its own executor never answers for a task whose result was lost and that then ended too many workers.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Send a call to a worker."""
+        answer: Future[Any] = Future()
+        sent = self.client.submit(function, *arguments, pure=False, **named)
+        answer.add_done_callback(lambda each: sent.cancel() if each.cancelled() else None)
+        sent.add_done_callback(partial(_pass_on, answer))
+        return answer
+
+
+def _pass_on(answer: Future[Any], done: Any) -> None:
+    if answer.set_running_or_notify_cancel():
+        try:
+            answer.set_result(done.result())
+        except BaseException as error:  # whatever it is, the build waits for it
+            answer.set_exception(error)
+
+
 @contextmanager
 def far_workers(spec: BuildSpec, executor: Executor | None, state: State) -> Iterator[ExecutorPool]:
     """Provide the workers of ``executor``, or else of ``build.scheduler``.
@@ -48,7 +74,7 @@ def far_workers(spec: BuildSpec, executor: Executor | None, state: State) -> Ite
         if executor is None:
             client = stack.enter_context(_connected(str(scheduler)))
             _check_workers(client, str(scheduler), None if remote_cache else (spec.docroot, spec.private))
-            executor, count = client.get_executor(pure=False), lambda: len(client.nthreads())
+            executor, count = DaskExecutor(client), lambda: len(client.nthreads())
         uses_disk = remote_cache is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor))
         if uses_disk:
             yield ExecutorPool(executor, count)
