@@ -52,17 +52,17 @@ def site_of(files: Mapping[str, bytes]) -> Site:
 
 
 def classified(
-    files: Mapping[str, bytes | str], rules: str = "", level: str | None = None, pages: list[str] | None = None
+    files: Mapping[str, bytes | str], rules: str = "", levels: tuple[str, ...] = (), pages: list[str] | None = None
 ) -> list[ImageLabel]:
     """Classify the images of a site; ``rules`` is TOML over the rules that ship."""
     content = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
     own = load_decoration_rules(parse_toml(rules, "own.toml"))
-    return list(classify_site(MemoryTree(content), site_of(content), own, pages, level))
+    return list(classify_site(MemoryTree(content), site_of(content), own, pages, levels))
 
 
-def labels(files: Mapping[str, bytes | str], rules: str = "", level: str | None = None) -> dict[str, str]:
+def labels(files: Mapping[str, bytes | str], rules: str = "", levels: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the label of each reference of the site's pages."""
-    return {use.ref: use.label.value for use in classified(files, rules, level)}
+    return {use.ref: use.label.value for use in classified(files, rules, levels)}
 
 
 class UrlResolver:

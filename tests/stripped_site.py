@@ -48,7 +48,7 @@ class StrippedSite(SmallSite):
     """Files by path over ``IMAGES``; ``rules`` is TOML over the rules that ship."""
 
     rules: str = ""
-    level: str = "moderate"
+    levels: tuple[str, ...] = ("moderate",)
     usage: SiteUsage = SiteUsage.NONE
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class StrippedSite(SmallSite):
     def view(self) -> RecordingView:
         view = super().view()
         rules = load_decoration_rules(parse_toml(self.rules, "own.toml"))
-        view._labelling = Labelling(self.level, rules, lambda one, read: image_evidence(read(), one.media_type))
+        view._labelling = Labelling(self.levels, rules, lambda one, read: image_evidence(read(), one.media_type))
         return view
 
     def stripped(self, path: str = "index.html", name: str = "strip", **options: Any) -> tuple[str, list[Action]]:
@@ -85,17 +85,19 @@ class StrippedSite(SmallSite):
         return BY_NAME[name].run(Asset(path, "text/css", self.contents[path]), self.view(), {**defaults, **options})
 
 
-def body(html: str, rules: str = "", name: str = "strip", level: str = "moderate", **options: Any) -> str:
+def body(
+    html: str, rules: str = "", name: str = "strip", levels: tuple[str, ...] = ("moderate",), **options: Any
+) -> str:
     """Return the body of a page after a pass."""
-    return said(html, rules, name, level, **options)[0]
+    return said(html, rules, name, levels, **options)[0]
 
 
 def said(
-    html: str, rules: str = "", name: str = "strip", level: str = "moderate", **options: Any
+    html: str, rules: str = "", name: str = "strip", levels: tuple[str, ...] = ("moderate",), **options: Any
 ) -> tuple[str, list[tuple[str, str, str]]]:
     """Return the body of a page after a pass, and what was done: verb, subject, reason."""
     page = f"<!DOCTYPE html><html><head><title>T</title></head><body>{WORDS}{html}</body></html>"
-    site = StrippedSite({"index.html": page}, rules=rules, level=level)
+    site = StrippedSite({"index.html": page}, rules=rules, levels=levels)
     text, actions = site.stripped(name=name, **options)
     inner = text.partition(WORDS)[2].removesuffix("</body></html>")
     return inner, [(one.verb, one.subject, one.reason) for one in actions]

@@ -55,6 +55,7 @@ def test_pages_levels_and_rules(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 
     assert label() == "decoration"
     assert label("--level=moderate") == "content"
+    assert label("--level=unhydrated") == "content"
     (tmp_path / "own.toml").write_text("[[keep]]\nurl = 'dot.*'\n")
     assert label("--rules=own.toml") == "content"
 
@@ -65,6 +66,7 @@ def test_pages_levels_and_rules(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         (["nowhere"], "there is no directory nowhere"),
         ([], "name the DOCROOT"),
         (["docs", "--page", "x*"], "no page matches x*"),
+        (["docs", "--level", "moderat"], "there is no level moderat, did you mean moderate?"),
         (["docs", "--rules", "none.toml"], "none.toml: cannot be read"),
     ],
 )

@@ -133,11 +133,24 @@ def test_the_tags_of_a_page_win() -> None:
 def test_tags_hold_at_the_levels_they_name() -> None:
     html = "<img src=dot.png alt='' data-adapt='keep moderate; drop extreme'>"
     files: dict[str, str | bytes] = {"index.html": html, "dot.png": flat(9, 9)}
-    assert [labels(files, level=level)["dot.png"] for level in (None, "moderate", "extreme")] == [
-        "decoration",
-        "content",
-        "decoration",
-    ]
+    found = [labels(files, levels=levels)["dot.png"] for levels in ((), ("moderate",), ("extreme",))]
+    assert found == ["decoration", "content", "decoration"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "levels", "verdict"),
+    [
+        ("keep moderate", ("planned", "moderate"), "content"),
+        ("drop extreme; keep moderate", ("planned-2", "planned", "moderate"), "content"),
+        ("keep moderate; drop planned", ("planned", "moderate"), "decoration"),
+        ("keep moderate; drop planned", ("planned-2", "planned", "moderate"), "decoration"),
+        ("drop planned; keep moderate", ("moderate",), "content"),
+        ("keep planned", ("moderate",), "decoration"),
+    ],
+)
+def test_tags_hold_at_levels_that_extend_those_they_name(tags: str, levels: tuple[str, ...], verdict: str) -> None:
+    html = f"<img src=dot.png alt='' data-adapt='{tags}'>"
+    assert labels({"index.html": html, "dot.png": flat(9, 9)}, levels=levels) == {"dot.png": verdict}
 
 
 def test_the_users_rules_win_over_the_tags_of_the_page() -> None:
@@ -145,7 +158,7 @@ def test_the_users_rules_win_over_the_tags_of_the_page() -> None:
     files: dict[str, str | bytes] = {"index.html": html, "a.png": flat(9, 9), "img/dot.png": flat(9, 9)}
     rules = "[[keep]]\nselector = '.team img'\n[[keep]]\nurl = 'img/*'\nlevels = ['moderate']\n"
     assert labels(files, rules) == {"a.png": "content", "img/dot.png": "decoration"}
-    assert labels(files, rules, "moderate") == {"a.png": "content", "img/dot.png": "content"}
+    assert labels(files, rules, ("moderate",)) == {"a.png": "content", "img/dot.png": "content"}
     assert classified(files, rules)[0].reasons[0] == "the rule keep .team img"
 
 

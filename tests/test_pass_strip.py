@@ -47,7 +47,8 @@ def test_a_tracker_of_unknown_size_leaves_a_pixel() -> None:
 def test_what_the_author_and_the_user_say_wins() -> None:
     html = '<p data-adapt="keep moderate"><img src="i/note.png" alt=""> Take note.</p>'
     assert body(html) == html
-    assert body(html, level="other") == html.replace("i/note.png", BOX)
+    assert body(html, levels=("planned", "moderate")) == html
+    assert body(html, levels=("other",)) == html.replace("i/note.png", BOX)
     photo = '<p><img src="i/photo.png" alt="A ship in the harbour at night"> It is late.</p>'
     assert body(photo, DROP) == photo.replace("i/photo.png", STAND_IN.format(400, 300))
 

@@ -106,6 +106,8 @@ def test_an_own_level_extends_another_whatever_the_order() -> None:
     )
     assert [name for name in found if name in ("lossless", "mine", "slim")] == ["lossless", "mine", "slim"]
     assert found["mine"].number == 4
+    assert found["lossless"].lineage == ("lossless",)
+    assert found["slim"].lineage == ("slim", "mine", "lossless")
     assert {"svg", "json"}.isdisjoint(names(found["slim"]))
     assert "json" in names(found["mine"])
 

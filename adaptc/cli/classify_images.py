@@ -46,7 +46,7 @@ def classify_images(
     config = invocation.load({"docroot": docroot})
     rules = _rules(config, own_rules)
     tree, site = load_site(config)
-    uses = _image_uses(tree, site, rules, globs, level)
+    uses = _image_uses(tree, site, rules, globs, _lineage(config, level))
     name = site_name(config)
     if invocation.format == "jsonl":
         for use in uses:
@@ -63,17 +63,24 @@ def _rules(config: Config, path: Path | None) -> DecorationRules:
     return configured_rules(config, path).rules
 
 
+def _lineage(config: Config, level: str | None) -> tuple[str, ...]:
+    """Return the names whose tags hold at a level. Raises ``UsageError`` if there is no such level."""
+    from adaptc.config.rulebook import choose_levels, load_levels
+
+    return () if level is None else choose_levels([level], load_levels(config.levels))[0].lineage
+
+
 def _image_uses(
-    tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], level: str | None
+    tree: Tree, site: Site, rules: DecorationRules, globs: tuple[str, ...], levels: tuple[str, ...]
 ) -> Iterator[ImageLabel]:
     from adaptc.compile.analyse.decorations.labels import classify_site, site_pages
 
     if not globs:
-        return classify_site(tree, site, rules, None, level)
+        return classify_site(tree, site, rules, None, levels)
     pages = [path for path in site_pages(site) if any(fnmatch.fnmatchcase(path, glob) for glob in globs)]
     if not pages:
         raise UsageError(f"no page matches {' or '.join(globs)}")
-    return classify_site(tree, site, rules, pages, level)
+    return classify_site(tree, site, rules, pages, levels)
 
 
 def site_name(config: Config) -> str:

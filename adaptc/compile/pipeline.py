@@ -356,7 +356,7 @@ class Plan:
         steps = [step.recipe() for step in self.steps]
         for plan in self.instead:
             steps += [f"instead {plan.recipe(settings)} at {self.level.price!r}, {self.level.request!r}"]
-        return digest_parts(VERSION, settings, self.level.promise, *steps)
+        return digest_parts(VERSION, settings, self.level.promise, *self.level.bases, *steps)
 
 
 def plan_level(level: Level) -> Plan:

@@ -116,11 +116,11 @@ class Settings:
 
 
 class Labelling(Protocol):
-    """The name of the level and the rules by which its images are labelled."""
+    """The names of the level and the rules by which its images are labelled."""
 
     @property
-    def level(self) -> str:
-        """The level whose adaptation tags hold."""
+    def levels(self) -> tuple[str, ...]:
+        """The level, and those that it extends, the nearest first: their adaptation tags hold."""
 
     @property
     def rules(self) -> DecorationRules:

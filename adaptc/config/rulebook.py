@@ -66,7 +66,8 @@ class Level:
     """A step of the ladder. ``number`` is its rank (1 and up), ``None`` for a level next to the ladder.
 
     ``promise`` is one of ``PROMISES``. ``instead`` are levels as which a page is made where that costs less: in bytes,
-    ``request`` of them for a request, and ``price`` for a harm of 1.
+    ``request`` of them for a request, and ``price`` for a harm of 1. ``bases`` are the names of the levels that it
+    extends, the nearest first.
     """
 
     name: str
@@ -77,6 +78,12 @@ class Level:
     instead: tuple[Level, ...] = ()
     price: float = 0.0
     request: float = 0.0
+    bases: tuple[str, ...] = ()
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        """Its name and those of the levels that it extends, the nearest first."""
+        return (self.name, *self.bases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,7 @@ class _Draft:
     instead: tuple[str, ...] = ()
     price: float = 0.0
     request: float = 0.0
+    bases: tuple[str, ...] = ()
 
 
 def load_levels(overrides: TomlSource | None = None, known_passes: PassTable | None = None) -> dict[str, Level]:
@@ -207,7 +215,12 @@ def _shipped_draft(source: TomlSource, drafts: Mapping[str, _Draft], reader: _Le
         options = {key: value for key, value in entry.items() if key != "name"}
         if reader.has_pass(source, place, entry["name"]):
             passes.setdefault(entry["name"], {}).update(reader.options(source.part(place, options), entry["name"]))
-    return _Draft(**{"promise": base.promise, **level}, passes=passes)
+    return _Draft(**{"promise": base.promise, **level}, passes=passes, bases=_bases(level["name"], base))
+
+
+def _bases(name: str, base: _Draft) -> tuple[str, ...]:
+    """Return the names of the levels that a level extends, given the draft that it starts from."""
+    return base.bases if name == base.name else (base.name, *base.bases)
 
 
 # ---- the user's levels
@@ -291,6 +304,7 @@ def _user_draft(name: str, drafts: Mapping[str, _Draft], reader: _LevelReader) -
         tuple(table.get("instead", base.instead)),
         table.get("price", base.price),
         table.get("request", base.request),
+        _bases(name, base),
     )
 
 
@@ -326,7 +340,7 @@ def _with_options(
 def _level(draft: _Draft, known_passes: PassTable | None) -> Level:
     uses = tuple(_use(name, options, known_passes) for name, options in draft.passes.items())
     level = Level(draft.name, draft.number, draft.title, draft.promise, uses)
-    return replace(level, price=draft.price, request=draft.request)
+    return replace(level, price=draft.price, request=draft.request, bases=draft.bases)
 
 
 def _with_alternatives(level: Level, names: Iterable[str], levels: Mapping[str, Level], reader: _LevelReader) -> Level:

@@ -76,7 +76,7 @@ def harm_in(view: RecordingView, path: str, original: bytes, matcher: Matcher) -
     uses = page_uses(tree, path, view, partial(_sheet_images, view), view.labelling.rules)
     evidence = {use.path: view.evidence(use.path) for use in uses if use.path}
     usage, rules = DecidedUsage(view.usage), view.labelling.rules
-    labels = label_page(path, uses, evidence, usage, rules, view.labelling.level)
+    labels = label_page(path, uses, evidence, usage, rules, view.labelling.levels)
     images: dict[str, ShownImage] = largest_boxes(uses, evidence, labels, usage, rules)
     page = OriginalPage(PageContent.of(tree, has_styles=has_styles), images)
     return partial(HarmOfPages(view.site.address, files, matcher).of, path, page)

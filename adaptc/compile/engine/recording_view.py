@@ -45,9 +45,9 @@ Evidence = Callable[[Source, Callable[[], bytes]], "ImageEvidence"]
 
 @dataclass(frozen=True)
 class Labelling:
-    """What the labels of images need: the level's name, the rules, and the evidence of files."""
+    """What the labels of images need: the level and those that it extends, the rules, and the evidence of files."""
 
-    level: str
+    levels: tuple[str, ...]
     rules: DecorationRules
     evidence: Evidence
 

@@ -106,7 +106,7 @@ class UnitBuilder:
 
     def _labelling(self, level: str) -> Labelling | None:
         rules = self.snapshot.decorations
-        return None if rules is None else Labelling(level, rules, self.evidence.of)
+        return None if rules is None else Labelling(self.plans[level].level.lineage, rules, self.evidence.of)
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build one unit into the cache. Raises ``Shortage``, and ``OSError`` for the output or the cache."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.case import Case
-from adaptc.compile.analyse.decorations.evidence import DecidedUsage, UseEvidence
+from adaptc.compile.analyse.decorations.evidence import DecidedUsage, UseEvidence, tag_in_force
 from adaptc.compile.analyse.decorations.filters import Request
 from adaptc.compile.analyse.decorations.image_rules import SheetImages
 from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, best_logo_and_story, label_page
@@ -86,9 +86,9 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     rules = view.labelling.rules
     places = page_uses(tree, page.path, view, lambda _: SheetImages(), rules)
     evidence = {place.path: view.evidence(place.path) for place in places if place.path}
-    labelled_uses = label_page(page.path, places, evidence, DecidedUsage(view.usage), rules, view.labelling.level)
-    blocking, level = Blocking(page, view), view.labelling.level
-    wanted = {place.ref for place in places if has_tag("keep", place, level)}
+    labelled_uses = label_page(page.path, places, evidence, DecidedUsage(view.usage), rules, view.labelling.levels)
+    blocking, levels = Blocking(page, view), view.labelling.levels
+    wanted = {place.ref for place in places if has_tag("keep", place, levels)}
     uses = [use if use.ref in wanted else _filtered(use, blocking) for use in labelled_uses]
     images = {}
     for use in uses:
@@ -96,14 +96,15 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
         cases = [Case(place, evidence.get(use.path or ""), DecidedUsage(view.usage), rules) for place in own_places]
         is_foreign = any(case.named("foreign", case.all_words | case.alt_words) for case in cases)
         size = max(filter(None, (case.size for case in cases)), default=None)
-        is_dropped = any(has_tag("drop", place, level) for place in own_places)
+        is_dropped = any(has_tag("drop", place, levels) for place in own_places)
         images[use.ref] = LabelledImage(use, own_places, use.ref in wanted, is_dropped, is_foreign, size)
     return images
 
 
-def has_tag(verdict: str, place: UseEvidence, level: str) -> bool:
+def has_tag(verdict: str, place: UseEvidence, levels: Sequence[str]) -> bool:
     """Whether the tag in force for an image, of the user or the author, is ``verdict`` ("keep" or "drop")."""
-    return next((tag.verdict for tag in place.tags if tag.holds_at(level)), None) == verdict
+    tag = tag_in_force(place.tags, levels)
+    return tag is not None and tag.verdict == verdict
 
 
 def _filtered(use: ImageLabel, blocking: Blocking) -> ImageLabel:

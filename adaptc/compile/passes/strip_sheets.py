@@ -88,19 +88,19 @@ class _Labels:
 
     def _removals(self, places: list[_Place]) -> Iterator[tuple[str, str]]:
         """Yield URL and reason of each image to remove, in every rule that shows it."""
-        rules, level = self.view.labelling.rules, self.view.labelling.level
+        rules, levels = self.view.labelling.rules, self.view.labelling.levels
         if any(override.selector and override.tag.verdict == "keep" for override in rules.overrides):
             return  # the selector matches elements of some pages, which are unknown here
         evidence = {place.path: self.view.evidence(place.path) for place in places}
         uses = [_use(place, self.view) for place in places]
-        for use in label_page(self.path, uses, evidence, DecidedUsage(self.view.usage), rules, level):
+        for use in label_page(self.path, uses, evidence, DecidedUsage(self.view.usage), rules, levels):
             reason = self._reason(use, [place for place in places if place.rule.url == use.ref])
             if reason is not None:
                 yield use.ref, reason
 
     def _reason(self, use: ImageLabel, places: list[_Place]) -> str | None:
-        level = self.view.labelling.level
-        if any(has_tag("keep", _use(place, self.view), level) for place in places):
+        levels = self.view.labelling.levels
+        if any(has_tag("keep", _use(place, self.view), levels) for place in places):
             return None
         if self.options["keep"] == LOGO_STORY:
             return None if use.label is Label.LOGO else "not the logo"
@@ -123,7 +123,7 @@ class _Labels:
         """Whether a rule alone shows that its image is an ornament, and not the picture of a control."""
         rules, evidence = self.view.labelling.rules, self.view.evidence(place.path)
         case = Case(_use(place, self.view), evidence, DecidedUsage(self.view.usage), rules)
-        if has_tag("drop", case.use, self.view.labelling.level):
+        if has_tag("drop", case.use, self.view.labelling.levels):
             return True
         is_ornament = not _CERTAIN.isdisjoint(name for name, _ in signs(case)) or case.use.body
         return is_ornament and not _may_be_control(place, rules) and not _is_sprite(place.rule, evidence)

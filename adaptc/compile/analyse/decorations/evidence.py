@@ -60,9 +60,15 @@ class Tag:
     levels: tuple[str, ...] = ()
     stated_by: str = "data-adapt"
 
-    def holds_at(self, level: str | None) -> bool:
-        """Whether it applies to ``level``; a tag that names levels does not apply to an unknown level."""
-        return not self.levels or level in self.levels
+
+def tag_in_force(tags: Sequence[Tag], levels: Sequence[str]) -> Tag | None:
+    """Return the first of the ``tags`` of an image that applies to a level, ``None`` if none does.
+
+    ``levels`` are the level and those that it extends, the nearest first (``adaptc.config.rulebook.Level.lineage``).
+    Tags that name levels apply by the first of these that any tag names; to an unknown level, ``()``, they do not.
+    """
+    named = next((level for level in levels if any(level in tag.levels for tag in tags)), None)
+    return next((tag for tag in tags if not tag.levels or named in tag.levels), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from adaptc.compile.analyse.decorations.evidence import (
     UsageLookup,
     UseEvidence,
     image_evidence,
+    tag_in_force,
 )
 from adaptc.compile.analyse.decorations.rules import DecorationRules, Question
 from adaptc.compile.analyse.decorations.signs import signs
@@ -79,16 +80,17 @@ def label_page(
     images: Mapping[str, ImageEvidence],
     site: UsageLookup,
     rules: DecorationRules,
-    level: str | None = None,
+    levels: Sequence[str] = (),
 ) -> list[ImageLabel]:
     """Return the labels of the images of a page, in the order of ``uses``.
 
-    ``images`` is the evidence by path; ``level`` is the level whose adaptation tags hold. A reference that is used more
+    ``images`` is the evidence by path; ``levels`` are a level and those that it extends, whose adaptation
+    tags hold (``adaptc.compile.analyse.decorations.evidence.tag_in_force``). A reference that is used more
     than once has the label of the use that matters most: where one must stay, the file is loaded anyway.
     """
     labels: dict[str, ImageLabel] = {}
     for use in uses:
-        label = _labelled(page, Case(use, images.get(use.path or ""), site, rules), level)
+        label = _labelled(page, Case(use, images.get(use.path or ""), site, rules), levels)
         previous = labels.get(use.ref)
         if previous is None or _ORDER.index(label.label) < _ORDER.index(previous.label):
             labels[use.ref] = label
@@ -117,12 +119,12 @@ def _best(uses: list[ImageLabel], label: Label) -> ImageLabel | None:
     return max((image for image in uses if image.label is label), key=lambda image: image.label_score, default=None)
 
 
-def _labelled(page: str, case: Case, level: str | None) -> ImageLabel:
+def _labelled(page: str, case: Case, levels: Sequence[str]) -> ImageLabel:
     sentences = dict(signs(case))
     decoration = case.rules.questions["decoration"]
     score = _sum(sentences, decoration)
     verdict = _verdict(case, sentences)
-    tag = next((tag for tag in case.use.tags if tag.holds_at(level)), None)
+    tag = tag_in_force(case.use.tags, levels)
     if tag is not None:
         verdict = _overruled(verdict, tag)
     return ImageLabel(
@@ -175,7 +177,7 @@ def classify_site(
     site: Site,
     rules: DecorationRules,
     pages: Iterable[str] | None = None,
-    level: str | None = None,
+    levels: Sequence[str] = (),
 ) -> Iterator[ImageLabel]:
     """Yield the labelled images of ``pages``, or of all pages, page by page.
 
@@ -188,7 +190,7 @@ def classify_site(
     counts = count_uses(reader.uses, sample(every, [] if pages is None else wanted))
     for page in wanted:
         uses = reader.uses(page)
-        yield from label_page(page, uses, reader.images(uses), counts, rules, level)
+        yield from label_page(page, uses, reader.images(uses), counts, rules, levels)
 
 
 def site_pages(site: Site) -> list[str]:
