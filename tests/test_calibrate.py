@@ -107,6 +107,47 @@ def test_quotas_of_control_groups_are_read(
     assert cpu_time._throttled(7) == 2.5
 
 
+@pytest.mark.parametrize(
+    ("groups", "files", "cpus"),
+    [
+        ("0::/site/web\n", {"site/web/cpu.max": "max 100000", "site/cpu.max": "150000 100000"}, 1.5),
+        ("0::/site\n", {"site/cpu.max": "max 100000"}, 3.0),
+        ("0::/site\n", {"site/cpu.max": "900000 100000"}, 3.0),
+        ("0::/site\n", {"site/cpu.max": "none of this"}, 3.0),
+        ("3:cpu:/a\n", {"cpu/a/cpu.cfs_quota_us": "50000", "cpu/a/cpu.cfs_period_us": "100000"}, 0.5),
+        ("3:cpu:/a\n", {"cpu/a/cpu.cfs_quota_us": "-1"}, 3.0),
+    ],
+)
+def test_cpus_are_those_that_quotas_and_bonds_allow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, files: dict[str, str], cpus: float
+) -> None:
+    for name, text in {"7/cgroup": groups, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(cpu_time, "PROC", tmp_path)
+    monkeypatch.setattr(cpu_time, "CGROUPS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 5})
+    assert cpu_time.allowed_cpus(7) == cpus
+
+
+def test_seconds_of_quotas_add_up_over_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The greater of two counters would hide that the other one goes up."""
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/cgroup").write_text("0::/site/web\n")
+    (tmp_path / "site/web").mkdir(parents=True)
+    (tmp_path / "site/cpu.stat").write_text("throttled_usec 9000000\n")
+    (tmp_path / "site/web/cpu.stat").write_text("throttled_usec 500000\n")
+    monkeypatch.setattr(cpu_time, "PROC", tmp_path)
+    monkeypatch.setattr(cpu_time, "CGROUPS", tmp_path)
+    assert cpu_time._throttled(7) == 9.5
+
+
+def test_a_quota_of_cpus_is_said() -> None:
+    (said,) = saturation.quota_diagnostics(made_profile(cpus=1.5), 4)
+    assert said.message == "the server may use 1.5 of 4 CPUs: capacities are computed for these"
+    assert not list(saturation.quota_diagnostics(made_profile(cpus=4), 4))
+
+
 def test_what_kept_the_server_from_its_cpus_is_said() -> None:
     ids = [found.id for found in saturation.load_diagnostics(Reading(1.0, 10.0, 2.0, 3.0))]
     assert ids == ["calibration-throttled", "calibration-stolen"]
@@ -155,7 +196,7 @@ LEVELS = (LevelCost("full", 4.0, 60.0, 0.2, 0.21), LevelCost("text", 1.0, 1.0, 0
 
 def made_profile(**changes: object) -> Profile:
     costs = {"http1": Cost(0.0004, 0.000003, view=0.0002), "https2": Cost(0.0008, 0.000006, view=0.002)}
-    made = profile_of("nginx/1.22.1", costs, {"br": KindCost(0.0004, 0.000003)}, 0.0001, LEVELS, None)
+    made = profile_of("nginx/1.22.1", costs, {"br": KindCost(0.0004, 0.000003)}, 0.0001, LEVELS, None, 1)
     return Profile(**{**{name: getattr(made, name) for name in made.__slots__}, "cpus": 2, **changes})  # type: ignore[arg-type]
 
 
@@ -218,14 +259,17 @@ def test_a_profile_of_other_settings_is_reported() -> None:
 def test_wrong_predictions_and_narrow_lines_are_said() -> None:
     from adaptc.serve.calibrate.calibration import judge
 
-    said = [str(found) for found in judge(made_profile(), line=10.0)]
+    cpus = os.cpu_count() or 1
+    said = [str(found) for found in judge(made_profile(line=10.0, cpus=cpus))]
     assert [line.rpartition("[")[2] for line in said] == [
         "calibration-error]",
         "calibration-network]",
         "calibration-network]",
     ]
     assert "at level text the prediction is +40% of what was measured" in said[0]
-    assert "a line of 10 Mbit/s is full at 21 pages a second of level full; the CPUs would do 10,000" in said[1]
+    assert (
+        f"a line of 10 Mbit/s is full at 21 pages a second of level full; the CPUs would do {5000 * cpus:,}" in said[1]
+    )
 
 
 def test_versions_of_servers_are_recognized() -> None:

@@ -324,7 +324,7 @@ def test_every_key_stands_in_the_starting_text_and_is_sound(folder: Path) -> Non
     assert written == set(FIELDS)
     (folder / "adaptc.toml").write_text(settings)
     costs = {"http1": Cost(0.0002, 0.000003, view=0.0001)}
-    write_profile(profile_of("nginx/1.22.1", costs, {}, None, (), None), folder / "cost.json")
+    write_profile(profile_of("nginx/1.22.1", costs, {}, None, (), None, 1), folder / "cost.json")
     config = load_config()
     assert config.site.csp == "default-src 'self'" and config.cost.request_ms == 0.2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import shutil
 import tempfile
@@ -15,9 +16,10 @@ from built_site import BuiltSite
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
+from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.report.manifest import last_manifest
 from adaptc.serve import state_directory
-from adaptc.serve.calibrate import load_client
+from adaptc.serve.calibrate import cpu_time, load_client
 from adaptc.serve.calibrate.costs import KindCost
 from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.page_views import sampled_pages, views_by_level
@@ -124,7 +126,7 @@ def test_what_a_page_embeds_follows_from_its_level(site: BuiltSite) -> None:
 
 def made_profile() -> Profile:
     cost = {"http1": Cost(0.0001, 0.000001, view=0.0005)}
-    return profile_of("nginx/1", cost, {"off": KindCost(0.00005, 0.000002)}, 0.0002, (), None)
+    return profile_of("nginx/1", cost, {"off": KindCost(0.00005, 0.000002)}, 0.0002, (), None, 1)
 
 
 def test_levers_are_predicted_by_the_profile_and_the_build(site: BuiltSite) -> None:
@@ -150,11 +152,25 @@ def drilled(site: BuiltSite, server: str, **settings: object) -> Drill:
     return drill(site.config(**settings), server_named(server), 0.1, None, None, Silent())
 
 
+def broken(found: Drill) -> list[Diagnostic]:
+    """Return what is not about the machine."""
+    return [each for each in found.diagnostics if each.severity is Severity.ERROR]
+
+
+@pytest.mark.servers
+def test_what_kept_the_server_from_its_cpus_is_said(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = itertools.count()
+    monkeypatch.setattr(cpu_time, "_throttled", lambda _: float(next(counts)))
+    found = drilled(site, "nginx")
+    (said,) = (each for each in found.diagnostics if each.id == "drill-throttled")
+    assert "stopped the server for" in said.message
+
+
 @pytest.mark.servers
 @pytest.mark.parametrize("server", ["apache", "nginx"])
 def test_a_correct_server_breaks_nothing(site: BuiltSite, server: str) -> None:
     found = drilled(site, server, **ALL)
-    assert [str(each) for each in found.diagnostics] == []
+    assert broken(found) == []
     reports = {report.lever: report for report in found.reports}
     assert list(reports)[:6] == NAMES
     assert all(report.views > 0 and report.cpu_ms > 0 for report in found.reports)
@@ -171,8 +187,8 @@ def test_a_knob_that_gives_something_else_is_found(site: BuiltSite, tmp_path: Pa
         found = drilled(site, "nginx")
     finally:
         shutil.move(tmp_path / "index.html", file)
-    assert {each.id for each in found.diagnostics} == {"drill-wrong"}
-    assert "/index.html was answered with 200 lossless/id" in found.diagnostics[0].message
+    assert {each.id for each in broken(found)} == {"drill-wrong"}
+    assert "/index.html was answered with 200 lossless/id" in broken(found)[0].message
     assert [report.lever for report in found.reports if report.wrong] == ["lossless", "switching"]
 
 

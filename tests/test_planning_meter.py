@@ -21,7 +21,7 @@ from adaptc.compile.page.matching import Matcher
 from adaptc.compile.page.shown_files import ShownFiles, data_content, shown_urls
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.html.document import parse
-from adaptc.serve.calibrate.profile import profile_of, write_profile
+from adaptc.serve.calibrate.profile import LevelCost, profile_of, write_profile
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.planning import ladder, search
@@ -167,13 +167,15 @@ def test_costs_of_a_profile_decide_and_one_of_another_machine_is_reported(
     site: BuiltSite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(site.root)
-    made = profile_of("nginx/0.1", {"http1": Cost(0.001, 0.0, view=0.0)}, {}, None, (), None)
-    write_profile(replace(made, machine="other"), site.root / "cost.json")
+    levels = (LevelCost("full", 4.0, 60.0, 0.2, 0.2),)
+    made = profile_of("nginx/0.1", {"http1": Cost(0.001, 0.0, view=0.0)}, {}, None, levels, None, 1)
+    write_profile(replace(made, machine="other", line=10.0), site.root / "cost.json")
     Path("adaptc.toml").write_text(f'{CONFIGURATION}[cost]\nprofile = "cost.json"\n', "utf-8")
     assert run(["plan", "site", "-o", "opt", "--throughput", "1x", "--dry-run", "--format", "json"]) is ExitCode.DONE
     printed = capsys.readouterr()
     record = json.loads(printed.out)
     assert "[profile-machine]" in printed.err
+    assert "[calibration-network]" in printed.err
     for trial in record["trials"]:  # bytes cost nothing
         assert trial["throughput"] == pytest.approx(record["full"]["requests"] / trial["requests"], abs=0.001)
 

@@ -11,7 +11,6 @@ from adaptc.daemons.sensors.cpu import (
     HostCpu,
     busy_share,
     open_group,
-    parse_cpu_max,
     parse_cpu_stat,
     parse_proc_stat,
 )
@@ -83,10 +82,12 @@ def test_a_control_group_that_is_none(tmp_path: Path) -> None:
         open_group("nginx.service", 2, tmp_path)
 
 
-def test_quotas() -> None:
-    assert parse_cpu_max("max 100000\n", 8) == 8
-    assert parse_cpu_max("25000 100000\n", 8) == 0.25
-    assert parse_cpu_max("900000 100000\n", 8) == 8
+def test_quotas(tmp_path: Path) -> None:
+    (tmp_path / "cpu.stat").write_text("usage_usec 1\n")
+    assert open_group("", 8, tmp_path).cpus == 8
+    for text, cpus in (("max 100000\n", 8), ("25000 100000\n", 0.25), ("900000 100000\n", 8)):
+        (tmp_path / "cpu.max").write_text(text)
+        assert open_group("", 8, tmp_path).cpus == cpus
 
 
 def test_passive_opens() -> None:

@@ -66,11 +66,14 @@ def plan(
     as [levels.NAME]. Images are chosen one by one, by their bytes and by what a reader loses. Exit code 1: nothing
     reaches the goals, nothing was written, and the output says what comes nearest.
     """
+    from adaptc.serve.calibrate.saturation import network_diagnostics
     from adaptc.workflow.planning.candidates import Keeps
 
     config = invocation.load({"docroot": docroot, "output": output})
     if config.cost.profile is not None:
-        found_profile(config, invocation, config.cost.profile)  # reports one of another machine, version or age
+        profile = found_profile(config, invocation, config.cost.profile)  # reports one of another machine or age
+        if profile is not None and written["throughput"] is not None:
+            print_diagnostics(list(network_diagnostics(profile)), invocation)  # throughput counts CPU time alone
     kept = Keeps.parse(keeps)
     file = None if dry_run else invocation.config or Path("adaptc.toml")
     target = _Target(invocation, config, name, file, chart)

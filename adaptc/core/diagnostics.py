@@ -200,6 +200,7 @@ KINDS: dict[str, Kind] = {
         "the quota of a control group stopped the server for {throttled} of {clock} s: the costs hold, the saturation "
         "is that of the quota",
     ),
+    "calibration-quota": Kind(N, "the server may use {allowed} of {cpus} CPUs: capacities are computed for these"),
     "calibration-stolen": Kind(W, "other guests of this machine took {stolen} CPU seconds in {clock} s: measure again"),
     "calibration-one-size": Kind(
         W, "the files that the server sent are of one size: the cost of a kilobyte is unknown and taken as 0"
@@ -207,6 +208,11 @@ KINDS: dict[str, Kind] = {
     # drilling
     "drill-error": Kind(E, "{lever}: {count} requests without an answer: {reason}"),
     "drill-wrong": Kind(E, "{lever}: {url} was answered with {answer}, {count} times"),
+    "drill-throttled": Kind(
+        W,
+        "the quota of a control group stopped the server for {throttled} of {clock} s: CPU times hold, the times of "
+        "views are those of the quota",
+    ),
     "drill-unseen": Kind(N, "serve.expose is off: answers do not say their level, so only statuses are compared"),
     # using what was measured
     "profile-machine": Kind(W, "was measured {days} days ago on another machine: run adaptc calibrate here"),

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from adaptc.core.cpu_quota import cpu_quota
+
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -77,12 +79,6 @@ def parse_cpu_stat(text: str) -> CpuCount:
     return CpuCount(int(fields["usage_usec"]) / 1e6)
 
 
-def parse_cpu_max(text: str, cpus: int) -> float:
-    """Parse cpu.max: quota and period in microseconds, or "max"; return the CPUs that the group may use."""
-    quota, period = text.split()
-    return float(cpus) if quota == "max" else min(float(cpus), int(quota) / int(period))
-
-
 @dataclass(frozen=True, slots=True)
 class GroupCpu:
     """A control group; ``file`` holds its usage, in the words of version 1 (nanoseconds) or 2."""
@@ -104,17 +100,13 @@ def open_group(name: str, cpus: int, root: Path = CGROUPS) -> GroupCpu:
     """
     folder = root / name.strip("/")
     if (folder / "cpu.stat").exists() and not (root / "cpuacct").exists():
-        quota = folder / "cpu.max"  # the root group has none
-        allowed = parse_cpu_max(quota.read_text("ascii"), cpus) if quota.exists() else float(cpus)
-        return GroupCpu(folder / "cpu.stat", 2, allowed)
+        return GroupCpu(folder / "cpu.stat", 2, _allowed(folder, cpus))
     usage = root / "cpuacct" / name.strip("/") / "cpuacct.usage"
     if usage.exists():
-        return GroupCpu(usage, 1, _quota_version_1(root / "cpu" / name.strip("/"), cpus))
+        return GroupCpu(usage, 1, _allowed(root / "cpu" / name.strip("/"), cpus))
     raise FileNotFoundError(2, "there is no such control group", str(folder))
 
 
-def _quota_version_1(folder: Path, cpus: int) -> float:
-    quota, period = folder / "cpu.cfs_quota_us", folder / "cpu.cfs_period_us"
-    if not quota.exists() or int(quota.read_text("ascii")) < 0:  # -1: no quota
-        return float(cpus)
-    return min(float(cpus), int(quota.read_text("ascii")) / int(period.read_text("ascii")))
+def _allowed(folder: Path, cpus: int) -> float:
+    quota = cpu_quota(folder)
+    return float(cpus) if quota is None else min(float(cpus), quota)

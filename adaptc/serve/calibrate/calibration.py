@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -11,14 +12,19 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.calibrate.costs import KindCost, site_cost
-from adaptc.serve.calibrate.cpu_time import Reading
+from adaptc.serve.calibrate.cpu_time import Reading, allowed_cpus
 from adaptc.serve.calibrate.experiments import SampleServer, views_of_pages
 from adaptc.serve.calibrate.load_client import LoadClient, load_client
 from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure, run
 from adaptc.serve.calibrate.page_views import PageView, page_weights, sampled_pages, viewed_files, views_by_level
 from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation, profile_of, settings_of
 from adaptc.serve.calibrate.samples import FEWEST, MOST
-from adaptc.serve.calibrate.saturation import load_diagnostics, network_diagnostics, observed_saturation
+from adaptc.serve.calibrate.saturation import (
+    load_diagnostics,
+    network_diagnostics,
+    observed_saturation,
+    quota_diagnostics,
+)
 from adaptc.serve.calibrate.testbed import OFF, REJECTING, Testbed, make_certificate, testbed
 from adaptc.serve.calibrate.versions import installed_version
 from adaptc.serve.capacity.utilization import Cost
@@ -61,20 +67,21 @@ def calibrate_started(config: Config, server: Server, extent: Extent, progress: 
         runs = [_run(config, server, views, files, client, extent, progress) for _ in range(EPOCHS)]
     progress.end()
     results, last = reduce(Measurements.merged, (run.results for run in runs)), runs[-1]
-    profile = _profile(version, last.servers, views, results, last.saturation)
-    profile = replace(profile, settings=settings_of(config.serve))
-    said = (*last.diagnostics, *judge(profile, extent.line), *load_diagnostics(results.total.plus(last.load)))
+    profile = _profile(version, last, views, results)
+    profile = replace(profile, settings=settings_of(config.serve), line=extent.line)
+    said = (*last.diagnostics, *judge(profile), *load_diagnostics(results.total.plus(last.load)))
     return Calibration(profile, said)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What was measured of servers that were started once; ``load`` is what the crowd made."""
+    """What was measured of servers that were started once; ``load`` is what the crowd made of ``cpus``."""
 
     servers: _Servers
     results: Measurements
     saturation: Saturation
     load: Reading
+    cpus: float
     diagnostics: list[Diagnostic]
 
 
@@ -92,15 +99,17 @@ def _run(
         servers, diagnostics = _start(bed, views, client)
         results = measure(servers.experiments, client, seconds, lambda passed: progress.advance(passed, 0, 0))
         saturation, load = observed_saturation(servers.levels[0], client, seconds, extent.line)
-    return _Run(servers, results, saturation, load, diagnostics)
+        cpus = allowed_cpus(servers.levels[0].server.root)
+    return _Run(servers, results, saturation, load, cpus, diagnostics)
 
 
-def judge(profile: Profile, line: float | None) -> Iterator[Diagnostic]:
-    """Yield the levels whose prediction is wrong, or for which the line is too narrow."""
+def judge(profile: Profile) -> Iterator[Diagnostic]:
+    """Yield the levels whose prediction is wrong, or for which the line is too narrow, and a quota of CPUs."""
     for level in profile.levels:
         if abs(level.error) > MOST_ERROR:
             yield diagnose("calibration-error", level=level.level, percent=f"{level.error:+.0%}")
-    yield from network_diagnostics(profile, line)
+    yield from network_diagnostics(profile)
+    yield from quota_diagnostics(profile, os.cpu_count() or 1)
 
 
 # ---- the servers
@@ -153,14 +162,8 @@ def _start_encrypted(bed: Testbed, client: LoadClient) -> tuple[list[SampleServe
 # ---- the profile
 
 
-def _profile(
-    version: str,
-    servers: _Servers,
-    views: Mapping[str, tuple[PageView, ...]],
-    results: Measurements,
-    saturation: Saturation,
-) -> Profile:
-    plain = servers.samples[0]
+def _profile(version: str, last: _Run, views: Mapping[str, tuple[PageView, ...]], results: Measurements) -> Profile:
+    servers, plain = last.servers, last.servers.samples[0]
     connection, _ = plain.connection(results)
     kinds = plain.kinds(results)
     embedded = [kind for pages in views.values() for page in pages for kind in page.kinds[1:]]
@@ -172,7 +175,7 @@ def _profile(
     if servers.off is not None:
         kinds["off"] = KindCost(servers.off.off_request(results, connection), kinds[plain.page_kind].kilobyte)
     rejection = results.view(servers.rejecting.rejection().name) if servers.rejecting else None
-    return profile_of(version, costs, kinds, rejection, levels, saturation)
+    return profile_of(version, costs, kinds, rejection, levels, last.saturation, last.cpus)
 
 
 def level_cost(level: str, pages: tuple[PageView, ...], cost: Cost, results: Measurements) -> LevelCost:

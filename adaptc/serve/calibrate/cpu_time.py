@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.core.cpu_quota import cpu_quota
 from adaptc.core.diagnostics import UsageError
 
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -44,6 +45,9 @@ class Reading:
         known = [each.throttled for each in (self, other) if each.throttled is not None]
         throttled = sum(known) if known else None
         return Reading(self.cpu + other.cpu, self.clock + other.clock, throttled, self.stolen + other.stolen)
+
+
+NOTHING_READ = Reading(0.0, 0.0, None, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +98,38 @@ def _cpu_of(process: int) -> float:
     return 0.0
 
 
-def _throttled(process: int) -> float | None:
-    """Return the seconds that quotas kept the control groups of a process from running."""
-    found: list[float] = []
-    for file in _group_statistics(process):
+def allowed_cpus(process: int) -> float:
+    """Return how many CPUs a process may use: those that it is bound to, or the least quota of its control groups."""
+    allowed = [float(len(os.sched_getaffinity(process)))]
+    for folder in _groups(process):
         with suppress(OSError, ValueError):
-            fields = dict(line.split() for line in file.read_text("ascii").splitlines())
+            quota = cpu_quota(folder)
+            allowed += [] if quota is None else [quota]
+    return min(allowed)
+
+
+def _throttled(process: int) -> float | None:
+    """Return the seconds that quotas kept the control groups of a process from running, of all groups together."""
+    found: list[float] = []
+    for folder in _groups(process):
+        with suppress(OSError, ValueError):
+            fields = dict(line.split() for line in (folder / "cpu.stat").read_text("ascii").splitlines())
             if "throttled_usec" in fields:
                 found.append(int(fields["throttled_usec"]) / 1e6)
             elif "throttled_time" in fields:  # version 1
                 found.append(int(fields["throttled_time"]) / 1e9)
-    return max(found, default=None)
+    return sum(found) if found else None
 
 
-def _group_statistics(process: int) -> Iterator[Path]:
-    """Yield cpu.stat of the control group of a process and of those above it: any of them may have a quota."""
+def _groups(process: int) -> Iterator[Path]:
+    """Yield the folders of the control group of a process and of those above it: any of them may have a quota."""
     with suppress(OSError):
         for line in (PROC / str(process) / "cgroup").read_text("utf-8", "replace").splitlines():
             _, controllers, name = line.split(":", 2)
             root = CGROUPS / "cpu" if "cpu" in controllers.split(",") else CGROUPS
             if not controllers or root != CGROUPS:
                 group = root / name.strip("/")
-                yield from (folder / "cpu.stat" for folder in (group, *group.parents) if folder.is_relative_to(root))
+                yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(root))
 
 
 def _stolen() -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses
+from adaptc.serve.calibrate.cpu_time import NOTHING_READ, Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, LoadClient, Outcome
 
 LEAST_ROUNDS = 2
@@ -68,7 +68,7 @@ def measure(
     Raises ``UsageError`` for answers other than expected: what they cost says nothing.
     """
     samples = {experiment.name: Samples() for experiment in experiments}
-    total, order = Reading(0.0, 0.0, None, 0.0), random.Random(0)
+    total, order = NOTHING_READ, random.Random(0)
     begun, rounds, told = time.monotonic(), 0, 0
     while rounds < LEAST_ROUNDS or time.monotonic() < begun + seconds:
         for experiment in order.sample(experiments, len(experiments)):

@@ -72,7 +72,8 @@ class Profile:
     ``costs`` are milliseconds of a view's connection, a request and a kilobyte by protocol (``PROTOCOLS``), ``kinds``
     those of a request and a kilobyte by what is sent: a coding, an image format, "id", "original", or "off" while
     nothing is adapted. ``rejection_ms`` is None where the server cannot reject. ``settings`` are those of ``SETTINGS``
-    with which the server was measured, as text; none in profiles of earlier versions.
+    with which the server was measured, as text; none in profiles of earlier versions. ``cpus`` are those that the
+    server might use, and ``line`` is the access line in Mbit/s, ``None`` if not known.
     """
 
     server: str
@@ -81,11 +82,12 @@ class Profile:
     rejection_ms: float | None = None
     levels: tuple[LevelCost, ...] = ()
     saturation: Saturation | None = None
-    cpus: int = 1
+    cpus: float = 1
     machine: str = ""
     tool: str = ""
     made: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
+    line: float | None = None
 
     def cost(self, protocol: str | None = None) -> Cost:
         """Return the cost over a protocol, or the first of those measured. Raises ``UsageError`` for another."""
@@ -97,7 +99,7 @@ class Profile:
         return Cost(costs["request_ms"] / 1000, costs["kilobyte_ms"] / 1000, rejection, costs["view_ms"] / 1000)
 
     def machine_cost(self, protocol: str | None = None) -> Cost:
-        """Return the cost as a share of all CPUs of the machine, as utilizations are. Raises as ``cost`` does."""
+        """Return the cost as a share of the CPUs that the server may use. Raises as ``cost`` does."""
         cost = self.cost(protocol)
         return Cost(*(getattr(cost, key) / self.cpus for key in ("request", "kilobyte", "rejection", "view")))
 
@@ -140,8 +142,9 @@ def profile_of(
     rejection: float | None,
     levels: tuple[LevelCost, ...],
     saturation: Saturation | None,
+    cpus: float,
 ) -> Profile:
-    """Return a profile of costs in seconds, made here and now."""
+    """Return a profile of costs in seconds, made here and now, of a server that may use ``cpus``."""
     return Profile(
         server,
         {name: {f"{key}_ms": _ms(getattr(cost, key)) for key in _COEFFICIENTS} for name, cost in costs.items()},
@@ -149,7 +152,7 @@ def profile_of(
         None if rejection is None else _ms(rejection),
         levels,
         saturation,
-        os.cpu_count() or 1,
+        cpus,
         machine_id(),
         f"adaptc {VERSION}",
         datetime.now(UTC).isoformat(timespec="seconds"),

@@ -7,7 +7,7 @@ large ones, and its pages.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
@@ -16,7 +16,7 @@ from adaptc.core.urls import quote_path
 from adaptc.report.manifest import BuiltResource, Manifest, last_manifest
 from adaptc.serve.calibrate.calibration import Calibration, Extent, judge, level_cost
 from adaptc.serve.calibrate.costs import KindCost, fit_line, kind_cost
-from adaptc.serve.calibrate.cpu_time import ServerProcesses, check_process
+from adaptc.serve.calibrate.cpu_time import ServerProcesses, allowed_cpus, check_process
 from adaptc.serve.calibrate.experiments import BROWSERS, LENGTH, LENGTHS, views_of, views_of_pages
 from adaptc.serve.calibrate.load_client import Job, LoadClient, View, load_client
 from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure, run
@@ -57,8 +57,9 @@ def calibrate_running(config: Config, url: str, process: int, extent: Extent, pr
     costs = {server.name: server.cost(results) for server in site.servers}
     cost = next(iter(costs.values()))
     levels = tuple(level_cost(name, pages, cost, results) for name, pages in views.items())
-    profile = profile_of(process_version(process), costs, {}, None, levels, saturation)
-    said = [*site.diagnostics(results), *judge(profile, extent.line), *load_diagnostics(results.total.plus(load))]
+    profile = profile_of(process_version(process), costs, {}, None, levels, saturation, allowed_cpus(process))
+    profile = replace(profile, line=extent.line)
+    said = [*site.diagnostics(results), *judge(profile), *load_diagnostics(results.total.plus(load))]
     return Calibration(profile, tuple(said))
 
 

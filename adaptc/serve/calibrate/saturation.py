@@ -44,10 +44,10 @@ def _limit(reading: Reading, outcome: Outcome, line: float | None) -> str:
     return "client" if outcome.cpu > 0.5 * outcome.clock else "unknown"
 
 
-def load_diagnostics(total: Reading) -> Iterator[Diagnostic]:
-    """Yield what kept the server from its CPUs while it was measured."""
+def load_diagnostics(total: Reading, throttled: str = "calibration-throttled") -> Iterator[Diagnostic]:
+    """Yield what kept the server from its CPUs while it was measured; ``throttled`` is the id for quotas."""
     if (total.throttled or 0.0) > MOST_THROTTLED * total.clock:
-        yield diagnose("calibration-throttled", throttled=f"{total.throttled:.1f}", clock=f"{total.clock:.1f}")
+        yield diagnose(throttled, throttled=f"{total.throttled:.1f}", clock=f"{total.clock:.1f}")
     if total.stolen > MOST_STOLEN * total.clock:
         yield diagnose("calibration-stolen", stolen=f"{total.stolen:.1f}", clock=f"{total.clock:.1f}")
 
@@ -57,8 +57,15 @@ def line_rate(level: LevelCost, line: float) -> float:
     return line * 1e6 / 8000 / level.kilobytes if level.kilobytes else float("inf")
 
 
-def network_diagnostics(profile: Profile, line: float | None) -> Iterator[Diagnostic]:
-    """Yield the levels at which a line of ``line`` Mbit/s is full before the CPUs are."""
+def quota_diagnostics(profile: Profile, cpus: int) -> Iterator[Diagnostic]:
+    """Yield that a server may use fewer CPUs than the ``cpus`` of the machine."""
+    if profile.cpus < cpus:
+        yield diagnose("calibration-quota", allowed=f"{profile.cpus:g}", cpus=cpus)
+
+
+def network_diagnostics(profile: Profile) -> Iterator[Diagnostic]:
+    """Yield the levels at which the access line is full before the CPUs are."""
+    line = profile.line
     for level in profile.levels if line is not None else ():
         at_line, at_cpus = line_rate(level, line or 0.0), profile.cpus * 1000 / level.measured_ms
         if at_line < at_cpus:

@@ -6,14 +6,17 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import reduce
 
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.report.manifest import last_manifest
+from adaptc.serve.calibrate.cpu_time import NOTHING_READ, Reading
 from adaptc.serve.calibrate.load_client import Job, LoadClient, Outcome, load_client
 from adaptc.serve.calibrate.page_views import sampled_pages, views_by_level
 from adaptc.serve.calibrate.profile import Profile
+from adaptc.serve.calibrate.saturation import load_diagnostics
 from adaptc.serve.calibrate.testbed import Site, testbed
 from adaptc.serve.calibrate.versions import installed_version
 from adaptc.serve.drill.expectation import Expectation
@@ -33,15 +36,17 @@ SWITCHES = 10.0  # a second
 
 @dataclass(slots=True)
 class Measured:
-    """What came of a lever: outcomes of its slices, and the CPU seconds of a view in each."""
+    """What came of a lever: outcomes of its slices, the CPU seconds of a view in each, and the sum of all readings."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    total: Reading = NOTHING_READ
 
-    def add(self, outcome: Outcome, seconds: float) -> None:
+    def add(self, outcome: Outcome, reading: Reading) -> None:
         """Add a slice."""
         self.outcomes.append(outcome)
-        self.cpu.append(seconds / max(1, len(outcome.times)))
+        self.cpu.append(reading.cpu / max(1, len(outcome.times)))
+        self.total = self.total.plus(reading)
 
     @property
     def times(self) -> list[float]:
@@ -107,6 +112,8 @@ def drill(
         measured = exercise.run(levers, seconds, progress)
     reports = tuple(_report(lever, measured[lever], predict(expectation, lever, profile)) for lever in levers)
     said = [found for lever in levers for found in _broken(lever, measured[lever])]
+    total = reduce(Reading.plus, (each.total for each in measured.values()))
+    said += load_diagnostics(total, "drill-throttled")
     if not config.serve.expose:
         said.append(diagnose("drill-unseen"))
     return Drill(version, reports, tuple(said))
@@ -126,14 +133,14 @@ class _Exercise:
         progress.begin("drilling", SLICES * len(levers), 0)
         for _ in range(SLICES):
             for lever in levers:
-                for outcome, cpu in self._pull(lever, span):
-                    measured[lever].add(outcome, cpu)
+                for outcome, reading in self._pull(lever, span):
+                    measured[lever].add(outcome, reading)
                 progress.advance(1, 0, 0)
         progress.end()
         return measured
 
-    def _pull(self, lever: Lever, seconds: float) -> Iterator[tuple[Outcome, float]]:
-        """Pull a lever for a while; yield outcomes and CPU seconds of the server, of short times each.
+    def _pull(self, lever: Lever, seconds: float) -> Iterator[tuple[Outcome, Reading]]:
+        """Pull a lever for a while; yield outcomes and what the server used, of short times each.
 
         The least of short times is without other work of the machine, as in a calibration.
         """
@@ -145,7 +152,7 @@ class _Exercise:
             for _ in range(round(seconds / LEAST)):
                 before = self.site.processes.read()
                 outcome = self.client.run(job)
-                yield outcome, self.site.processes.read().since(before).cpu
+                yield outcome, self.site.processes.read().since(before)
 
 
 def _report(lever: Lever, measured: Measured, predicted: Prediction) -> LeverReport:
