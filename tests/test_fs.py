@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adaptc.core.fs import (
+    TEMPORARY,
     ChangedWhileRead,
     DiskTree,
     MemoryTree,
@@ -143,6 +144,21 @@ def test_a_write_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
     assert target.stat().st_ino != old
     assert target.stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_name_without_a_directory_is_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[list[str]]()
+
+    def chunks() -> Iterator[bytes]:
+        seen.append([name for name in os.listdir(tmp_path) if name.startswith(TEMPORARY)])
+        yield b"new"
+
+    monkeypatch.chdir(tmp_path)
+    write_atomic("a", chunks())
+    assert os.listdir(tmp_path) == ["a"]
+    assert len(seen[0]) == 1
 
 
 def test_a_write_that_fails_leaves_the_old_content(tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ def write_atomic(
     ``keep_equal``, a file that already has this content keeps its time. ``mtime`` is the file's time in seconds since
     the epoch, by default now. ``durable`` is for files that must be complete after a power loss, too.
     """
-    temporary = f"{os.path.dirname(path)}/{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
+    temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:

@@ -111,7 +111,7 @@ def write_report(config: Config, proof: Proof, file: Path | None) -> Path:
     figures = ProofFigures(name, proof.pages, proof.levels, views, proof.line, proof.paints)
     path = file or config.output / PROOF
     chunks = (chunk.encode("utf-8", "replace") for chunk in stream_proof(figures))
-    write_atomic(os.path.abspath(path), chunks, keep_equal=True)
+    write_atomic(os.fspath(path), chunks, keep_equal=True)
     return path
 
 

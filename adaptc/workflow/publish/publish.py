@@ -79,7 +79,7 @@ def publish_site(
             done, size = sender.done, sender.size
     purged = tuple(purge_paths(outdated, config.url_prefix, config.site.index))
     if purge_list is not None:
-        write_atomic(os.path.abspath(purge_list), "".join(f"{path}\n" for path in purged).encode("ascii"))
+        write_atomic(os.fspath(purge_list), "".join(f"{path}\n" for path in purged).encode("ascii"))
     sent = tuple(each.name for each in changes.sent if each.name in done)
     removed = tuple(name for name in changes.removed if name in done)
     diagnostics = (*stale, *left_out, *problems)
