@@ -20,6 +20,7 @@ from adaptc.config.toml import TomlSource
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import MemoryTree
+from adaptc.core.model import Role
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.image.copiers import COPIERS
 from adaptc.formats.image.halve import ImageCopy
@@ -59,11 +60,11 @@ class SmallSite:
         sources = {path: _source(path, content) for path, content in self.contents.items()}
         self.site = Site.of(sources, SiteAddress(self.base_url), ("index.html",))
         placements = defaultdict(lambda: _INLINE, dict.fromkeys(self.shared, _SHARED))
-        facts = (gather(path, self.contents[path], sources[path].media_type, self.site) for path in sources)
+        facts = [gather(path, self.contents[path], sources[path].media_type, self.site) for path in sources]
         pinned = frozenset(path for one in facts for path in one.pinned)
-        self.decisions = Decisions(
-            _Placements(placements), pinned, evidence={path: EvidenceKey(path) for path in self.evidence}
-        )
+        imported = frozenset(path for one in facts for role, path in one.embeds if role == Role.IMPORT.value)
+        evidence = {path: EvidenceKey(path) for path in self.evidence}
+        self.decisions = Decisions(_Placements(placements), pinned, twofold=imported, evidence=evidence)
 
     def view(self) -> RecordingView:
         """Return a view that passes may look through."""

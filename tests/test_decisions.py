@@ -136,6 +136,15 @@ def test_without_limits_there_are_no_usages_and_a_usage_that_changes_is_noticed(
     assert changed_decisions(decision_rows(before), decision_rows(after)) == {"/usage/i.png"}
 
 
+def test_a_sheet_that_a_page_loads_by_itself_and_a_sheet_imports_is_noticed() -> None:
+    known = sources("a.html", "b.html", "a.css", "b.css", "c.css")
+    facts = {"a.html": shows(sheets=("a.css", "b.css")), "b.html": shows(sheets=("a.css",))}
+    facts["b.css"] = Facts("", (("import", "a.css"), ("import", "c.css")))
+    assert decide(sums_of(facts, known), known, COST, 4096).twofold == {"a.css"}
+    rows = decision_rows(Decisions({}, frozenset(), twofold=frozenset(("a.css",))))
+    assert changed_decisions({}, rows) == {"/twofold/a.css"}
+
+
 def test_the_imports_of_all_sheets_have_a_budget() -> None:
     """The sheets that pages load come first; each takes the bytes of all that it imports."""
     imports = {"a.css": ("base.css",), "b.css": ("base.css",), "z.css": ("c.css", "d.css"), "c.css": ("d.css", "z.css")}

@@ -174,6 +174,9 @@ class View(Protocol):
     def is_sole_import(self, path: str) -> bool:
         """Whether a single style sheet imports the sheet at ``path``, and nothing else loads it."""
 
+    def is_loaded_twofold(self, path: str) -> bool:
+        """Whether a page loads the sheet at ``path`` by itself, and a style sheet imports it."""
+
     @property
     def labelling(self) -> Labelling:
         """The level and the rules of labels; only for passes with ``needs_labels``."""

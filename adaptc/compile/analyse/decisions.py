@@ -38,10 +38,10 @@ from adaptc.formats.characters import used_icons
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
-# SOLE is on whether a single sheet loads a sheet, by an import; EXCESS on whether a sheet keeps its imports; UNUSED on
-# whether no file refers to a JPEG.
-PLACEMENT, PIN, USAGE, SOLE, EXCESS = "/placement/", "/pin/", "/usage/", "/sole/", "/excess/"
-UNUSED = "/unused/"
+# SOLE is on whether a single sheet loads a sheet, by an import; TWOFOLD on whether a page and a sheet do; EXCESS on
+# whether a sheet keeps its imports; UNUSED on whether no file refers to a JPEG.
+PLACEMENT, PIN, USAGE, SOLE, TWOFOLD = "/placement/", "/pin/", "/usage/", "/sole/", "/twofold/"
+EXCESS, UNUSED = "/excess/", "/unused/"
 # On the characters that the site shows
 CHARACTERS = "/characters/"
 # On what a browser saw of a page
@@ -75,8 +75,9 @@ class Decisions:
     """Decisions about the whole site.
 
     Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
-    are loaded by a single other sheet only, and which keep their imports, since those of all would be too much; and
-    the ``unused`` JPEGs, to which no page, style sheet or SVG file refers.
+    are loaded by a single other sheet only, which by a page and another sheet (``twofold``), and which keep their
+    imports, since those of all would be too much; and the ``unused`` JPEGs, to which no page, style sheet or SVG file
+    refers.
     ``characters`` are those beyond ASCII that the files of the site write, those of icons only where pages have them.
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
@@ -86,6 +87,7 @@ class Decisions:
     pinned: frozenset[str]
     usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
+    twofold: frozenset[str] = frozenset()
     excess: frozenset[str] = frozenset()
     unused: frozenset[str] = frozenset()
     evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
@@ -187,10 +189,12 @@ def decide(
     usages = {} if limits is None else _usages(sums, limits)
     imported = {path for targets in sums.imports.values() for path in targets if path in sources}
     sizes = {path: sources[path].size for path in imported}
-    excess = sheets_over_budget(sums.imports, sizes, _counted(sums.loaded))
+    loaded = _counted(sums.loaded)
+    excess = sheets_over_budget(sums.imports, sizes, loaded)
     pinned, placements = _counted(sums.pinned), place_assets(uses, sums.pages, cost)
     unused, characters = _unused(sums, sources), _characters(sums)
-    return Decisions(placements, pinned, usages, _sole(sums), excess, unused, characters=characters)
+    twofold = frozenset(path for path in loaded & imported if sources[path].media_type == media.CSS)
+    return Decisions(placements, pinned, usages, _sole(sums), twofold, excess, unused, characters=characters)
 
 
 def _characters(sums: SiteSums) -> str:
@@ -249,13 +253,14 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     usages = {USAGE + path: (decision.value, "") for path, decision in decisions.usages.items()}
     pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
+    twofold = {TWOFOLD + path: (1, "a page and another style sheet load it") for path in decisions.twofold}
     excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
     unused = {UNUSED + path: (1, "no file refers to it") for path in decisions.unused}
     seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
     dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
     characters = decisions.characters
     written = {CHARACTERS: (int(digest_parts(characters)[:_KEY_DIGITS], 16), "")} if characters else {}
-    return placements | usages | pins | soles | excess | unused | seen | dropped | written
+    return placements | usages | pins | soles | twofold | excess | unused | seen | dropped | written
 
 
 def _evidence_row(evidence: EvidenceKey) -> Row:

@@ -18,6 +18,7 @@ from adaptc.compile.analyse.decisions import (
     PIN,
     PLACEMENT,
     SOLE,
+    TWOFOLD,
     UNUSED,
     USAGE,
     Decisions,
@@ -292,7 +293,7 @@ def _turned(key: str) -> Reason:
 
 
 def _subject(key: str) -> str:
-    for prefix in (PLACEMENT, PIN, USAGE, SOLE, EXCESS, UNUSED):
+    for prefix in (PLACEMENT, PIN, USAGE, SOLE, TWOFOLD, EXCESS, UNUSED):
         key = key.removeprefix(prefix)
     return key
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from adaptc.compile.pipeline import Step
+from adaptc.core.model import Action
 
-__all__ = ["SMALLER_BUDGETS", "with_budget"]
+__all__ = ["smaller_budgets", "with_budget"]
+
+_PASS = "half-images"
 
 # Bytes of the data URIs of smaller images in a page. In base64 they take a third more of clients that accept no content
 # coding, which is more than some copies save: without this, such pages would keep all requests of the level above.
-SMALLER_BUDGETS = (32768, 8192, 0)
+_SMALLER_BUDGETS = (32768, 8192, 0)
+
+
+def smaller_budgets(actions: Iterable[Action]) -> tuple[int, ...]:
+    """Return the budgets to try for a page with these actions: none where it shows no smaller images."""
+    has_copies = any(action.pass_name == _PASS and action.verb == "halved" for action in actions)
+    return _SMALLER_BUDGETS if has_copies else ()
 
 
 def with_budget(steps: tuple[Step[Any], ...], budget: int | None) -> tuple[Step[Any], ...]:
@@ -20,6 +30,6 @@ def with_budget(steps: tuple[Step[Any], ...], budget: int | None) -> tuple[Step[
 
 
 def _limited(step: Step[Any], budget: int) -> Step[Any]:
-    if step.name != "half-images":
+    if step.name != _PASS:
         return step
-    return dataclasses.replace(step, options={**step.options, "budget": min(budget, step.options["budget"])})
+    return dataclasses.replace(step, options={**step.options, "budget": min(budget, step.options.get("budget", 0))})

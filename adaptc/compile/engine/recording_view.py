@@ -17,6 +17,7 @@ from adaptc.compile.analyse.decisions import (
     PIN,
     PLACEMENT,
     SOLE,
+    TWOFOLD,
     UNUSED,
     USAGE,
     Decisions,
@@ -199,6 +200,10 @@ class RecordingView:
     def is_sole_import(self, path: str) -> bool:
         self.dependencies[SOLE + path] = None
         return path in self.decisions.sole
+
+    def is_loaded_twofold(self, path: str) -> bool:
+        self.dependencies[TWOFOLD + path] = None
+        return path in self.decisions.twofold
 
     @property
     def labelling(self) -> Labelling:

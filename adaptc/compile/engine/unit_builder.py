@@ -23,7 +23,7 @@ from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
 from adaptc.compile.engine.fact_store import FactStore
 from adaptc.compile.engine.kept_page import as_above, as_source
-from adaptc.compile.engine.page_budgets import SMALLER_BUDGETS, with_budget
+from adaptc.compile.engine.page_budgets import smaller_budgets, with_budget
 from adaptc.compile.engine.page_choice import MadePage, choose_page, harm_in
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.page_weight import PageWeight, levels_above
@@ -206,7 +206,7 @@ class UnitBuilder:
         excess = self._weight(result, view).excess(limit)
         if excess is None:
             return result
-        for budget in SMALLER_BUDGETS:
+        for budget in smaller_budgets(result.actions):
             smaller, _ = self._page(result.level, result.path, view, budget)
             if self._weight(smaller, view).excess(limit) is None:
                 return smaller

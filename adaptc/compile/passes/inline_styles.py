@@ -49,7 +49,7 @@ def inline_styles(editor: Editor, page: PageContext, view: View, options: Option
     for link in repeated:
         editor.remove_element(link)
         report.actions.append(Action("inline-styles", "dropped", link.attr("href") or "", "it is linked again below"))
-    framed, imported = framed_files(editor.tree, page, view), _imported(links, page, view)
+    framed, imported = framed_files(editor.tree, page, view), _imported_too(links, page, view)
     for link in links:
         path = view.follow(page.base, link.attr("href") or "").path
         if path is not None and (path in framed or path in imported):
@@ -78,10 +78,15 @@ def _find_repeated(links: list[Element], text: str, page: PageContext, view: Vie
     return repeated
 
 
-def _imported(links: list[Element], page: PageContext, view: View) -> frozenset[str]:
-    """Return the sheets that those of the page import: browsers load them in any case, first if a link names them."""
-    pending = [view.follow(page.base, link.attr("href") or "").path for link in links]
-    imported = set[str]()
+def _imported_too(links: list[Element], page: PageContext, view: View) -> frozenset[str]:
+    """Return the linked sheets that others of the page import: browsers load them in any case, first for the link.
+
+    Sheets are read only where one is imported at all, so that pages do not depend on the content of sheets that stay.
+    """
+    linked = [view.follow(page.base, link.attr("href") or "").path for link in links]
+    pending, imported = list(linked), set[str]()
+    if not any(path is not None and view.is_loaded_twofold(path) for path in linked):
+        return frozenset()
     while pending:
         path = pending.pop()
         if path is not None and view.media_type(path) == media.CSS:
@@ -90,7 +95,7 @@ def _imported(links: list[Element], page: PageContext, view: View) -> frozenset[
             found = {view.follow(view.url_of(path), url).path for url in urls}
             pending += sorted(found - imported - {None})  # type: ignore[type-var]
             imported |= {each for each in found if each is not None}
-    return frozenset(imported)
+    return frozenset(imported & set(linked))
 
 
 def _is_plain_sheet(link: Element) -> bool:
