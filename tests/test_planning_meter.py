@@ -31,6 +31,9 @@ PICTURE = encoded(drawing().resize((240, 180)), "PNG")
 OTHER = encoded(drawing(31).rotate(90).resize((240, 180)), "PNG")
 
 
+MENU = "<button type=button aria-controls=m></button>"
+
+
 def content(markup: str) -> PageContent:
     return PageContent.of(parse(f"<!doctype html>{markup}"), has_styles="<style" in markup)
 
@@ -44,6 +47,12 @@ def content(markup: str) -> PageContent:
         ("<p>one two three four", "<p>one two", WORDS / 2),
         ("<a href=a>a</a><a href=b>a</a>", "<a href=a>a</a> a", LINKS / 2),
         ("<input name=q><input type=hidden>", "<input name=q disabled>", CONTROLS),
+        (f"{MENU}<nav id=m>a b", "<nav id=m>a b", 0.0),
+        (f"{MENU}<nav id=m>a b", "<a href=#m>=</a><nav id=m>a b", 0.0),
+        (f"{MENU}<nav id=m>a b", "<nav id=m>a", WORDS / 2),
+        (f"{MENU}<nav id=m>a b<input>", "<nav id=m>a b", CONTROLS),
+        (f"{MENU}<nav id=other>a b", "<nav id=other>a b", CONTROLS),
+        ("<form><button aria-controls=m></button></form><p id=m>a", "<p id=m>a", CONTROLS),
         ("<style>p{}</style><p class=a>", "<p class=a>", STYLES),
         ("<style>p{}</style><p class='a b'>", "<style>p{}</style><p class=a>", STYLES / 2),
         ("<script>x()</script>", "", SCRIPTS),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.harm import WINDOW_HEIGHT, WINDOW_WIDTH
 from adaptc.core.model import Role
+from adaptc.formats.html.pointers import pointed_at, script_controls
 from adaptc.formats.html.references import script_role
 from adaptc.formats.html.visible_text import is_followable, rendered_texts
 
@@ -28,7 +29,8 @@ _MEDIA_SIZE = (640, 360)  # CSS pixels where the markup has none
 class PageContent:
     """What counts of a page besides images.
 
-    ``media`` is what frames and media cover, in windows; ``classes`` counts elements by tag and class name.
+    ``controls`` are without buttons that only open a part of the page. ``media`` is what frames and media cover, in
+    windows; ``classes`` counts elements by tag and class name.
     """
 
     words: Counter[str]
@@ -77,10 +79,24 @@ def _share(part: int, whole: int) -> float:
 
 
 def _controls(tree: Document) -> Iterator[tuple[str, str, str]]:
+    openers = set(_openers(tree))
     for each in tree.iter_elements(_CONTROLS):
         kind = (each.attr("type") or "").lower()
-        if kind != "hidden" and "disabled" not in each.attrs:
+        if kind != "hidden" and "disabled" not in each.attrs and each not in openers:
             yield each.tag, each.attr("name") or "", kind
+
+
+def _openers(tree: Document) -> Iterator[Element]:
+    """Yield the buttons that open a part of the page and do nothing else.
+
+    They count by the words, links and controls of that part: a level without scripts may show it all the time, or put a
+    link in their place.
+    """
+    identities = {each.attr("id") for each in tree.select("[id]")}
+    for each in script_controls(tree):
+        does_send = (each.attr("type") or "submit").lower() == "submit" and each.closest("form") is not None
+        if each.tag == "button" and not does_send and not identities.isdisjoint(pointed_at(each)):
+            yield each
 
 
 def _area(element: Element) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.forms import find_forms
+from adaptc.formats.html.pointers import pointed_at, script_controls
 from adaptc.formats.html.visible_text import content_texts, is_followable
 
 if TYPE_CHECKING:
@@ -78,15 +79,6 @@ def _is_for_readers(node: object) -> bool:
     return isinstance(node, Element) and not _UNSEEN_WORDS.isdisjoint((node.attr("class") or "").split())
 
 
-# Attributes by which a control names what it opens: WAI-ARIA, Bootstrap 2 to 5, MDB, UIkit, Flowbite, Foundation
-_POINTERS = (
-    "aria-controls", "data-target", "data-bs-target", "data-mdb-target", "data-collapse-toggle", "data-modal-toggle",
-    "data-dropdown-toggle", "data-toggle-target", "data-open", "data-tab", "data-w-tab", "uk-toggle",
-)  # fmt: skip
-_TOGGLES = ("data-toggle", "data-bs-toggle", "data-mdb-toggle")
-_POINTING = ",".join(f"[{name}]" for name in (*_POINTERS, *_TOGGLES)) + ",[role=tab],[uk-tab],[uk-switcher]"
-# Opened and closed by browsers themselves
-_BUILT_IN = ("popovertarget", "commandfor")
 _QUOTED = re.compile(r"['\"]#?([A-Za-z][\w:.-]*)['\"]")
 # What libraries hide until a tab, a panel, a slide or an effect shows it
 _LIBRARIES = ",".join((
@@ -98,20 +90,6 @@ _LIBRARIES = ",".join((
     ".treeview-menu", ".nav-treeview", ".child_menu", ".sub-menu", ".submenu", ".mega-menu",  # AdminLTE, Gentelella
     "[data-aos]", ".wow", ".animate-box", ".ftco-animate", "[data-sr-id]",
 ))  # fmt: skip
-
-
-def script_controls(tree: Document) -> list[Element]:
-    """Return the elements that open or choose something by script."""
-    return [each for each in tree.select(_POINTING) if not any(name in each.attrs for name in _BUILT_IN)]
-
-
-def pointed_at(control: Element) -> Iterator[str]:
-    """Yield the ids that a control points at."""
-    named = [control.attr(name) or "" for name in _POINTERS]
-    if any(name in control.attrs for name in _TOGGLES) or (control.attr("role") or "").lower() == "tab":
-        named.append(control.attr("href") or "")
-    for value in named:
-        yield from (word.lstrip("#") for word in value.replace(",", " ").split() if word != "#")
 
 
 def script_targets(tree: Document) -> list[Element]:
