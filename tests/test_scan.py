@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine import spec
+from adaptc.compile.engine.state import State
+from adaptc.core.fs import DiskTree, Entry
 from adaptc.site.docroot import Selection
 from adaptc.site.scan import scan_directory
 from adaptc.workflow.check.check import check
@@ -31,14 +34,17 @@ def site(tmp_path: Path) -> BuiltSite:
 
 
 @pytest.fixture
-def loads(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The docroots that were loaded since the site was built."""
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The docroots that were loaded since the site was built, of which each directory is read once more."""
     loaded: list[str] = []
     load = spec.load_directory
 
     def counted(tree, *args):  # type: ignore[no-untyped-def]
         loaded.append(tree.root)
-        return load(tree, *args)
+        found, anew = load(tree, *args), load(tree, *args[:3])
+        assert list(found.resources.items()) == list(anew.resources.items())
+        assert (found.diagnostics, found.bypassing) == (anew.diagnostics, anew.bypassing)
+        return found
 
     monkeypatch.setattr(spec, "load_directory", counted)
     return loaded
@@ -108,6 +114,54 @@ def test_known_executable_pages_are_not_read_again(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("adaptc.core.fs.DiskTree.read_start", lambda _tree, path, _size: read.append(path) or b"")
     site.build()
     assert read == ["b.html"]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The directories of the docroot that were read."""
+    directories: list[str] = []
+    list_directory = DiskTree.list_directory
+
+    def counted(tree: DiskTree, path: str) -> list[Entry]:
+        directories.append(path)
+        return list_directory(tree, path)
+
+    monkeypatch.setattr(DiskTree, "list_directory", counted)
+    return directories
+
+
+PAGES = {f"{directory}/a.html": f"<!DOCTYPE html><p>{directory}" for directory in ("b", "b/c", "b/d", "hidden", "php")}
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> BuiltSite:
+    """A site of directories that hold readable pages and nothing else, but for two."""
+    site = BuiltSite(tmp_path).write({**PAGES, "hidden/.x": "1", "php/x.php": "2"})
+    site.build()
+    return site
+
+
+def test_directories_that_did_not_change_are_not_read(plain: BuiltSite, loads: list[str], read: list[str]) -> None:
+    plain.write({"b/c/a.html": "<!DOCTYPE html><p>other"})
+    plain.build()
+    with_loads, anew = read[:3], read[3:]
+    assert loads
+    assert sorted(with_loads) == ["b/c", "hidden", "php"]
+    assert sorted(anew) == ["", "b", "b/c", "b/d", "hidden", "php"]
+
+
+def test_every_directory_is_read_where_sources_changed_since(plain: BuiltSite, read: list[str]) -> None:
+    with contextlib.closing(State(plain.output / ".adaptc/state.sqlite")) as state:
+        state.invalidate_source("b/d/a.html")
+    plain.build()
+    assert sorted(read) == ["", "b", "b/c", "b/d", "hidden", "php"]
+
+
+def test_every_directory_is_read_with_other_settings(plain: BuiltSite, loads: list[str], read: list[str]) -> None:
+    plain.build(site__exclude=("c",))
+    assert loads
+    assert "b" in read
+    assert not (plain.output / "full/id/b/c").exists()
 
 
 def test_a_file_that_cannot_be_listed_gives_no_digest(tmp_path: Path) -> None:

@@ -212,12 +212,11 @@ class Ledger:
             "WHERE is_built ORDER BY path, level"
         )
         last, name = b"", ""
-        for path, level, *costs, done, demoted, views in self.db.execute(query):
+        for path, level, *sizes, done, demoted, views in self.db.execute(query):
             if path != last:
                 last, name = path, os.fsdecode(path)
-            requests, identity, transfer, own, own_transfer = costs
-            sizes = (requests, identity, transfer, own, own_transfer)
-            yield PageFigures(name, level, *sizes, actions[done], names[demoted], views)
+            # without the call of Python that the constructor of a named tuple is
+            yield tuple.__new__(PageFigures, (name, level, *sizes, actions[done], names[demoted], views))
 
     def _lists(self) -> dict[int, list[Any]]:
         """Return the actions and the demoted passes of pages, by number."""

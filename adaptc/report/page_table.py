@@ -86,12 +86,13 @@ class _Tables:
         return self.words.number(printable(text))
 
     def cost(self, page: PageFigures) -> Cost:
-        key = (id(page.actions), id(page.demoted))
+        _, _, requests, identity, transfer, own, own_transfer, actions, demoted, _ = page
+        key = (id(actions), id(demoted))
         known = self._numbers.get(key)
         if known is None:
             known = self._numbers[key] = (page, self._lists(page))
-        _, _, requests, identity, transfer, own, own_transfer, *_ = page
-        return Cost(requests, identity, transfer, own, own_transfer, *known[1])
+        # without the call of Python that the constructor of a named tuple is
+        return tuple.__new__(Cost, (requests, identity, transfer, own, own_transfer, *known[1]))
 
     def _lists(self, page: PageFigures) -> tuple[int, int, int]:
         """Return the numbers of a page's demotions and actions, and how many actions are left out."""
@@ -123,10 +124,13 @@ def tabulate_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> PageT
     place = {level: index for index, level in enumerate(levels)}
     tables, rows, views = _Tables(), dict[str, Costs](), dict[str, int]()
     for page in pages:
-        costs = rows.setdefault(page.path, [None] * len(levels))
-        costs[place[page.level]] = tables.cost(page)
+        path, level = page[0], page[1]
+        costs = rows.get(path)
+        if costs is None:
+            costs = rows[path] = [None] * len(levels)
+        costs[place[level]] = tables.cost(page)
         if page.views:
-            views[page.path] = page.views
+            views[path] = page.views
     return PageTable(
         tuple(levels),
         {path: rows[path] for path in sorted(rows)},

@@ -7,8 +7,9 @@ import fnmatch
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from adaptc.config.config import Config
 from adaptc.core import media
@@ -22,6 +23,9 @@ from adaptc.site.server_config import server_rules_of
 from adaptc.site.server_rules import ServerRule, ServerRules
 from adaptc.site.site import Site
 from adaptc.site.source_table import ResourceSources
+
+if TYPE_CHECKING:
+    from adaptc.site.scan import PlainDirectory
 
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
 
@@ -71,6 +75,8 @@ class Docroot:
 
     def unbuilt(self) -> tuple[str, ...]:
         """Return the ``bypassing`` files, each as the topmost directory in which nothing is built."""
+        if not self.bypassing:
+            return ()
         built = {directory for path in self.resources for directory in _with_ancestors(path)}
         return tuple(dict.fromkeys(_topmost_outside(path, built) for path in self.bypassing))
 
@@ -85,16 +91,18 @@ def load_directory(
     types: Mapping[str, str] | None = None,
     rules: ServerRules | None = None,
     known: Mapping[str, tuple[Resource, str]] | None = None,
+    unchanged: Mapping[str, PlainDirectory] | None = None,
 ) -> Docroot:
     """Walk ``tree`` and return what is published. ``types`` are media types by path that beat those of names.
 
-    Of files that are as they were when they became the ``known`` ones nothing is read.
+    Of files that are as they were when they became the ``known`` ones nothing is read. Of ``unchanged`` directories
+    all files are, and those are not read themselves where each file is a known one.
 
     Symbolic links that stay inside are followed once: their targets become aliases. Links that leave, are
     broken or loop, special files, programs, files that ``rules`` cover and what cannot be read are left out with a
     diagnostic.
     """
-    walk = _Walk(tree, (selection or Selection()).matcher(), types or {}, known or {})
+    walk = _Walk(tree, (selection or Selection()).matcher(), types or {}, known or {}, unchanged or {})
     walk.run()
     docroot = walk.docroot
     docroot.resources = {path: docroot.resources[path] for path in sorted(docroot.resources)}
@@ -161,9 +169,11 @@ class _Walk:
         excluded: re.Pattern[str],
         types: Mapping[str, str],
         known: Mapping[str, tuple[Resource, str]],
+        unchanged: Mapping[str, PlainDirectory],
     ) -> None:
         self.tree, self.types, self.known = tree, types, known
-        self.excluded = excluded
+        self.excluded, self.unchanged = excluded, unchanged
+        self.kept = _by_directory(known, unchanged)
         self.docroot = Docroot()
         # (path, its real path, the real directories that links were followed to); a list and no recursion, since a
         # tree may be deeper than Python's stack
@@ -174,6 +184,9 @@ class _Walk:
             self._directory(*self.pending.pop())
 
     def _directory(self, path: str, real: str, links: tuple[str, ...]) -> None:
+        if path == real and path in self.unchanged and len(self.kept[path]) == self.unchanged[path].files:
+            self._keep(path)
+            return
         try:
             entries = self.tree.list_directory(real)
         except OSError as error:
@@ -184,6 +197,12 @@ class _Walk:
             place = f"{path}/{name}" if path else name
             if not self._is_excluded(place, entry.path):
                 self._entry(place, entry, links)
+
+    def _keep(self, path: str) -> None:
+        """Take over the files of an unchanged directory; those in it are next."""
+        self.docroot.resources.update((resource.path, resource) for resource in self.kept[path])
+        inner = (f"{path}/{name}" if path else name for name in self.unchanged[path].inner)
+        self.pending.extend((place, place, ()) for place in inner if not self._is_excluded(place))
 
     def _is_excluded(self, *paths: str) -> bool:
         return any(map(self.excluded.fullmatch, set(paths)))
@@ -254,6 +273,18 @@ class _Walk:
 
     def _report(self, kind: str, place: str, /, **fields: object) -> None:
         self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))
+
+
+def _by_directory(
+    known: Mapping[str, tuple[Resource, str]], directories: Iterable[str]
+) -> Mapping[str, Sequence[Resource]]:
+    """Return the known files of each of ``directories``, without links."""
+    found: dict[str, list[Resource]] = {directory: [] for directory in directories}
+    for path, (resource, _) in known.items() if found else ():
+        directory = path.rpartition("/")[0]
+        if directory in found and resource.alias_of is None:
+            found[directory].append(resource)
+    return found
 
 
 def _with_ancestors(path: str) -> Iterator[str]:

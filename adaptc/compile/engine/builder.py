@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.proof.stage import ProofStage
     from adaptc.compile.engine.remote_cache import RemoteCache
     from adaptc.compile.engine.stages import BuildStage, ReadStage
+    from adaptc.site.scan import PlainDirectory
     from adaptc.site.site import Source
 
 # The lock file that workers hold
@@ -148,7 +149,7 @@ class Builder:
             self._has_removed_outdated = True
             return unchanged
         before = state.resources()
-        report = self._begin_report(state, before, remember=True)
+        report = self._begin_report(state, before, remember=True, unchanged=scanned.unchanged(state))
         touched = compare_files(report.resources, before)
         if not touched and self._is_complete(state, report):
             self._has_removed_outdated = True
@@ -168,8 +169,15 @@ class Builder:
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
 
-    def _begin_report(self, state: State, known: Mapping[str, tuple[Resource, str]], *, remember: bool) -> BuildReport:
-        report = self.spec.begin_report(state, known, self.progress, remember=remember)
+    def _begin_report(
+        self,
+        state: State,
+        known: Mapping[str, tuple[Resource, str]],
+        *,
+        remember: bool,
+        unchanged: Mapping[str, PlainDirectory] | None = None,
+    ) -> BuildReport:
+        report = self.spec.begin_report(state, known, self.progress, remember=remember, unchanged=unchanged)
         if self.requires_pages and not any(
             resource.media_type in media.PAGES for resource in report.resources.values()
         ):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.core.fs import Contents, Tree
     from adaptc.core.model import Resource
+    from adaptc.site.scan import PlainDirectory
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
 
@@ -101,10 +102,17 @@ class BuildSpec:
         cost = self.config.cost
         return replace(self.cost, request_ms=cost.request_ms, kilobyte_ms=cost.kilobyte_ms)
 
-    def load(self, known: Mapping[str, tuple[Resource, str]] | None = None) -> Docroot:
-        """Load the docroot; of files that are as they were when they became the ``known`` ones nothing is read."""
+    def load(
+        self,
+        known: Mapping[str, tuple[Resource, str]] | None = None,
+        unchanged: Mapping[str, PlainDirectory] | None = None,
+    ) -> Docroot:
+        """Load the docroot; of files that are as they were when they became the ``known`` ones nothing is read.
+
+        The ``unchanged`` directories are as they were then.
+        """
         tree = DiskTree(self.docroot)
-        return load_directory(tree, self.selection, types_of(self.docroot), self.server_rules(tree), known)
+        return load_directory(tree, self.selection, types_of(self.docroot), self.server_rules(tree), known, unchanged)
 
     def server_rules(self, tree: Tree) -> ServerRules:
         """Return the rules of the site's server, which are read again."""
@@ -116,14 +124,20 @@ class BuildSpec:
         return tuple(self.decorations.diagnostics) if self.decorations else ()
 
     def begin_report(
-        self, state: State, known: Mapping[str, tuple[Resource, str]], progress: Progress, *, remember: bool
+        self,
+        state: State,
+        known: Mapping[str, tuple[Resource, str]],
+        progress: Progress,
+        *,
+        remember: bool,
+        unchanged: Mapping[str, PlainDirectory] | None = None,
     ) -> BuildReport:
         """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
 
-        ``known`` are the files of the last build. With ``remember`` the state keeps what was counted in the logs.
-        Raises ``UsageError`` for missing logs.
+        ``known`` are the files of the last build, ``unchanged`` the directories that are as it found them. With
+        ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for missing logs.
         """
-        docroot = self.load(known)
+        docroot = self.load(known, unchanged)
         traffic, problems = measure_traffic(self.config, state, docroot.resources, progress, remember=remember)
         left_out = restrict_to_popular(traffic, docroot.resources, self.levels)
         diagnostics = [*docroot.diagnostics, *self.rule_diagnostics, *problems]

@@ -24,6 +24,7 @@ from adaptc.core.media import CSS, HTML, JS, PNG, SVG
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage
 from adaptc.site.site import Source
+from adaptc.site.source_table import ResourceSources
 
 
 def phase_of(source: Source) -> int:
@@ -101,7 +102,7 @@ class ReadStage:
 
     def _snapshot(self) -> SharedSnapshot:
         before = self.before
-        sources = self.spec.sources(self.report.resources, lambda path: before[path][1] if path in before else "")
+        sources = ResourceSources(self.report.resources, lambda path: before[path][1] if path in before else "")
         return share_snapshot(self.spec, self.spec.snapshot(sources, NO_DECISIONS))
 
     def _note(self, resource: Resource, facts: Facts) -> None:

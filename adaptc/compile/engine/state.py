@@ -72,6 +72,9 @@ class TreeDirectory(NamedTuple):
 TreeDirectories = Mapping[str, TreeDirectory]
 """Directories of the trees by their paths below the output; none at all where the trees may hold anything."""
 
+SCANNED = "scanned"
+"""The key of what a scan found of each directory of the docroot when the sources became what they are."""
+
 _MEMORY = ":memory:"
 
 
@@ -180,6 +183,7 @@ class State:
 
     def set_source(self, resource: Resource, digest: str) -> None:
         """Store a source."""
+        self.set_meta(SCANNED, None)
         alias = None if resource.alias_of is None else os.fsencode(resource.alias_of)
         status = (resource.size, resource.mtime_ns, resource.inode)
         row = (os.fsencode(resource.path), *status, resource.media_type, alias, resource.is_executable, digest)
@@ -187,11 +191,13 @@ class State:
 
     def invalidate_source(self, path: str) -> None:
         """Forget the time of a source, so that the next build reads it."""
+        self.set_meta(SCANNED, None)
         self.db.execute("UPDATE sources SET mtime_ns = -1 WHERE path = ?", (os.fsencode(path),))
         self.set_meta("scan", None)
 
     def forget_source(self, path: str) -> None:
         """Remove a source and its facts."""
+        self.set_meta(SCANNED, None)
         for table in ("sources", "facts"):
             self.db.execute(f"DELETE FROM {table} WHERE path = ?", (os.fsencode(path),))
 
