@@ -73,7 +73,7 @@ def test_the_only_content_of_a_link_stays() -> None:
     markup = "<p><a href=other.html><img src=next.png alt=Next></a></p>"
     (use,) = classified({"index.html": markup, "other.html": ARTICLE, "next.png": flat(16, 16)})
     assert use.label is Label.CONTENT
-    assert use.reasons[0] == "only content of a link: not stripped"
+    assert use.reasons[0] == "the only content of a link"
 
 
 def test_buttons_of_forms_and_image_maps_stay() -> None:

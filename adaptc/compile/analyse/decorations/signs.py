@@ -204,7 +204,7 @@ _use_sign("in_aside", "in a side bar", lambda use: use.region == "aside")
 _use_sign("in_figure", "in a figure", lambda use: use.figure, markup_only=True)
 _use_sign(
     "alone_in_link",
-    "only content of a link: not stripped",
+    "the only content of a link",
     lambda use: use.alone_in_link and not use.link_alike,
 )
 _use_sign(
@@ -265,8 +265,8 @@ def in_text(case: Case) -> str | None:
 
 
 _use_sign("in_heading", "in a heading", lambda use: use.in_heading, markup_only=True)
-_use_sign("form_button", "a button of a form: not stripped", lambda use: use.kind == "input")
-_use_sign("image_map", "an image map: not stripped", lambda use: use.usemap)
+_use_sign("form_button", "a button of a form", lambda use: use.kind == "input")
+_use_sign("image_map", "an image map", lambda use: use.usemap)
 
 
 @_sign
