@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -92,6 +93,18 @@ def test_sources_of_a_large_site_are_in_a_file(
     site.remove("8.html")
     (site.docroot / "alias.html").unlink()
     build(site, Distant() if is_far else None, **chosen)
+    monkeypatch.undo()
+    assert site.trees() == built_here(site)
+
+
+def test_a_large_site_on_a_file_system_without_hard_links(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(source: str, target: str) -> None:
+        raise OSError(errno.EPERM, "links are not possible here", source, None, target)
+
+    (site.docroot / "alias.html").unlink()  # its link would be a copy, too
+    monkeypatch.setattr("adaptc.compile.engine.spec._MOST_IN_MEMORY", 3)
+    monkeypatch.setattr("os.link", link)
+    build(site, Distant())
     monkeypatch.undo()
     assert site.trees() == built_here(site)
 

@@ -27,7 +27,7 @@ from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
-from adaptc.core.fs import DiskTree, write_atomic
+from adaptc.core.fs import DiskTree, place, write_atomic
 from adaptc.core.model import CODINGS, Effort
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.docroot import Docroot, Selection, load_directory
@@ -291,7 +291,7 @@ class SharedSnapshot:
         if self._file is None:
             file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
             if isinstance(self.snapshot.sources, SourceTable):
-                os.link(self.snapshot.sources.file, file + SOURCES)
+                place(self.snapshot.sources.file, file + SOURCES, f"{file}.tmp")
             else:
                 write_atomic(file + SOURCES, write_table(self.snapshot.sources))
             write_atomic(file, pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL))
