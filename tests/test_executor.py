@@ -12,10 +12,7 @@ from fragile_work import fragile
 
 from adaptc.compile.engine.executor import Workers, batches_by_size, worker_pool
 from adaptc.compile.engine.pool import Pool
-from adaptc.compile.engine.stages import weight_of
-from adaptc.core import media
 from adaptc.core.shortage import Shortage, has_memory_limit
-from adaptc.site.site import Source
 
 
 class Inline(Pool):
@@ -99,11 +96,6 @@ def test_one_unit_is_no_reason_to_start_a_pool_however_heavy() -> None:
 
 def test_without_a_pool_the_work_is_done_here() -> None:
     assert list(Workers(None).run(doubled, "snapshot", units(*[1] * 40), lost))[:2] == ["aa", "bb"]
-
-
-def test_a_style_sheet_weighs_more_than_a_page_of_its_size() -> None:
-    sheet, page = (weight_of(Source("digest", 100, kind)) for kind in (media.CSS, media.HTML))
-    assert sheet > page == 100
 
 
 # ---- what goes wrong

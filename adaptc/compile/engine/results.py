@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ class UnitResult:
 
     ``dependencies`` are keys: the paths of files that were read, ``PRESENCE`` and a path for files that were looked up,
     missing ones included, and the keys of decisions. ``published`` is false when the source changed meanwhile or could
-    not be read, or when memory was short.
+    not be read, or when memory was short. ``seconds`` is the CPU time that it took.
     """
 
     level: str
@@ -57,6 +57,7 @@ class UnitResult:
     changed: bool = False
     published: bool = True
     extras: tuple[Extra, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
     def files(self) -> Iterator[tuple[str, Output]]:
         """Yield (path, output) of every file in the tree, those that the others refer to first."""

@@ -9,6 +9,7 @@ from typing import NoReturn, TypeVar
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
+from adaptc.compile.engine.durations import note_duration, weigh
 from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
@@ -20,7 +21,7 @@ from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
 from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.unit_work import build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
-from adaptc.core.media import CSS, HTML, JS, PNG, SVG
+from adaptc.core.media import HTML
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage
 from adaptc.site.site import Source
@@ -32,15 +33,6 @@ def phase_of(source: Source) -> int:
     if source.alias_of is not None:
         return 2
     return 1 if source.media_type == HTML else 0
-
-
-# Build time relative to a page of the same size, at the least effort; JPEG images take as long as pages
-_WEIGHTS = {CSS: 8, JS: 3, SVG: 2, PNG: 2}
-
-
-def weight_of(source: Source) -> int:
-    """Return the number of bytes of a page that would take about as long to build."""
-    return source.size * _WEIGHTS.get(source.media_type, 1)
 
 
 Before = Mapping[str, tuple[Resource, str]]
@@ -161,7 +153,7 @@ class BuildStage:
             proven = [self.proven.pop(unit) for unit in chosen if unit in self.proven]
             yield from proven
             built = {(result.level, result.path) for result in proven}
-            weighed = [(unit, weight_of(self.sources[unit[1]])) for unit in chosen if unit not in built]
+            weighed = weigh(self.state, [unit for unit in chosen if unit not in built], self.sources)
             yield from workers.run(build_batch, snapshot, weighed, self._lose)
 
     def _lose(self, unit: Unit, reason: str) -> UnitResult:
@@ -193,6 +185,7 @@ class BuildStage:
         progress.advance(1, source.size, source.size - smallest)
         if result.published:
             self.state.set_unit(result, self.spec.recipes[result.level])
+            note_duration(self.state, result)
         else:
             self.report.failures.extend(result.diagnostics)
 

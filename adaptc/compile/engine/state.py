@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.engine.damage import discard, discard_foreign, has_schema, reason_of_damage
+from adaptc.compile.engine.durations import TABLES as DURATIONS
 from adaptc.compile.engine.earlier import TABLES as VERSIONS
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.results import (
@@ -41,7 +42,7 @@ STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files
 LONGEST_PATH = 500
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 14
+SCHEMA = 15
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -390,7 +391,9 @@ def _tune(db: sqlite3.Connection) -> sqlite3.Connection:
 def _create(path: Path) -> sqlite3.Connection:
     db = _connect(path)
     db.execute("PRAGMA journal_mode = WAL")
-    _tune(db).executescript(f"BEGIN; {_TABLES} {TOUCHED} {VERSIONS} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    _tune(db).executescript(
+        f"BEGIN; {_TABLES} {TOUCHED} {VERSIONS} {DURATIONS} PRAGMA user_version = {SCHEMA}; COMMIT;"
+    )
     return db
 
 

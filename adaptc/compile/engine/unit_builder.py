@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import os
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -110,11 +111,12 @@ class UnitBuilder:
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build one unit into the cache. Raises ``Shortage``, and ``OSError`` for the output or the cache."""
+        begun = time.process_time()
         for _ in range(TRIES):
             with contextlib.suppress(ObjectGone):
                 result = self._build(level, path)
                 self._store_trace(result)
-                return result
+                return dataclasses.replace(result, seconds=time.process_time() - begun)
         raise cache_loses(self.snapshot.cache)
 
     def _store_trace(self, result: UnitResult) -> None:

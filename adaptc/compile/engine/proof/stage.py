@@ -16,6 +16,7 @@ from adaptc.compile.analyse.demotions import (
     for_pages_like,
     with_demotions,
 )
+from adaptc.compile.engine.durations import weigh
 from adaptc.compile.engine.executor import Workers
 from adaptc.compile.engine.proof.candidates import Candidates
 from adaptc.compile.engine.proof.records import ProofRecord, count_dropped, store_proof
@@ -25,7 +26,7 @@ from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, rea
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.stages import share_snapshot, weight_of
+from adaptc.compile.engine.stages import share_snapshot
 from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.templates import Templates, find_skeletons
 from adaptc.compile.pipeline import plan_level
@@ -65,7 +66,7 @@ class ProofStage:
         """Return the passes to drop; ``decisions`` have the expected ones. ``check`` is called after each page."""
         shared = share_snapshot(self.spec, self.spec.snapshot(dict(self.sources), decisions))
         with Candidates(shared, workers, report.restriction) as candidates:
-            candidates.prepare(self._units(report), check)
+            candidates.prepare(weigh(self.state, self._units(report), self.sources), check)
             self.search = self._search(candidates)
             self.demotions = self._run(self.search, decisions.demotions, progress, check)
             if not self.diagnostics:
@@ -122,8 +123,8 @@ class ProofStage:
     def _is_page(self, path: str) -> bool:
         return path in self.sources and self.sources[path].media_type == HTML
 
-    def _units(self, report: BuildReport) -> Iterator[tuple[Unit, int]]:
-        """Yield the outdated units of the pages and of what they embed, with their weights."""
+    def _units(self, report: BuildReport) -> Iterator[Unit]:
+        """Yield the outdated units of the pages and of what they embed."""
         pending, known = list(self.pages), set[str]()
         while pending:
             path = pending.pop()
@@ -135,7 +136,7 @@ class ProofStage:
         for level in self.spec.recipes:
             for path in sorted(known):
                 if (level, path) in report.reasons:
-                    yield (level, path), weight_of(self.sources[path])
+                    yield level, path
 
     def record(self, report: BuildReport) -> None:
         """Record in the state what was proven. What failed in the browser is tried again by the next build."""
