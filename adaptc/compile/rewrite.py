@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
+from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.after_scripts import WrittenPage, page_after_scripts
 from adaptc.compile.page.context import PageContext, Report, page_context
 from adaptc.compile.page.script_written import script_written
 from adaptc.compile.pipeline import EditPass, Pass, SidecarPass, Step, TextPass, WholePagePass
-from adaptc.compile.verify import Draft, Problem, Verifier
+from adaptc.compile.verify import Draft, Problem, Verifier, files_of
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
@@ -157,8 +158,16 @@ class _Rewriter:
             result.diagnostics.extend(report.diagnostics)
         if draft.text != self.page.text or self.written is not None:
             result.content = draft.encoded()
-            result.embeds = self.verifier.embeds(draft)
+            result.embeds = self._loads(draft)
         return result
+
+    def _loads(self, draft: Draft) -> tuple[str, ...] | None:
+        """Return the files that a browser loads by a page's markup and own styles, ``None`` for those of the source."""
+        embeds = self.verifier.embeds(draft)
+        if embeds is None:
+            return None
+        urls = own_backgrounds(draft.text, draft.tree())
+        return tuple(dict.fromkeys((*embeds, *files_of(urls, self.verifier.context.base, self.verifier.view))))
 
     # ---- running steps
 

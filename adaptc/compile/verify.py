@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.inlining import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
@@ -208,17 +209,25 @@ class Verifier:
 
 
 def embedded_files_of(path: str, content: bytes, view: DerivingView) -> tuple[str, ...]:
-    """Return the files of the site that a browser loads with the page ``content``."""
+    """Return the files of the site that a browser loads by the markup and the own styles of the page ``content``."""
     try:
-        tree = parse(read_page(content).text)
+        text = read_page(content).text
     except Irreversible:
         return ()
-    return embedded_files(tree, document_base(view.url_of(path), base_href(tree)), view)
+    tree = parse(text)
+    base = document_base(view.url_of(path), base_href(tree))
+    embeds = (*embedded_files(tree, base, view), *files_of(own_backgrounds(text, tree), base, view))
+    return tuple(dict.fromkeys(embeds))
 
 
 def embedded_files(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
     """Return the files of the site that a browser loads with a page whose document base URL is ``base``."""
-    links = (view.follow(base, reference.url) for reference in embedded_references(tree))
+    return files_of((reference.url for reference in embedded_references(tree)), base, view)
+
+
+def files_of(urls: Iterable[str], base: str, view: DerivingView) -> tuple[str, ...]:
+    """Return the files of the site, and the derived ones, to which ``urls`` lead, each once."""
+    links = (view.follow(base, url) for url in urls)
     paths = (link.target.path if link.target.path in view.derived else link.path for link in links)
     return tuple(dict.fromkeys(path for path in paths if path is not None))
 

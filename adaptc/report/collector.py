@@ -110,7 +110,7 @@ class Collector:
         return weight
 
     def objects(self, result: UnitResult, level: str) -> set[str]:
-        """Return the embedded objects of a page at a level, each once, with the sheets that its sheets import."""
+        """Return the embedded objects of a page at a level, each once, with what its sheets import and show."""
         pending = list(result.embeds if result.embeds is not None else self.embeds(result.path))
         objects: set[str] = set()
         while pending:
@@ -118,4 +118,6 @@ class Collector:
             if path not in objects and path != result.path:
                 objects.add(path)
                 pending.extend(self.weights.imports(level, path))
+                backgrounds = self.weights.backgrounds(level, path)
+                pending.extend(self.facts(result.path).styling.loaded(path, backgrounds) if backgrounds else ())
         return objects

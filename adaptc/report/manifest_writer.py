@@ -178,7 +178,8 @@ def _numbered(paths: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
 def _level(result: UnitResult, numbers: Mapping[str, int]) -> dict[str, Any]:
     row: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
     if result.embeds is not None:
-        row["references"] = _numbered(result.embeds, numbers)
+        images = (background.image for background in result.backgrounds)
+        row["references"] = _numbered((*result.embeds, *images), numbers)
     if result.extras:
         row["extras"] = sorted(extra.path for extra in result.extras)
     if result.demoted:

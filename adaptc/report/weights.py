@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from adaptc.compile.analyse.loaded_backgrounds import Background
 from adaptc.compile.engine.results import Extra, Output, UnitResult
 from adaptc.compile.engine.state import State
 from adaptc.core import media
@@ -35,6 +36,7 @@ class Weights:
         self.state, self.sizes = state, sizes
         self._weights: dict[tuple[str, str], Weight | None] = {}
         self._imports: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._backgrounds: dict[tuple[str, str], tuple[Background, ...]] = {}
         self._has_all = False
 
     def read_all(self) -> None:
@@ -50,6 +52,11 @@ class Weights:
             self._weights[key] = None
             self._read(level, path)
         return self._weights.get(key)
+
+    def backgrounds(self, level: str, path: str) -> tuple[Background, ...]:
+        """Return the images that a sheet loads with pages at a level."""
+        self.at(level, path)
+        return self._backgrounds.get((level, path), ())
 
     def imports(self, level: str, path: str) -> tuple[str, ...]:
         """Return the sheets that a sheet imports at a level."""
@@ -69,6 +76,7 @@ class Weights:
             self._weights[level, extra.path] = self.of_extra(extra)
         if result.embeds is not None and result.media_type == media.CSS:
             self._imports[level, path] = result.embeds
+            self._backgrounds[level, path] = result.backgrounds
 
     @staticmethod
     def of_extra(extra: Extra) -> Weight:

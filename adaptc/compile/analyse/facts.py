@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from adaptc.compile.analyse.loaded_backgrounds import NO_STYLING, Styling, own_backgrounds, page_styling
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes
@@ -29,7 +30,8 @@ class Facts:
     refers to, for a check when files come or go; ``transfer`` the estimated compressed size in bytes of a sheet or
     script. ``images`` are the image files that a page's markup or a sheet shows, each once, and ``first_image`` is the
     first of a page; ``photographs`` are the JPEGs that it refers to in any way. ``writing`` are the characters that a
-    text writes.
+    text writes. ``embeds`` of a page has the images of its own styles; ``styling`` is what decides which images of its
+    sheets it loads.
     """
 
     digest: str
@@ -42,6 +44,7 @@ class Facts:
     first_image: str | None = None
     photographs: tuple[str, ...] = ()
     writing: Writing = NOTHING_WRITTEN
+    styling: Styling = NO_STYLING
 
 
 def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> frozenset[str]:
@@ -72,6 +75,8 @@ class _References:
     pinned: tuple[str, ...] = ()
     passed_over: frozenset[Reference] = frozenset()
     writing: Writing = NOTHING_WRITTEN
+    styling: Styling = NO_STYLING
+    backgrounds: tuple[str, ...] = ()
 
 
 def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
@@ -105,6 +110,9 @@ def _resolved(path: str, content: bytes, parsed: _References, site: Site, transf
             place = Location(path, reference.line, reference.column)
             missing.append(diagnose(problem, place, where=reference.where, url=reference.url))
     pinned = (site.follow(parsed.base, url).path for url in parsed.pinned)
+    backgrounds = (site.follow(parsed.base, url).path for url in parsed.backgrounds)
+    embeds |= dict.fromkeys((Role.CSS_URL.value, file) for file in backgrounds if file is not None)
+    idle = (site.follow(parsed.base, url).path for url in parsed.styling.idle)
     return Facts(
         digest_bytes(content),
         tuple(embeds),
@@ -116,6 +124,7 @@ def _resolved(path: str, content: bytes, parsed: _References, site: Site, transf
         next((file for reference, file in shown if _is_in_markup(reference)), None),
         tuple(dict.fromkeys(file for _, file, _ in known.values() if file is not None and _is_photograph(file, site))),
         parsed.writing,
+        replace(parsed.styling, idle=tuple(file for file in idle if file is not None)),
     )
 
 
@@ -177,8 +186,8 @@ def _page_references(content: bytes) -> tuple[_References, str | None] | None:
     ]
     found = list(references.references(tree))
     passed_over = frozenset(references.passed_over_references(tree))
-    writing = page_writing(page.text, tree)
-    return _References(found, "", tuple(pinned), passed_over, writing), references.base_href(tree)
+    looks = page_writing(page.text, tree), page_styling(page.text, tree), tuple(own_backgrounds(page.text, tree))
+    return _References(found, "", tuple(pinned), passed_over, *looks), references.base_href(tree)
 
 
 def _read_sheet(content: bytes, url: str) -> _References:

@@ -9,9 +9,10 @@ compared likewise (``assets``), so that a page that stays as it is above does no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
+from adaptc.compile.analyse.loaded_backgrounds import Background, Styling
 from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.compile.view import REQUEST_BYTES
 from adaptc.config.rulebook import Level
@@ -44,11 +45,16 @@ class PageWeight:
 
 @dataclass(frozen=True, slots=True)
 class AssetWeight:
-    """What an asset costs at a level: bytes, the sheets it imports, and the dependencies of this knowledge."""
+    """What an asset costs at a level: bytes, the sheets it imports, and the dependencies of this knowledge.
+
+    ``backgrounds`` are the images that a sheet loads with some pages, ``copies`` the sizes of those that are derived.
+    """
 
     sizes: ClientSizes
     imports: tuple[str, ...]
     dependencies: tuple[str, ...]
+    backgrounds: tuple[Background, ...] = ()
+    copies: Mapping[str, ClientSizes] = field(default_factory=dict)
 
 
 def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
@@ -72,8 +78,13 @@ class PageWeigher:
         self.weigh, self.codings = weigh, codings
         self._known: dict[tuple[str, str], AssetWeight] = {}
 
-    def page(self, result: UnitResult, size: int, embeds: Iterable[str]) -> tuple[PageWeight, dict[str, None]]:
-        """Return the weight of a page that loads ``embeds``, and its dependencies; ``size`` is that of its source."""
+    def page(
+        self, result: UnitResult, size: int, embeds: Iterable[str], styling: Callable[[], Styling]
+    ) -> tuple[PageWeight, dict[str, None]]:
+        """Return the weight of a page that loads ``embeds``, and its dependencies; ``size`` is that of its source.
+
+        ``styling`` is asked for where sheets have images.
+        """
         extras = {extra.path: self.sizes(extra.outputs, 0) for extra in result.extras}
         sizes, pending, seen = [self.sizes(result.outputs, size)], list(embeds), {result.path}
         dependencies = dict[str, None]()
@@ -88,6 +99,9 @@ class PageWeigher:
             asset = self.asset(result.level, path)
             sizes.append(asset.sizes)
             pending += asset.imports
+            if asset.backgrounds:
+                extras.update(asset.copies)
+                pending += styling().loaded(path, asset.backgrounds)
             dependencies.update(dict.fromkeys(asset.dependencies))
         return PageWeight(len(seen), total(sizes)), dependencies
 

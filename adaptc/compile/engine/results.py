@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from adaptc.compile.analyse.loaded_backgrounds import Background
 from adaptc.core.diagnostics import Diagnostic, Location, Severity
 from adaptc.core.model import Action, is_dictionary, is_dictionary_coding
 
@@ -42,7 +43,8 @@ class UnitResult:
 
     ``dependencies`` are keys: the paths of files that were read, ``PRESENCE`` and a path for files that were looked up,
     missing ones included, and the keys of decisions. ``published`` is false when the source changed meanwhile or could
-    not be read, or when memory was short. ``seconds`` is the CPU time that it took.
+    not be read, or when memory was short. ``embeds`` of a style sheet are those that it imports, ``backgrounds``
+    are the images that it loads. ``seconds`` is the CPU time that the unit took.
     """
 
     level: str
@@ -58,6 +60,7 @@ class UnitResult:
     published: bool = True
     extras: tuple[Extra, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    backgrounds: tuple[Background, ...] = ()
 
     def files(self) -> Iterator[tuple[str, Output]]:
         """Yield (path, output) of every file in the tree, those that the others refer to first."""
@@ -105,7 +108,7 @@ def pack_outputs(result: UnitResult) -> str:
     """Return what is needed to find and count the files of a result; dependencies are stored separately."""
     embeds = None if result.embeds is None else list(result.embeds)
     extras = [[extra.path, extra.media_type, _files(extra.outputs)] for extra in result.extras]
-    packed = [result.media_type, result.changed, _files(result.outputs), embeds, extras]
+    packed = [result.media_type, result.changed, _files(result.outputs), embeds, extras, result.backgrounds]
     return json.dumps(packed, separators=(",", ":"))
 
 
@@ -123,7 +126,7 @@ StoredFile = tuple[str, str, str, str, int]
 
 def unpack_files(path: str, outputs: str) -> list[StoredFile]:
     """Return the files of a unit from what ``pack_outputs`` packed."""
-    _, _, files, _, extras = json.loads(outputs)
+    _, _, files, _, extras, _ = json.loads(outputs)
     stored = [(path, *file) for file in files]
     for name, _, outputs_of_extra in extras:
         stored += [(name, *file) for file in outputs_of_extra]
@@ -140,9 +143,12 @@ def pack_notes(result: UnitResult) -> str:
 
 def unpack_result(level: str, path: str, outputs: str, notes: str = "[[],[],[]]") -> UnitResult:
     """Return what ``pack_outputs`` and ``pack_notes`` packed, without dependencies."""
-    media_type, changed, files, embeds, extras = _unpack_outputs(outputs)
+    media_type, changed, files, embeds, extras, backgrounds = _unpack_outputs(outputs)
     actions, diagnostics, demoted = _unpack_notes(notes)
-    return UnitResult(level, path, media_type, files, (), actions, diagnostics, demoted, embeds, changed, True, extras)
+    noted = (actions, diagnostics, demoted)
+    return UnitResult(
+        level, path, media_type, files, (), *noted, embeds, changed, extras=extras, backgrounds=backgrounds
+    )
 
 
 # Pages that come from one template, and the links to a file, have equal records: of 5,530 units of a site with 1,857
@@ -153,10 +159,11 @@ _CACHED_RECORDS = 1024
 @lru_cache(_CACHED_RECORDS)
 def _unpack_outputs(
     outputs: str,
-) -> tuple[str, bool, tuple[Output, ...], tuple[str, ...] | None, tuple[Extra, ...]]:
-    media_type, changed, files, embeds, extras = json.loads(outputs)
+) -> tuple[str, bool, tuple[Output, ...], tuple[str, ...] | None, tuple[Extra, ...], tuple[Background, ...]]:
+    media_type, changed, files, embeds, extras, packed = json.loads(outputs)
     unpacked = tuple(Extra(name, kind, _outputs(outputs_of_extra)) for name, kind, outputs_of_extra in extras)
-    return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), unpacked
+    backgrounds = tuple(Background(path, tuple(map(tuple, selectors))) for path, selectors in packed)
+    return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), unpacked, backgrounds
 
 
 @lru_cache(_CACHED_RECORDS)

@@ -22,27 +22,24 @@ from adaptc.compile.engine.damage import discard, discard_foreign, has_schema, r
 from adaptc.compile.engine.durations import TABLES as DURATIONS
 from adaptc.compile.engine.earlier import TABLES as VERSIONS
 from adaptc.compile.engine.output import PRIVATE
+from adaptc.compile.engine.packed_facts import pack_source, unpack_source
 from adaptc.compile.engine.results import (
     StoredFile,
     UnitResult,
-    pack_diagnostics,
     pack_notes,
     pack_outputs,
-    unpack_diagnostics,
     unpack_files,
     unpack_result,
 )
 from adaptc.compile.engine.touched import TABLES as TOUCHED
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.core.model import Resource
-from adaptc.formats.characters import NOTHING_WRITTEN
 
 STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files
 LONGEST_PATH = 500
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 15
+SCHEMA = 16
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -204,19 +201,8 @@ class State:
 
     def set_facts(self, path: str, facts: Facts) -> None:
         """Store the facts of a source."""
-        values = {
-            "digest": facts.digest,
-            "embeds": facts.embeds,
-            "pinned": facts.pinned,
-            "transfer": facts.transfer,
-            "diagnostics": pack_diagnostics(facts.diagnostics),
-            "images": facts.images,
-            "first_image": facts.first_image,
-            "photographs": facts.photographs,
-            "writing": pack_facts(facts.writing),
-        }
         targets = zlib.compress(_join(facts.targets), 1)
-        row = (os.fsencode(path), zlib.compress(json.dumps(values).encode(), 1), targets)
+        row = (os.fsencode(path), pack_source(facts), targets)
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", row)
 
     def facts(self, path: str | None = None) -> Iterator[tuple[str, Facts]]:
@@ -224,22 +210,7 @@ class State:
         only = () if path is None else (os.fsencode(path),)
         where = "WHERE path = ?" if only else "ORDER BY path"
         for name, packed in self.db.execute(f"SELECT path, facts FROM facts {where}", only):
-            values = json.loads(zlib.decompress(packed))
-            yield (
-                os.fsdecode(name),
-                Facts(
-                    values["digest"],
-                    tuple((role, target) for role, target in values["embeds"]),
-                    tuple(values["pinned"]),
-                    (),
-                    values["transfer"],
-                    unpack_diagnostics(values["diagnostics"]),
-                    tuple(values["images"]),
-                    values["first_image"],
-                    tuple(values["photographs"]),
-                    unpack_facts(values["writing"], NOTHING_WRITTEN),
-                ),
-            )
+            yield os.fsdecode(name), unpack_source(packed)
 
     def affected_by_targets(self, affected: frozenset[str]) -> list[str]:
         """Return the sources that refer to one of the URL paths ``affected``."""

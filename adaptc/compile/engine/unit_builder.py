@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
-from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets
+from adaptc.compile.engine.asset_weight import AssetWeigher, imported_sheets, loaded_backgrounds
 from adaptc.compile.engine.assets import Assets, demotion_diagnostics
 from adaptc.compile.engine.built_units import BuiltUnits
 from adaptc.compile.engine.derived import Encoder, EvidenceStore, ImageCopier
@@ -37,7 +37,6 @@ from adaptc.compile.engine.tracing_store import TracingStore, trace_key
 from adaptc.compile.page.matching import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
-from adaptc.compile.verify import embedded_files_of
 from adaptc.compile.view import Alternates, DerivedFile
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
@@ -204,27 +203,19 @@ class UnitBuilder:
             return as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
             return as_above(result, higher, refusal, "page-needs-scripts")
-        limit = self._weight(higher, view)
-        excess = self._weight(result, view).excess(limit)
+        limit = self.asset_weigher.page(higher, view)
+        excess = self.asset_weigher.page(result, view).excess(limit)
         if excess is None:
             return result
         for budget in smaller_budgets(result.actions):
             smaller, _ = self._page(result.level, result.path, view, budget)
-            if self._weight(smaller, view).excess(limit) is None:
+            if self.asset_weigher.page(smaller, view).excess(limit) is None:
                 return smaller
         return as_above(result, higher, excess, "level-larger")
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path)) or self.built.get(level, path)
         return known or self._build_or_copy(level, path, self._view(level))
-
-    def _weight(self, result: UnitResult, view: RecordingView) -> PageWeight:
-        embeds = result.embeds
-        if embeds is None:
-            embeds = embedded_files_of(result.path, view.read(result.path), view)
-        weight, dependencies = self.asset_weigher.pages.page(result, self.site.sources[result.path].size, embeds)
-        view.include(dependencies, ())
-        return weight
 
     def _page(
         self, level: str, path: str, view: RecordingView, budget: int | None = None
@@ -240,7 +231,7 @@ class UnitBuilder:
         others = [self._page_by(other, level, path, view, budget) for other in plan.instead]
         made = [page, *(other for other, problem in others if problem is None)]
         harm = harm_in(view, path, view.read(path), self.matcher)
-        result = choose_page(plan.level, made, lambda each: self._weight(each, view), harm)
+        result = choose_page(plan.level, made, lambda each: self.asset_weigher.page(each, view), harm)
         return dataclasses.replace(result, dependencies=tuple(view.dependencies)), None
 
     def _page_by(
@@ -292,7 +283,9 @@ class UnitBuilder:
         original = view.read(path)
         outcome = self.assets.run(level, path, original, view)
         content = _or(outcome.content, original)
-        embeds = self._imports(path, content, view)
+        is_sheet = self.site.sources[path].media_type == media.CSS
+        embeds = imported_sheets(path, content, view) if is_sheet else None
+        backgrounds = loaded_backgrounds(path, content, view) if is_sheet else ()
         result = self._encode(level, path, content, original, view)
         alternates = self.assets.alternates(level, path, original, content, view)
         diagnostics = (*outcome.diagnostics, *alternates.diagnostics, *self._not_rewritten(level, path))
@@ -304,6 +297,7 @@ class UnitBuilder:
             diagnostics=diagnostics,
             demoted=tuple(demotion.name for demotion in view.demotions(level, path)),
             embeds=embeds,
+            backgrounds=backgrounds,
         )
 
     def _outputs(self, alternates: Alternates) -> Iterator[Output]:
@@ -316,12 +310,6 @@ class UnitBuilder:
         if self.site.sources[path].media_type != media.XHTML or not self.plans[level].steps_for(media.HTML):
             return ()
         return (diagnose("page-not-html", Location(path), media_type=media.XHTML),)
-
-    def _imports(self, path: str, content: bytes, view: RecordingView) -> tuple[str, ...] | None:
-        """Return the sheets that a style sheet still imports, ``None`` for other files."""
-        if self.site.sources[path].media_type != media.CSS:
-            return None
-        return imported_sheets(path, content, view)
 
     def _encode(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
         media_type = self.site.sources[path].media_type

@@ -56,10 +56,13 @@ def largest_boxes(
     usage: UsageLookup,
     rules: DecorationRules,
 ) -> dict[str, ShownImage]:
-    """Return the images that ``uses`` of a page show, by path, each as the use shows it that is worth the most."""
+    """Return the images that ``uses`` of a page show, by path, each as the use shows it that is worth the most.
+
+    Images of other screens and of states are left out, as they are in the bytes of a page.
+    """
     by_reference = {each.ref: each.label for each in labels}
     images: dict[str, ShownImage] = {}
-    for use in uses:
+    for use in (use for use in uses if use.is_loaded):
         file = evidence.get(use.path or "")
         shown = ShownImage.of(by_reference[use.ref], Case(use, file, usage, rules).size, file)
         if use.path and shown is not None and (use.path not in images or shown.worth > images[use.path].worth):

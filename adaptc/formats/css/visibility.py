@@ -31,6 +31,11 @@ def widths_of(prelude: str) -> Widths:
     return tuple(limits for query in prelude.split(",") if (limits := _query(query.strip())) is not None)
 
 
+def is_of_state(selector: str) -> bool:
+    """Whether a selector only matches in a state such as ``:hover``."""
+    return _STATE.search(selector) is not None
+
+
 def intersect(first: Widths, second: Widths) -> Widths:
     """Return the widths that are in both."""
     pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
@@ -136,7 +141,7 @@ def _rules_of_selectors(
         bare = _STRINGS.sub("[]", selector)
         selectors = () if _PSEUDO_ELEMENT.search(bare) else static_selectors(selector)
         for static in selectors:
-            yield VisibilityRule(static, _STATE.search(selector) is not None, _specificity(bare), widths, values)
+            yield VisibilityRule(static, is_of_state(selector), _specificity(bare), widths, values)
 
 
 def _values(text: str, items: Sequence[Item], properties: frozenset[str]) -> tuple[tuple[str, str, bool], ...]:

@@ -26,6 +26,7 @@ def background_use(use: UseEvidence, rule: ImageRule, elements: list[Element]) -
         repeat=rule.repeat,
         cover=rule.size in ("cover", "contain"),
         pseudo=rule.pseudo,
+        is_loaded=rule.is_loaded,
         body=element.tag in ("html", "body"),
         places=len(elements),
         holds_text=len(" ".join(shown_text(element).split())) if element.tag not in ("html", "body") else 0,

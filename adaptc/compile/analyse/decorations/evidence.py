@@ -116,6 +116,7 @@ class UseEvidence:
     repeat: str = ""
     cover: bool = False
     pseudo: bool = False
+    is_loaded: bool = True  # browsers load it with the page, in a wide window
     body: bool = False  # the background of html or body
     places: int = 1  # elements that the rule matches, at most 50 counted
     holds_text: int = 0  # characters of text in the element with the background

@@ -16,6 +16,7 @@ import tinycss2
 from adaptc.core.model import Role
 from adaptc.formats.css.references import css_references, may_have_references
 from adaptc.formats.css.sheet_text import is_too_deep, split_rules
+from adaptc.formats.css.visibility import is_of_state, widths_of
 
 # At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
 _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
@@ -26,6 +27,8 @@ _AWAY = re.compile(r"\s*(?:-\d{3,}[a-z]*|-\d{2}r?em|-?[1-9]\d{2,}%)(?:\s*!import
 _INDENT = re.compile(r"text-indent\s*:\s*-?\d{2}", re.IGNORECASE)  # all of the above begin like this
 _NOTHING = re.compile(r"\s*0(?:px|em|rem)?(?:/0|/1)?(?:\s*!important)?\s*", re.IGNORECASE)
 _PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
+# CSS pixels of the window of a laptop, as in ``adaptc.browser.evidence.WIDTHS``
+WINDOW_WIDTH = 1280
 # Characters of a nested selector: each "&" writes the selector around it again, so that it may grow exponentially
 _LONGEST = 1 << 16
 
@@ -36,7 +39,9 @@ class ImageRule:
 
     ``property`` is that of the declaration; ``repeat``, ``size`` and ``width``, ``height`` (px) are those of the rule.
     ``pseudo`` says that the image belongs to a pseudo-element or pseudo-class, ``hides_text`` that the rule hides the
-    text of its element, so that the image is seen in its place.
+    text of its element, so that the image is seen in its place. ``is_loaded`` says that a browser loads it with a page,
+    in a window 1280 CSS pixels wide with one pixel for each of them: neither when somebody points at something, nor for
+    other screens, nor where an ``image-set()`` has a choice before it. ``layer`` counts those of its declaration.
     """
 
     selector: str
@@ -48,6 +53,8 @@ class ImageRule:
     height: float | None = None
     pseudo: bool = False
     hides_text: bool = False
+    is_loaded: bool = True
+    layer: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,11 @@ def for_screen(media: str) -> bool:
     return any(not _PRINT.fullmatch(query) for query in queries)
 
 
+def is_for_wide(media: str) -> bool:
+    """Whether a media query list matches a screen with a window 1280 CSS pixels wide and default settings."""
+    return any(low <= WINDOW_WIDTH <= high for low, high in widths_of(media))
+
+
 def sheet_images(text: str) -> SheetImages:
     """Return the images that a style sheet loads; none of one that is nested too deeply."""
     if is_too_deep(text):
@@ -81,7 +93,7 @@ def sheet_images(text: str) -> SheetImages:
     hides = _INDENT.search(text) is not None
     nodes = tinycss2.parse_stylesheet(_relevant(text, hides), skip_comments=True, skip_whitespace=True)
     hiding = tuple(_hiding(nodes)) if hides else ()
-    return SheetImages(tuple(_rules(nodes, "")), tuple(_imports(nodes)), hiding)
+    return SheetImages(tuple(_rules(nodes, "", is_wide=True)), tuple(_imports(nodes)), hiding)
 
 
 def _relevant(text: str, hides: bool) -> str:
@@ -97,7 +109,7 @@ def style_images(text: str) -> tuple[ImageRule, ...]:
     """Return the images of a ``style`` attribute; their selector is empty."""
     if is_too_deep(text) or not css_references(text, declarations=True):
         return ()
-    return tuple(_declared(tinycss2.parse_blocks_contents(text, True, True), "", False))
+    return tuple(_declared(tinycss2.parse_blocks_contents(text, True, True), "", pseudo=False, is_loaded=True))
 
 
 def _is_file(url: str) -> bool:
@@ -115,18 +127,23 @@ def _imports(nodes: list[Any]) -> Iterator[str]:
                 yield target[0].url
 
 
-def _rules(nodes: list[Any], outer: str) -> Iterator[ImageRule]:
+def _rules(nodes: list[Any], outer: str, *, is_wide: bool) -> Iterator[ImageRule]:
+    """Yield the images of rules in the rule ``outer``; ``is_wide`` says that they apply in a wide window."""
     for node in nodes:
         if node.type == "qualified-rule":
-            yield from _style_rule(node, outer)
+            yield from _style_rule(node, outer, is_wide)
         elif node.type == "at-rule" and node.content is not None and _is_group(node):
-            yield from _group(node, outer)
+            yield from _group(node, outer, is_wide and _is_for_wide(node))
 
 
 def _is_group(node: Any) -> bool:
     """Whether an at-rule holds rules that apply on some screen."""
     name = node.lower_at_keyword
     return name in _GROUPS and (name != "media" or for_screen(tinycss2.serialize(node.prelude)))
+
+
+def _is_for_wide(node: Any) -> bool:
+    return node.lower_at_keyword != "media" or is_for_wide(tinycss2.serialize(node.prelude))
 
 
 def _hiding(nodes: list[Any]) -> Iterator[str]:
@@ -148,16 +165,17 @@ def _values(nodes: list[Any]) -> dict[str, str]:
     return {node.lower_name: tinycss2.serialize(node.value) for node in nodes if node.type == "declaration"}
 
 
-def _group(node: Any, outer: str) -> Iterator[ImageRule]:
+def _group(node: Any, outer: str, is_wide: bool) -> Iterator[ImageRule]:
     if outer:  # inside a style rule an at-rule holds declarations and rules
-        yield from _contents(tinycss2.parse_blocks_contents(node.content, True, True), outer, False)
+        yield from _contents(tinycss2.parse_blocks_contents(node.content, True, True), outer, "", is_wide)
     else:
-        yield from _rules(tinycss2.parse_rule_list(node.content, True, True), outer)
+        yield from _rules(tinycss2.parse_rule_list(node.content, True, True), outer, is_wide=is_wide)
 
 
-def _style_rule(node: Any, outer: str) -> Iterator[ImageRule]:
+def _style_rule(node: Any, outer: str, is_wide: bool) -> Iterator[ImageRule]:
     nodes = tinycss2.parse_blocks_contents(node.content, True, True)
-    yield from _contents(nodes, _nested(_without_pseudo(node.prelude), outer), ":" in tinycss2.serialize(node.prelude))
+    prelude = tinycss2.serialize(node.prelude)
+    yield from _contents(nodes, _nested(_without_pseudo(node.prelude), outer), prelude, is_wide)
 
 
 def _nested(selector: str, outer: str) -> str:
@@ -169,14 +187,17 @@ def _nested(selector: str, outer: str) -> str:
     return selector.replace("&", f":is({outer})") if "&" in selector else f":is({outer}) {selector}"
 
 
-def _contents(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRule]:
-    yield from _declared(nodes, selector, pseudo)
-    yield from _rules([node for node in nodes if node.type != "declaration"], selector)
+def _contents(nodes: list[Any], selector: str, prelude: str, is_wide: bool) -> Iterator[ImageRule]:
+    """Yield the images of a rule with this ``prelude`` and of the rules in it."""
+    is_loaded = is_wide and not all(map(is_of_state, prelude.split(",")))
+    yield from _declared(nodes, selector, pseudo=":" in prelude, is_loaded=is_loaded)
+    yield from _rules([node for node in nodes if node.type != "declaration"], selector, is_wide=is_wide)
 
 
-def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRule]:
+def _declared(nodes: list[Any], selector: str, *, pseudo: bool, is_loaded: bool) -> Iterator[ImageRule]:
     values = _values(nodes)
     for name, value in values.items():
+        loaded = _loaded(nodes, name) if is_loaded and _LOADING.match(name) else ()
         for reference in css_references(f"{name}:{value}", declarations=True):
             if _is_file(reference.url):
                 yield ImageRule(
@@ -189,7 +210,38 @@ def _declared(nodes: list[Any], selector: str, pseudo: bool) -> Iterator[ImageRu
                     _pixels(values.get("height")),
                     pseudo,
                     _hides_text(values),
+                    reference.url in loaded,
+                    loaded.index(reference.url) if reference.url in loaded else 0,
                 )
+
+
+# The properties whose images browsers load when an element has them
+_LOADING = re.compile(r"(?:-webkit-)?(?:background|border-image|content|cursor|list-style|mask)")
+_IMAGE_SETS = frozenset({"image-set", "-webkit-image-set"})
+_DENSE = re.compile(r"\b(?!1(?:\.0+)?(?:x|dppx))[\d.]+(?:x|dppx)\b", re.IGNORECASE)
+
+
+def _loaded(nodes: list[Any], name: str) -> tuple[str, ...]:
+    """Return the URLs that a browser loads of the last declaration of a property, each once."""
+    value = [node.value for node in nodes if node.type == "declaration" and node.lower_name == name][-1]
+    text = "".join(
+        _choice(token) if token.type == "function" and token.lower_name in _IMAGE_SETS else token.serialize()
+        for token in value
+    )
+    urls = (reference.url for reference in css_references(f"{name}:{text}", declarations=True))
+    return tuple(dict.fromkeys(filter(_is_file, urls)))
+
+
+def _choice(image_set: Any) -> str:
+    """Return an ``image-set()`` of the choice for one pixel for each CSS pixel, the first of equals."""
+    choices: list[list[Any]] = [[]]
+    for token in image_set.arguments:
+        if token == ",":
+            choices.append([])
+        else:
+            choices[-1].append(token)
+    texts = [tinycss2.serialize(choice) for choice in choices]
+    return f"image-set({next((text for text in texts if not _DENSE.search(text)), texts[0])})"
 
 
 def _word(values: dict[str, str], name: str, longhand: str, pattern: str) -> str:

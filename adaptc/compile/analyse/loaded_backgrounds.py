@@ -1,0 +1,116 @@
+"""The images that style sheets make a browser load with a page: backgrounds, bullets, masks.
+
+A rule counts where the page has all names of one of its selectors, whatever their order in the page: matching selectors
+would take longer than all other facts, and a page would depend on the content of sheets that stay files. Of rules with
+the same selector the last counts. What ``ImageRule.is_loaded`` rules out does not count, and fonts do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING, NamedTuple
+
+from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wide, sheet_images, style_images
+from adaptc.core.model import Role
+from adaptc.formats.css.references import may_have_references
+from adaptc.formats.css.selectors import required_names, static_selectors
+from adaptc.formats.html.references import in_template, link_role
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+__all__ = ["NO_STYLING", "Background", "Styling", "own_backgrounds", "page_styling", "resolved", "sheet_backgrounds"]
+
+
+class Background(NamedTuple):
+    """An image that a sheet loads: its URL or path, and the names that each of its selectors requires of a page."""
+
+    image: str
+    selectors: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Styling:
+    """What decides which images of its sheets a page loads: its names, and URLs or paths of sheets that do not apply.
+
+    ``names`` are types, ``.classes`` and ``#ids``.
+    """
+
+    names: frozenset[str] = frozenset()
+    idle: tuple[str, ...] = ()
+
+    def loaded(self, sheet: str, backgrounds: Iterable[Background]) -> Iterator[str]:
+        """Yield the images that a sheet makes the page load."""
+        if sheet not in self.idle:
+            yield from (each.image for each in backgrounds if any(map(self.names.issuperset, each.selectors)))
+
+
+NO_STYLING = Styling()
+_TYPE = re.compile(r"<([a-zA-Z][\w-]*)")
+_NAMES = re.compile(r"""\s(class|id)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+# The ids of a layout; an API's manual has thousands of others
+_LAYOUT_ID = re.compile(r"[A-Za-z_-]{1,24}\d?")
+_IMPLIED = ("html", "head", "body", "tbody")  # HTML, 13.1.2.4: their tags may be left out
+
+
+def page_styling(text: str, tree: Document) -> Styling:
+    """Return the styling of a page; ``idle`` are URLs."""
+    names = {*_IMPLIED, *(name.lower() for name in set(_TYPE.findall(text)))}
+    for kind, *values in set(_NAMES.findall(text)):
+        value = unescape("".join(values))
+        if kind.lower() == "class":
+            names.update(f".{name}" for name in value.split())
+        elif _LAYOUT_ID.fullmatch(value):
+            names.add(f"#{value}")
+    return Styling(frozenset(names), tuple(_idle_sheets(tree)))
+
+
+def _idle_sheets(tree: Document) -> Iterator[str]:
+    for link in tree.select("link[media]"):
+        is_changed = "media" in (link.attr("onload") or "")
+        if link_role(link) is Role.STYLESHEET and not is_changed and not is_for_wide(link.attr("media") or ""):
+            yield link.attr("href") or ""
+
+
+def own_backgrounds(text: str, tree: Document) -> list[str]:
+    """Return the URLs of the images that a page's style elements and attributes load, each once."""
+    urls = [
+        rule.url
+        for element in tree.select('[style*="("]')
+        if not in_template(element)
+        for rule in style_images(element.attr("style") or "")
+        if rule.is_loaded
+    ]
+    sheets = [each for each in tree.iter_elements("style") if may_have_references(each.text) and not in_template(each)]
+    styling = page_styling(text, tree) if sheets else NO_STYLING
+    for element in sheets:
+        if is_for_wide(element.attr("media") or ""):
+            urls += styling.loaded("", sheet_backgrounds(element.text))
+    return list(dict.fromkeys(urls))
+
+
+def sheet_backgrounds(text: str) -> tuple[Background, ...]:
+    """Return the images that a sheet loads with pages, by their URLs."""
+    last: dict[tuple[str, str], list[ImageRule]] = {}
+    for rule in sheet_images(text).rules if may_have_references(text) else ():
+        if rule.is_loaded:
+            key = (rule.selector, rule.property.removesuffix("-image"))
+            last[key] = [*last.get(key, ()), rule] if rule.layer else [rule]
+    selectors: dict[str, dict[tuple[str, ...], None]] = {}
+    for rule in (rule for rules in last.values() for rule in rules):
+        selectors.setdefault(rule.url, {}).update(dict.fromkeys(_required(rule.selector)))
+    return tuple(Background(url, tuple(each)) for url, each in selectors.items())
+
+
+def _required(selector: str) -> Iterator[tuple[str, ...]]:
+    for each in static_selectors(selector):
+        yield tuple(sorted(name for name in required_names(each) if name[0] != "["))
+
+
+def resolved(backgrounds: Iterable[Background], file_of: Callable[[str], str | None]) -> tuple[Background, ...]:
+    """Return backgrounds by path, without those for which ``file_of`` has no file."""
+    files = ((file_of(each.image), each.selectors) for each in backgrounds)
+    return tuple(Background(file, selectors) for file, selectors in files if file is not None)
