@@ -148,6 +148,17 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
 
 
 @pytest.mark.chromium
+def test_images_that_scripts_change_or_move(chromium: str, tmp_path: Path) -> None:
+    body = """<img src=a.gif><img src=b.gif><p><img src=c.gif></p><p id=moved><img src=d.gif></p><p><img src=e.gif></p>
+    <script>const images = document.images; images[1].style.width = '5px'; images[2].className = 'x'
+    document.body.append(moved); document.querySelector('p').title = 'x'</script>"""
+    site = site_of(tmp_path, {"index.html": body}).write({f"{name}.gif": DOT for name in "bcde"})
+    look(site)
+    for width in evidence(site)["index.html"].widths:
+        assert {image.path for image in width.images if image.is_changed} == {"b.gif", "c.gif", "d.gif"}
+
+
+@pytest.mark.chromium
 def test_images_of_style_sheets_and_of_scripts(chromium: str, tmp_path: Path) -> None:
     body = """<style>:root { --dot: url(a.gif) } .bg { background: var(--dot); width: 20px; height: 30px }
     .mark::before { content: url(b.gif) } li { list-style-image: url(c.gif) }</style>

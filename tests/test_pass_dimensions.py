@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from small_site import SmallSite
 
+from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
@@ -96,7 +97,7 @@ def test_other_images_get_none(images):
     "css",
     [
         "img{width:10px}",
-        "IMG{HEIGHT:auto}",
+        "IMG{HEIGHT:1em}",
         "*{max-width:100%}",
         "p img{min-height:1em}",
         "p > *{inline-size:1px}",
@@ -161,6 +162,49 @@ def test_other_rules_do_not_matter(css):
     assert sized(css=css) == ADDED
 
 
+@pytest.mark.parametrize(
+    "css",
+    [
+        "img{max-width:100%;height:auto}",
+        "IMG , video { WIDTH: 50% ; Height: AUTO !important }",
+        "p > img{height:auto}@media (max-width:9px){img{width:100%;min-width:2em}}",
+        "img{height:auto}img:hover{max-width:none}",
+    ],
+)
+def test_an_image_whose_height_always_follows_its_width_gets_its_size(css):
+    assert sized(css=css) == ADDED
+    assert sized(head=HEAD + "<link rel=stylesheet href=x.css>", files={"x.css": css}) == ADDED
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        "@media screen{img{width:50%;height:auto}}",
+        "img:hover{width:50%;height:auto}",
+        "img,:unknown{width:50%;height:auto}",
+        "img,{width:50%;height:auto}",
+        "img >{width:50%;height:auto}",
+        "img.other{height:auto}img{width:50%}",
+        "img{width:50%;height:auto;height:1em}",
+        "img{width:50%;height:auto}@media print{img{height:1em}}",
+        "img{width:50%;height:auto;max-height:9px}",
+        "img{max-width:50%;height:auto}p{display:flex}",
+        "*{box-sizing:border-box}img{max-width:50%;height:auto;padding:1px}",
+    ],
+)
+def test_an_image_whose_height_may_not_follow_gets_none(css):
+    assert sized(css=css) == []
+
+
+@pytest.mark.parametrize(
+    "attributes", ["media=print", "title=other", "disabled", "rel='alternate stylesheet'", "onload='media=1'"]
+)
+def test_a_sheet_that_may_not_apply_frees_no_height(attributes):
+    css = {"x.css": "img{width:50%;height:auto}"}
+    assert sized(head=f"{HEAD}<link {attributes} rel=stylesheet href=x.css>", files=css) == []
+    assert sized(head=f"{HEAD}<style>@import 'x.css' print;</style>", files=css) == []
+
+
 def test_a_border_attribute_counts_under_border_box():
     assert sized("<img border=1 src=a.png>") == ADDED
     assert sized("<img border=1 src=a.png>", css="*{box-sizing:border-box}") == []
@@ -172,6 +216,10 @@ def test_a_border_attribute_counts_under_border_box():
 def test_a_sheet_that_cannot_be_read_keeps_all(link):
     assert sized(head=f"{HEAD}<link rel=stylesheet href='{link}'>", files={"x.php": "img{}"}) == []
     assert sized(css=f"@import '{link}';", files={"x.php": "img{}"}) == []
+
+
+def test_a_sheet_of_a_font_service_has_no_rules_for_images():
+    assert sized(head=HEAD + "<link rel=stylesheet href='https://fonts.googleapis.com/css?family=Lato'>") == ADDED
 
 
 def test_a_sheet_that_is_not_there_says_nothing():
@@ -203,6 +251,54 @@ def test_a_page_with_scripts_that_may_size_images_is_left_alone(script):
 )
 def test_other_scripts_do_not_matter(script):
     assert sized(head=HEAD + script) != []
+
+
+LIBRARY = "<script>var $ = function (s) { s.style.width = s.css; s.className = '' }</script>"
+
+
+def sized_after_a_look(images="<p><img src=a.png></p>", *, script="", names=(), others=(), **options):
+    seen = ImageSeen("a.png", 40, 30, **options)
+    widths = (WidthEvidence(412, (seen, *others), frozenset(names)), WidthEvidence(1280, (seen, *others)))
+    evidence = {"index.html": PageEvidence(widths)}
+    css = "img{max-width:100%;height:auto}.wide img{width:100%}.tall > img{height:9px}[data-on] img{height:1px}"
+    return sized(f"{images}{LIBRARY}<script>{script}</script>", css=css, evidence=evidence)
+
+
+def test_a_browser_tells_which_images_a_library_leaves_alone():
+    assert sized_after_a_look() == ADDED
+    assert sized_after_a_look(script="$('.menu').hide()", names=["menu-open"]) == ADDED
+    assert sized_after_a_look(is_changed=True) == []
+    assert sized_after_a_look(is_by_script=True) == []
+    assert sized_after_a_look("<p><img src=a.png><img src=b.png></p>", others=[ImageSeen("b.png", 0, 0)]) == ADDED
+
+
+@pytest.mark.parametrize(
+    ("images", "script"),
+    [
+        ("<p><img src=a.png></p>", "$('img')"),
+        ("<p><img src=a.png></p>", "list.find('p > img')"),
+        ("<p><img src=a.png></p>", "list.on('click', 'p img', f)"),
+        ("<p class=x><img src=a.png></p>", "$('.x')"),
+        ("<p id=x><i><img src=a.png></i></p>", "$('#x')"),
+        ("<p data-x><img src=a.png></p>", "$('[data-x]')"),
+        ("<p onclick='f(this)'><img src=a.png></p>", ""),
+        ("<p><img src=a.png onclick='f(this)'></p>", ""),
+        ("<p><img src=a.png></p>", "document.styleSheets[0].disabled = true"),
+    ],
+)
+def test_an_image_that_a_script_names_gets_no_size(images, script):
+    assert sized_after_a_look(images, script=script) == []
+
+
+def test_a_rule_counts_that_a_script_may_make_apply():
+    assert sized_after_a_look(script="$(document.body).addClass('tall')") == []
+    assert sized_after_a_look(script="$(document.body).addClass('wide')") == ADDED
+    assert sized_after_a_look(names=["tall"]) == []
+    assert sized_after_a_look(script="document.querySelector('[data-on]')") == []
+
+
+def test_a_library_of_another_site_counts_as_one_that_sizes_images():
+    assert sized_after_a_look("<script src=https://x.example/a.js></script><p><img src=a.png>") == []
 
 
 def test_a_page_does_not_become_larger():

@@ -148,6 +148,14 @@ def test_another_file_in_a_place_that_scripts_left_alone_has_no_known_size() -> 
     assert images(infer(pages, PHOTO.format("x.png"))) == [("x.png", 0, 0)]
 
 
+def test_a_place_whose_image_a_script_changed_on_one_page_is_changed_on_others() -> None:
+    photo = PHOTO.format("x.png")
+    pages = {photo: seen(ImageSeen("x.png", 40, 20)), photo + "<p>": seen(ImageSeen("x.png", 40, 20, is_changed=True))}
+    for path in ("x.png", "logo.png"):
+        changed = infer(pages, PHOTO.format(path))
+        assert [image.is_changed for width in changed.widths for image in width.images] == [True, True]
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -21,7 +21,8 @@ class ImageSeen:
 
     ``path`` is its path in the docroot; ``width`` and ``height`` are CSS pixels of the largest box that shows it, 0 if
     no visible box does. ``is_first`` says that one of its boxes is in the first window, before any scrolling,
-    ``is_background`` that it is the background of an element, ``is_by_script`` that a script wrote its address.
+    ``is_background`` that it is the background of an element, ``is_by_script`` that a script wrote its address,
+    ``is_changed`` that a script changed another attribute of an ``<img>`` with it, or took one from its place.
     """
 
     path: str
@@ -30,6 +31,7 @@ class ImageSeen:
     is_first: bool = False
     is_background: bool = False
     is_by_script: bool = False
+    is_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@
   const images = new Map()
   const add = (url, element, flags) => {
     if (!/^https?:/.test(url)) return
-    const image = images.get(url) ?? { url, width: 0, height: 0, isFirst: false, isBackground: false, isByScript: false }
+    const image = images.get(url) ?? { url, width: 0, height: 0, isFirst: false, isBackground: false, isByScript: false, isChanged: false }
     images.set(url, image)
     image.isBackground ||= flags.isBackground ?? false
     image.isByScript ||= flags.isByScript
@@ -127,6 +127,7 @@
   seen.result = () => {
     collectAll(document)
     seen.noteAll(document)
+    for (const image of images.values()) image.isChanged = seen.changed.has(image.url)
     return { images: [...images.values()], names: [...seen.names] }
   }
   collectAll(document)

@@ -292,7 +292,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 3, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
+    EditPass("dimensions", 4, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 12, _HTML, "reading:write_reading_page", needs_content=True),

@@ -2,8 +2,9 @@
 
 - names are those that any of them had. A pass that reduces sheets adds those of the page's own markup, and waits for
   all others: being wrong costs a request, not a rule;
-- images are known by their places. Where every page that was seen has an image, and no script wrote one of them,
-  scripts leave that of another page alone. The size is known only of a file that all of them show, in the same places;
+- images are known by their places. Where every page that was seen has an image, and no script wrote one of them (or
+  changed one), scripts leave that of another page alone. The size is known only of a file that all of them show, in
+  the same places;
 - a page shows the same without scripts if all of them do. The passes then still read the page itself;
 - boxes over the text count if all of them have the same ones, under the least share of the text;
 - the markup after scripts is never inferred: it has the words of the page.
@@ -28,8 +29,10 @@ class Likeness:
 
     def __init__(self, seen: Sequence[tuple[PageEvidence, ImagePlaces]]) -> None:
         self._seen = seen
-        quiet = [_quiet_places(evidence, places) for evidence, places in seen]
-        self._quiet = frozenset.intersection(*quiet)
+        self._quiet, self._unchanged = (
+            frozenset.intersection(*(_places_without(flag, evidence, places) for evidence, places in seen))
+            for flag in ("is_by_script", "is_changed")
+        )
         self._widths = tuple(map(_common_width, zip(*(evidence.widths for evidence, _ in seen), strict=True)))
         self._is_same = all(evidence.is_same_without_scripts for evidence, _ in seen)
 
@@ -50,19 +53,21 @@ class Likeness:
 
     def _image(self, path: str, places: frozenset[str], number: int) -> ImageSeen:
         """Return an image at one of the widths; without a size where another page may show it at another one."""
+        is_changed = not places <= self._unchanged
         if any(each.files.get(path) != places for _, each in self._seen):
-            return ImageSeen(path, 0, 0)
+            return ImageSeen(path, 0, 0, is_changed=is_changed)
         found = [image for evidence, _ in self._seen for image in evidence.widths[number].images if image.path == path]
         largest = max(found, key=lambda image: (image.width * image.height, image.width))
-        return ImageSeen(path, largest.width, largest.height, is_background=any(each.is_background for each in found))
+        is_background = any(each.is_background for each in found)
+        return ImageSeen(path, largest.width, largest.height, is_background=is_background, is_changed=is_changed)
 
 
-def _quiet_places(evidence: PageEvidence, places: ImagePlaces) -> frozenset[str]:
-    """Return the places all of whose images were seen at every width, and written by no script."""
+def _places_without(flag: str, evidence: PageEvidence, places: ImagePlaces) -> frozenset[str]:
+    """Return the places all of whose images were seen at every width, and without a flag."""
     quiet, loud = set[str](), set[str]()
     for path, own in places.files.items():
         seen = [image for width in evidence.widths for image in width.images if image.path == path]
-        is_quiet = len(seen) == len(evidence.widths) and not any(image.is_by_script for image in seen)
+        is_quiet = len(seen) == len(evidence.widths) and not any(getattr(image, flag) for image in seen)
         (quiet if is_quiet else loud).update(own)
     return frozenset(quiet - loud)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.import_budget import BUDGET
+from adaptc.compile.page.context import is_isolated
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -56,6 +58,24 @@ def screen_sheets(tree: Document, base: str, view: View) -> tuple[str, ...]:
         for text, _ in sheets.of_element(element, base):
             texts.append(f"@media {media_query}{{{text}}}" if media_query else text)
     return tuple(texts)
+
+
+def lasting_sheets(tree: Document, text: str, base: str, view: View) -> tuple[str, ...]:
+    """Return the texts of the sheets that apply to a page in every medium, without those that they import.
+
+    ``text`` is what the tree was parsed from.
+    """
+    sheets, elements = _Sheets(view), tree.iter_elements(("link", "style"))
+    lasting = [each for each in elements if _is_lasting(each) and not is_isolated(each, text)]
+    return tuple(text for each in lasting for text, _ in itertools.islice(sheets.of_element(each, base), 1))
+
+
+# Attributes by which a sheet may not apply: those of alternate sheets, and handlers that change them
+_CONDITIONS = frozenset({"media", "title", "disabled", "onload", "type"})
+
+
+def _is_lasting(element: Element) -> bool:
+    return _CONDITIONS.isdisjoint(element.attrs) and "alternate" not in (element.attr("rel") or "").lower()
 
 
 def _media_query(element: Element) -> str:

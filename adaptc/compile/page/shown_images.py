@@ -18,7 +18,9 @@ class ShownImages:
     def __init__(self, evidence: PageEvidence | None) -> None:
         self._seen: dict[str, list[ImageSeen]] = defaultdict(list)
         self._widths: dict[str, dict[int, ImageSeen]] = defaultdict(dict)
-        for width in evidence.widths if evidence is not None else ():
+        widths = evidence.widths if evidence is not None else ()
+        self._count = len(widths)
+        for width in widths:
             for image in width.images:
                 self._seen[image.path].append(image)
                 self._widths[image.path][width.width] = image
@@ -27,6 +29,12 @@ class ShownImages:
         """Whether an image was seen, and no script wrote its address at any width."""
         seen = self._seen.get(path, ())
         return bool(seen) and not any(image.is_by_script for image in seen)
+
+    def is_unchanged(self, path: str) -> bool:
+        """Whether an image was seen at every width, and no script wrote its address or attributes, or moved it."""
+        seen = self._seen.get(path, ())
+        is_seen = len(seen) == self._count > 0
+        return is_seen and not any(image.is_by_script or image.is_changed for image in seen)
 
     def box(self, path: str) -> tuple[int, int] | None:
         """Return width and height of the largest box that shows an image, in CSS pixels; ``None`` without any."""

@@ -33,15 +33,20 @@ _SIMPLE = re.compile(r"[.#](?:[\w-]|\\.|[^\x00-\x7f])+|\[[^\]]*\]|[^.#\[]+")
 
 
 class TouchedImages:
-    """The images of one page that its scripts may change."""
+    """The images of one page that its scripts may change.
 
-    def __init__(self, tree: Document, page: PageContext) -> None:
+    With ``by_any_name`` every script counts as one that changes images that it gets from elsewhere.
+    """
+
+    def __init__(self, tree: Document, page: PageContext, *, by_any_name: bool = False) -> None:
         self.tree = tree
         changing = {script: facts for script, facts in page.scripts.items() if facts.image_changes != ImageChanges()}
         self.elements: set[Element] = set()
         self.handles: Handles | None = None
         if changing:
             self._search(page, changing)
+        if by_any_name:
+            self._add_named(page)
 
     def includes(self, image: Element) -> bool:
         """Whether a script may change the address of an image, or of the ``<picture>`` around it."""
@@ -58,9 +63,14 @@ class TouchedImages:
             if text in changing:
                 self._add_handler(element, changing[text].image_changes.selectors)
         if any(facts.image_changes.others for facts in changing.values()):
-            self.handles = union_of([facts.handles for facts in page.scripts.values()])
-            self._select(self.handles.selectors)
-            self.elements.update(element for each in handled for element in (each, *each.find_all("img")))
+            self._add_named(page)
+
+    def _add_named(self, page: PageContext) -> None:
+        """Add what any script names, and what an event handler may lead to."""
+        self.handles = union_of([facts.handles for facts in page.scripts.values()])
+        self._select(self.handles.selectors)
+        handled = (element for element in self.tree.select("*") if _handler(element))
+        self.elements.update(element for each in handled for element in (each, *each.find_all("img")))
 
     def _add_handler(self, element: Element, selectors: Iterable[str]) -> None:
         """Add what the handler of an element changes: itself, and what selectors find in it."""

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.image_sizing import PageSizing
 from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
 from adaptc.compile.page.touched_images import TouchedImages
-from adaptc.compile.passes.dimensions import PageSizing, is_styled, natural_size
+from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action

@@ -18,11 +18,12 @@ from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.copies import Copy, single_source_set, with_images
 from adaptc.compile.page.format_copies import FormatCopies
+from adaptc.compile.page.image_sizing import PageSizing
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.page.touched_images import TOUCHED, TouchedImages
 from adaptc.compile.page.wrapping import OPENING, start_tag, wrappable_images
-from adaptc.compile.passes.dimensions import PageSizing, is_styled, natural_size
+from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor

@@ -16,10 +16,8 @@ __all__ = ["Handles", "find_handles", "union_of"]
 _NAME = re.compile(r"[A-Za-z_][\w-]*\Z")
 _MARKED = re.compile(r"([#.\[])([A-Za-z_][\w-]*)")
 _CLASS_NAMES = re.compile(r'getElementsByClassName\("([^"]*)"\)')
-# $("img"), $(".gallery > img:first"), document.querySelectorAll("img[alt]")
-_IMAGES = re.compile(
-    r'(?:\$|jQuery|\bdocument\.(?:querySelector(?:All)?|getElementsByTagName))\("((?:[^"<]*[\s>,])?img(?:[.:\[#,\s][^"<]*)?)"'
-)
+# $("img"), list.find(".gallery > img:first"), on("click", "img[alt]", f)
+_IMAGES = re.compile(r'(?:(?<!createElement)\(|,)"((?:[^"<]*[\s>,])?img(?:[.:\[#,\s][^"<]*)?)"')
 _ALL_IMAGES = re.compile(r"\bdocument\.images\b")
 
 

@@ -1,0 +1,269 @@
+"""Which rules of style sheets may size an image, whatever the medium or state.
+
+The answer errs on the side of yes: a rule counts even if another overrides it or its media query never holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from adaptc.formats.css.sheet_text import is_too_deep
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["PageSizing", "sizing_rules"]
+
+# Properties that size a replaced element, or give it another natural size. ``width`` and the like with a logical side
+# count, and so do the prefixed ones.
+_SIZING = re.compile(
+    r"(?:-(?:webkit|moz|ms|o)-)?(?:"
+    r"(?:(?:min|max)-)?(?:width|height|inline-size|block-size)|aspect-ratio|object-(?:fit|view-box)|all|zoom|content"
+    r"|contain(?:-intrinsic-[a-z-]+)?|content-visibility|(?:align|justify|place)-self|animation(?:-name)?)\Z"
+)
+# With ``box-sizing: border-box`` a width in the markup includes what surrounds the picture.
+_AROUND = re.compile(
+    r"(?:padding|border)(?:-(?:top|right|bottom|left|block|inline)(?:-(?:start|end))?)?(?:-width|-style)?\Z"
+)
+# Values of display under which a child's size does not depend on the parent's layout.
+_PLAIN_DISPLAY = frozenset({
+    "none", "block", "inline", "inline-block", "list-item", "flow-root", "table", "inline-table", "table-row",
+    "table-cell", "table-row-group", "table-header-group", "table-footer-group", "table-caption", "table-column",
+    "table-column-group", "initial", "unset", "revert",
+})  # fmt: skip
+# Inherited properties; displays that hide which element lays out which; selectors that an added attribute could match
+_UNPREDICTABLE = re.compile(
+    r"image-orientation|image-resolution|display\s*:[^;}]*(?:contents|var\()|\[\s*(?:width|height)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SizingRules:
+    """Selectors by what their rules do: size the element as an image, set ``box-sizing`` on it, put a padding or
+    border around it, or lay out its children in a special way. ``is_unpredictable``: no image has a known size.
+
+    ``stretched`` are those of ``sized`` that do more than to limit the width and keep the shape, ``shaped`` those that
+    do more than to set a width or ``height: auto``. ``freed`` are of rules with ``height: auto`` in every medium and
+    state.
+    """
+
+    sized: tuple[str, ...] = ()
+    stretched: tuple[str, ...] = ()
+    shaped: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    boxed: tuple[str, ...] = ()
+    padded: tuple[str, ...] = ()
+    arranged: tuple[str, ...] = ()
+    is_unpredictable: bool = False
+
+
+class PageSizing:
+    """The effect of all sheets of a page on the sizes of its images.
+
+    ``lasting`` are those of ``sheets`` that apply in every medium. ``may_appear`` says whether scripts may give
+    elements a class, id or attribute, or take it away: a selector then counts as if it did not ask for the name.
+    """
+
+    def __init__(
+        self, sheets: Iterable[str], lasting: Iterable[str] = (), may_appear: Callable[[str], bool] | None = None
+    ) -> None:
+        self.rules = [sizing_rules(text) for text in sheets]
+        self.is_unpredictable = any(rules.is_unpredictable for rules in self.rules)
+        self._freed = [selector for text in lasting for selector in sizing_rules(text).freed]
+        self._may_appear = may_appear
+        self._fitting: dict[tuple[str, ...], list[str]] = {}
+
+    def may_size(self, image: Element, parent: Element) -> bool:
+        """Whether a rule may size an image, by itself or through its parent."""
+        return self._any("sized", image) or self._is_arranged(image, parent)
+
+    def keeps_shape(self, image: Element, parent: Element) -> bool:
+        """Whether an image has the same box in every state if its own size is written as attributes.
+
+        No rule sizes it; or none sets more than widths, and one always sets ``height: auto``, which goes before the
+        attribute: then the width alone decides, and that of the attribute is the natural one (CSS 2, 10.3.2 and 10.4).
+        """
+        if self._is_arranged(image, parent):
+            return False
+        return not self._any("sized", image) or self._has_free_height(image)
+
+    def may_stretch(self, image: Element) -> bool:
+        """Whether an image may have another shape or width than its attributes say, but for a limit of its width."""
+        return self.is_unpredictable or self._any("stretched", image)
+
+    def _is_arranged(self, image: Element, parent: Element) -> bool:
+        """Whether its parent, or what surrounds the picture, may change what a width means."""
+        if self.is_unpredictable or self._any("arranged", parent):
+            return True
+        return self._any("boxed", image) and ("border" in image.attrs or self._any("padded", image))
+
+    def _has_free_height(self, image: Element) -> bool:
+        lasting = (selector for selector in self._freed if self._weakened(selector) == selector)
+        return any(map(image.matches, lasting)) and not self._any("shaped", image)
+
+    def _any(self, kind: str, element: Element) -> bool:
+        key = (kind, element.tag, element.attr("class") or "", element.attr("id") or "")
+        fitting = self._fitting.get(key)
+        if fitting is None:  # most images of a page are alike: a hundred selectors are reduced to a few, once
+            selectors = (self._weakened(selector) for rules in self.rules for selector in getattr(rules, kind))
+            fitting = self._fitting[key] = [selector for selector in selectors if _fits(selector, *key[1:])]
+        return any(_matches(selector, element) for selector in fitting)
+
+    def _weakened(self, selector: str) -> str:
+        """Return a selector without the names that scripts may give or take."""
+        may_appear = self._may_appear
+        if may_appear is None:
+            return selector
+        return _GIVEN.sub(lambda match: "" if may_appear(match[1] or match[2]) else match[0], selector).strip()
+
+
+@lru_cache(maxsize=128)
+def sizing_rules(text: str) -> SizingRules:
+    """Return the sizing rules of a style sheet, at 2 MB/s; cached, as sheets are shared by pages."""
+    import tinycss2
+
+    if _UNPREDICTABLE.search(text) or is_too_deep(text):
+        return SizingRules(is_unpredictable=True)
+    nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
+    rules = list(_rules(nodes))
+    sizing = [(prelude, own) for prelude, declared in rules if (own := _sizing_of(declared))]
+    return SizingRules(
+        _selected(sizing, "img"),
+        _selected([rule for rule in sizing if not _only_limits(rule[1])], "img"),
+        _selected([rule for rule in sizing if not _only_widths(rule[1])], "img"),
+        tuple(_freed(nodes)),
+        _selected([rule for rule in rules if "box-sizing" in rule[1]], "img"),
+        _selected([rule for rule in rules if any(map(_AROUND.match, rule[1]))], "img"),
+        _selected([rule for rule in rules if _arranges(rule[1])]),
+    )
+
+
+def _sizing_of(declared: dict[str, str]) -> dict[str, str]:
+    return {name: value.strip().lower() for name, value in declared.items() if _SIZING.match(name)}
+
+
+def _only_limits(sizing: dict[str, str]) -> bool:
+    """Whether declarations size an image by a largest width alone, with the height that follows."""
+    return all(name == "max-width" or (name, value) == ("height", "auto") for name, value in sizing.items())
+
+
+def _only_widths(sizing: dict[str, str]) -> bool:
+    """Whether declarations size an image by widths alone, with the height that follows."""
+    widths = ("width", "min-width", "max-width")
+    return all(name in widths or (name, value) == ("height", "auto") for name, value in sizing.items())
+
+
+# Selectors without states that every browser knows: for one that it does not know it ignores the whole rule
+_NAMES = r"(?:[.#][a-zA-Z_][\w-]*)"
+_COMPOUND = rf"(?:(?:\*|[a-zA-Z][\w-]*){_NAMES}*|{_NAMES}+)"
+_PLAIN = rf"{_COMPOUND}(?:(?:\s*[>+~]\s*|\s+){_COMPOUND})*"
+_PLAIN_LIST = re.compile(rf"\s*{_PLAIN}(?:\s*,\s*{_PLAIN})*\s*\Z")
+
+
+def _freed(nodes: list[Any]) -> Iterator[str]:
+    """Yield the selectors of rules that set ``height: auto`` in every medium and state."""
+    import tinycss2
+
+    for node in nodes:
+        if node.type == "qualified-rule" and _PLAIN_LIST.match(tinycss2.serialize(node.prelude)):
+            _, declared = next(_rules([node]))
+            if declared.get("height", "").strip().lower() == "auto":
+                yield from (selector for selector in _split(node.prelude) if _may_be(selector, "img"))
+
+
+def _selected(rules: list[_Rule], tag: str | None = None) -> tuple[str, ...]:
+    selectors = (selector for prelude, _ in rules for selector in _split(prelude))
+    return tuple(dict.fromkeys(selector for selector in selectors if tag is None or _may_be(selector, tag)))
+
+
+# A rule: the tokens of its prelude and its declarations by name, with their values as written.
+_Rule = tuple[list[Any], dict[str, str]]
+_NO_ELEMENTS = frozenset(
+    {"font-face", "page", "keyframes", "-webkit-keyframes", "-moz-keyframes", "-o-keyframes", "property"}
+)
+
+
+def _rules(nodes: list[Any], is_nested: bool = False) -> Iterator[_Rule]:
+    import tinycss2
+
+    for node in nodes:
+        is_style = node.type == "qualified-rule"
+        if not (is_style or (node.type == "at-rule" and not _has_no_elements(node))):
+            continue
+        parse = tinycss2.parse_blocks_contents if is_style or is_nested else tinycss2.parse_rule_list
+        inside = parse(node.content, skip_comments=True, skip_whitespace=True)
+        declared = {each.lower_name: tinycss2.serialize(each.value) for each in inside if each.type == "declaration"}
+        # declarations right in a nested group are those of the rule around it: of any element, then
+        yield (node.prelude if is_style else []), declared
+        yield from _rules(inside, is_nested or is_style)
+
+
+def _has_no_elements(node: Any) -> bool:
+    return node.content is None or node.lower_at_keyword in _NO_ELEMENTS
+
+
+def _arranges(declared: dict[str, str]) -> bool:
+    display = declared.get("display", "block").strip().lower()
+    return "all" in declared or display not in _PLAIN_DISPLAY
+
+
+def _split(prelude: list[Any]) -> Iterator[str]:
+    import tinycss2
+
+    from adaptc.formats.css.selector_forms import split_list
+
+    return (tinycss2.serialize(piece).strip() for piece in split_list(prelude))
+
+
+_BRACKETS = re.compile(r"\[[^][]*\]|\([^()]*\)")
+_COMBINATORS = re.compile(r"[\s>+~]+")
+_PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
+_TYPE = re.compile(r"[a-zA-Z][\w-]*")
+_NAME = re.compile(r"([.#])([\w-]+)")
+_GIVEN = re.compile(r"[.#]([\w-]+)|\[\s*([\w-]+)[^\]]*\]")
+
+
+@lru_cache(maxsize=4096)
+def _subject(selector: str) -> str:
+    """Return the last compound selector, which selects the element itself, without arguments of functions."""
+    while (bare := _BRACKETS.sub("", selector)) != selector:
+        selector = bare
+    return _COMBINATORS.split(selector)[-1]
+
+
+def _may_be(selector: str, tag: str) -> bool:
+    """Whether a selector can select elements with this tag name."""
+    subject = _subject(selector)
+    if _is_odd(subject):
+        return True
+    name = _TYPE.match(subject)
+    return not _PSEUDO_ELEMENT.search(subject) and (name is None or name[0].lower() == tag)
+
+
+def _is_odd(subject: str) -> bool:
+    return not subject or not subject.isascii() or not {"\\", "&", "|", '"', "'"}.isdisjoint(subject)
+
+
+def _fits(selector: str, tag: str, classes: str, identifier: str) -> bool:
+    """Whether type, classes and id of a subject are those of an element; letter case does not matter (quirks mode)."""
+    if not _may_be(selector, tag):
+        return False
+    subject = _subject(selector)
+    own = {".": classes.lower().split(), "#": [identifier.lower()]}
+    return _is_odd(subject) or all(name.lower() in own[mark] for mark, name in _NAME.findall(subject))
+
+
+def _matches(selector: str, element: Element) -> bool:
+    """Whether a selector may match in some state; unsupported selectors count as matching."""
+    from turbohtml import SelectorSyntaxError
+
+    if ":" in selector or "&" in selector:  # a state (:hover), or another element's rule around this one
+        return True
+    try:
+        return element.matches(selector)
+    except SelectorSyntaxError:
+        return True
