@@ -42,8 +42,8 @@ from adaptc.compile.engine.scanned import ScannedDocroot
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, TreeDirectories, Unit
 from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.tracing_store import trace_keys
-from adaptc.compile.engine.trees import Trees, note_boot
+from adaptc.compile.engine.tracing_store import traces_of
+from adaptc.compile.engine.trees import Trees, mark_incomplete, note_boot
 from adaptc.compile.pipeline import modules_of
 from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
@@ -158,7 +158,8 @@ class Builder:
         check_state(state.db)
         with self._workers(state) as workers:
             sizes = [report.resources[path].size for path in touched.touched]
-            workers.prepare(sizes * len(self.spec.levels))
+            if self.spec.config.build.remote_cache is None:  # otherwise there may be nothing to build
+                workers.prepare(sizes * len(self.spec.levels))
             from adaptc.compile.engine.running_sums import RunningSums
             from adaptc.compile.engine.stages import ReadStage
 
@@ -216,6 +217,7 @@ class Builder:
         With ``unknown`` the trees may contain anything.
         """
         from adaptc.compile.engine.stages import BuildStage, share_snapshot
+        from adaptc.compile.engine.unit_records import UnitRecords
 
         state, report, before = reading.state, reading.report, reading.before
         remote = self._open_remote_cache()
@@ -237,19 +239,20 @@ class Builder:
         state.commit()
         self._has_removed_outdated = True
         if remote is not None:
-            remote.fetch(trace_keys(self.spec.recipes, report.reasons, sources))
+            remote.fetch(traces_of(self.spec.recipes, report.reasons, sources))
         if looking is not None:
             decisions = self._look(looking, report, decisions, extras)
         if proving is not None:
             decisions = self._prove(proving, report, decisions, extras, workers)
         snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
         proven = proving.built if proving else {}
-        building = BuildStage(self.spec, state, report, sources, self.gated_publisher, proven)
+        records = None if remote is None else UnitRecords(snapshot.snapshot, Store(self.spec.cache))
+        building = BuildStage(self.spec, state, report, sources, self.gated_publisher, proven, records)
         done = building.run(snapshot, workers, self.progress)
         if not self.accepted_recipes:  # a quick build, which a better one follows
             self._update_dictionaries(building, workers)
         if remote is not None:
-            remote.share(trace_keys(self.spec.recipes, report.reasons, sources))
+            remote.share(traces_of(self.spec.recipes, report.reasons, sources))
             report.remote_cache = remote.problem
         self.trees.remove_unused_extras(state, extras)
         return done
@@ -391,11 +394,3 @@ class Builder:
             mark = None if report.is_blind else self.spec.completion_mark(report, self.accepted_recipes)
             state.set_meta("complete", mark)
         state.commit()
-
-
-def mark_incomplete(state: State, worked: bool) -> None:
-    """Note that the trees are not complete, and that the documents about them are outdated."""
-    state.set_directories({})
-    state.set_meta("complete", None)
-    if worked:
-        state.set_meta("build", None)

@@ -21,7 +21,7 @@ from adaptc.compile.engine.packs import Place, Span, pack_bundle, pack_index, sp
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.task import Answer, SourceLacking, perform
-from adaptc.compile.engine.tracing_store import OBJECT, RECORD, artifacts, put_artifact, trace_key
+from adaptc.compile.engine.tracing_store import OBJECT, RECORD, artifacts, put_artifact, record_name, trace_key
 from adaptc.core import media
 from adaptc.core.diagnostics import RemoteError
 from adaptc.core.digest import digest_bytes
@@ -172,6 +172,7 @@ class _Bench:
             source = snapshot.sources[result.path]
             key = trace_key(snapshot.recipes[result.level], source.media_type, source.digest)
             names = {RECORD + key, *(self.store.record(key) or ())}
+            names.add(record_name(result.level, result.path, snapshot.recipes[result.level], source.digest))
             names.update(OBJECT + output.key for _, output in result.files())
             # equal files have one key: what the first of them brought is packed
             bundles.setdefault(key, {}).update(artifacts(self.store, sorted(names - self._known - packed)))

@@ -20,6 +20,8 @@ R = TypeVar("R")
 # saves: 82 files of documentation take 1.1 s of CPU in this process, and 2.0 in three
 _WORTH_A_POOL = 96
 _BYTES_WORTH_A_POOL = 4 << 20
+# So many files are read while one is built
+_READING = 8
 # The size of a batch: bytes of pages, and the maximum of units
 _BATCH_BYTES = 256 * 1024
 _BATCH_UNITS = 64
@@ -97,14 +99,16 @@ class Workers:
     def _pool_for(self, work: Work[T, R], weights: Sequence[int]) -> WorkerPool | None:
         if self.far is not None and work in (gather_batch, build_batch):
             return self.far if weights else None
-        if self.pool is None or not (self._needs_pool(weights) or (self.pool.is_started and len(weights) > 1)):
+        share = _READING if work is gather_batch else 1
+        if self.pool is None or not (self._needs_pool(weights, share) or (self.pool.is_started and len(weights) > 1)):
             return None
         return self.pool
 
-    def _needs_pool(self, weights: Sequence[int]) -> bool:
+    def _needs_pool(self, weights: Sequence[int], share: int = 1) -> bool:
         if self.is_isolated:
             return bool(weights)
-        return len(weights) > 1 and (len(weights) >= _WORTH_A_POOL or sum(weights) >= _BYTES_WORTH_A_POOL)
+        few = len(weights) < _WORTH_A_POOL * share and sum(weights) < _BYTES_WORTH_A_POOL * share
+        return len(weights) > 1 and not few
 
 
 def _run_here(work: Work[T, R], snapshot: Any, units: Sequence[T], lose: Lose[T, R]) -> Iterator[R]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import zstandard
@@ -116,8 +116,8 @@ class RemoteCache:
 
     # ---- what was made here
 
-    def share(self, keys: Iterable[str]) -> None:
-        """Store the artifacts of these traces, where something of a unit was not fetched before."""
+    def share(self, traces: Mapping[str, Sequence[str]]) -> None:
+        """Store the artifacts and records of these traces, where something of a unit was not fetched before."""
         remote, places = self._remote, threading.Semaphore(_UPLOADS)
         if remote is None or self.is_readonly:
             return
@@ -132,7 +132,7 @@ class RemoteCache:
 
         with ThreadPoolExecutor(_UPLOADS, "share") as threads:
             uploads = []
-            for pack, index in self._packs(keys):
+            for pack, index in self._packs(traces):
                 places.acquire()  # no more of them in memory than are stored at a time
                 uploads.append(threads.submit(upload, pack, index))
         for each in uploads:
@@ -141,14 +141,15 @@ class RemoteCache:
             except RemoteError as error:
                 self._give_up(error)
 
-    def _packs(self, keys: Iterable[str]) -> Iterator[tuple[bytes, bytes]]:
+    def _packs(self, traces: Mapping[str, Sequence[str]]) -> Iterator[tuple[bytes, bytes]]:
         bundles: list[tuple[str, bytes]] = []
         size = 0
-        for key in keys:
-            trace = self.store.record(key) or []
-            if self._known.issuperset(trace):
+        for key, records in traces.items():
+            names = dict.fromkeys([*(self.store.record(key) or ()), *records])
+            bundle = {} if self._known.issuperset(names) else dict(artifacts(self.store, names))
+            if not bundle:
                 continue
-            packed = pack_bundle(dict(artifacts(self.store, trace)))
+            packed = pack_bundle(bundle)
             bundles.append((key, packed))
             size += len(packed)
             if size >= _PACK_SIZE:

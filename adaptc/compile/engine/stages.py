@@ -19,6 +19,7 @@ from adaptc.compile.engine.results import UnitResult, unpublished
 from adaptc.compile.engine.running_sums import RunningSums
 from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
 from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.unit_records import UnitRecords
 from adaptc.compile.engine.unit_work import build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.media import HTML
@@ -118,7 +119,10 @@ _GROUP, _GROUP_SECONDS = 256, 1.0
 
 @dataclass(frozen=True, slots=True)
 class BuildStage:
-    """The second stage: build the units of ``report`` from ``sources``; those in ``proven`` were built already."""
+    """The second stage: build the units of ``report`` from ``sources``.
+
+    Those in ``proven`` were built already, and some of which the cache has ``records``, if that is shared.
+    """
 
     spec: BuildSpec
     state: State
@@ -126,6 +130,7 @@ class BuildStage:
     sources: Mapping[str, Source]
     gated_publisher: GatedPublisher
     proven: dict[Unit, UnitResult] = field(default_factory=dict)
+    records: UnitRecords | None = None
 
     def run(self, snapshot: SharedSnapshot, workers: Workers, progress: Progress) -> bool:
         """Build and publish; return whether all units could be published. Raises ``BuildCancelled``."""
@@ -149,12 +154,19 @@ class BuildStage:
         for unit in units:
             phases[phase_of(self.sources[unit[1]])].append(unit)
         for chosen in phases:
-            # one that is asked for again lost its artifacts
-            proven = [self.proven.pop(unit) for unit in chosen if unit in self.proven]
-            yield from proven
-            built = {(result.level, result.path) for result in proven}
-            weighed = weigh(self.state, [unit for unit in chosen if unit not in built], self.sources)
-            yield from workers.run(build_batch, snapshot, weighed, self._lose)
+            rest = []
+            for unit in chosen:
+                known = self._find(unit)
+                if known is None:
+                    rest.append(unit)
+                else:
+                    yield known
+            yield from workers.run(build_batch, snapshot, weigh(self.state, rest, self.sources), self._lose)
+
+    def _find(self, unit: Unit) -> UnitResult | None:
+        """Return the result of a unit that was built before. One that is asked for again lost its artifacts."""
+        proven = self.proven.pop(unit, None)
+        return proven if proven is not None or self.records is None else self.records.get(unit)
 
     def _lose(self, unit: Unit, reason: str) -> UnitResult:
         """Return the result of a unit that was not built."""

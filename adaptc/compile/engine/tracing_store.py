@@ -23,10 +23,22 @@ def trace_key(recipe: str, media_type: str, digest: str) -> str:
     return digest_parts("trace", recipe, media_type, digest)
 
 
-def trace_keys(recipes: Mapping[str, str], units: Iterable[Unit], sources: Mapping[str, Source]) -> list[str]:
-    """Return the keys of the traces of units, given the recipes of levels."""
-    chosen = ((recipes[level], sources[path]) for level, path in units)
-    return [trace_key(recipe, source.media_type, source.digest) for recipe, source in chosen]
+def record_name(level: str, path: str, recipe: str, digest: str) -> str:
+    """Return the name of the record of a unit (``adaptc.compile.engine.unit_records``), by the digest of its source."""
+    return RECORD + digest_parts("unit", level, path, recipe, digest)
+
+
+def traces_of(recipes: Mapping[str, str], units: Iterable[Unit], sources: Mapping[str, Source]) -> dict[str, list[str]]:
+    """Return the names of the records of units by the keys of their traces, given the recipes of levels.
+
+    Equal files have one trace, and a record each.
+    """
+    traces: dict[str, list[str]] = {}
+    for level, path in units:
+        recipe, source = recipes[level], sources[path]
+        key = trace_key(recipe, source.media_type, source.digest)
+        traces.setdefault(key, []).append(record_name(level, path, recipe, source.digest))
+    return traces
 
 
 def artifacts(store: Store, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:

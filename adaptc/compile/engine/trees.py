@@ -210,3 +210,11 @@ def _in_docroot(file: str) -> str:
     _, _, inside = file.partition("/")
     coding, _, name = inside.partition("/")
     return path_of_name(coding, name)
+
+
+def mark_incomplete(state: State, worked: bool) -> None:
+    """Note that the trees are not complete, and that the documents about them are outdated."""
+    state.set_directories({})
+    state.set_meta("complete", None)
+    if worked:
+        state.set_meta("build", None)

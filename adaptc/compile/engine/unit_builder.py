@@ -34,6 +34,7 @@ from adaptc.compile.engine.results import Extra, Output, UnitResult, unpublished
 from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import TracingStore, trace_key
+from adaptc.compile.engine.unit_records import UnitRecords
 from adaptc.compile.page.matching import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
@@ -80,6 +81,7 @@ class UnitBuilder:
         self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store, hidden)
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.codec, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
+        self.records = UnitRecords(snapshot, self.store)
         self.matcher = Matcher()
         self.asset_weigher = AssetWeigher(
             self.site, self.encoder, self.assets.artifact, self._view, snapshot.max_file_bytes
@@ -114,17 +116,19 @@ class UnitBuilder:
         for _ in range(TRIES):
             with contextlib.suppress(ObjectGone):
                 result = self._build(level, path)
+                result = dataclasses.replace(result, seconds=time.process_time() - begun)
                 self._store_trace(result)
-                return dataclasses.replace(result, seconds=time.process_time() - begun)
+                return result
         raise cache_loses(self.snapshot.cache)
 
     def _store_trace(self, result: UnitResult) -> None:
-        """Note the artifacts of a unit, but for what the source is, and pages, which are written anew in any case."""
+        """Store a record of a unit, and note its artifacts, but for what the source is."""
         if isinstance(self.store, TracingStore):
+            if not self.alone:
+                self.records.put(result)
             source = self.site.sources[result.path]
-            pages = [each.key for each in result.outputs if each.coding == IDENTITY and source.media_type == media.HTML]
             key = trace_key(self.snapshot.recipes[result.level], source.media_type, source.digest)
-            self.store.store_trace(key, (source.digest, *pages))
+            self.store.store_trace(key, (source.digest,))
 
     def _build(self, level: str, path: str) -> UnitResult:
         media_type = self.site.sources[path].media_type
