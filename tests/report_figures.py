@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from adaptc.core.diagnostics import KINDS, Location, diagnose
 from adaptc.core.model import Action
@@ -15,8 +18,34 @@ from adaptc.report.figures import (
     TypeFigures,
     capacity_factor,
 )
+from adaptc.report.html_report import stream_report
+from adaptc.report.ledger import Ledger
 
 PATHS = tuple(f"news/page-{number}.html" for number in range(12))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedSite(SiteFigures):
+    """The figures of a site with those of its pages, which a build has in its ledger."""
+
+    pages: tuple[PageFigures, ...] = ()
+
+
+def ledger_of(pages: Iterable[PageFigures], levels: Sequence[str] = ("full",)) -> Ledger:
+    """Return a ledger in memory that has these pages; what a level lacks is served as it is at another."""
+    ledger, known = Ledger(Path(":memory:")), {(page.path, page.level): page for page in pages}
+    for page in known.values():
+        ledger.add_page(page, (), is_built=True)
+    for path, served in {page.path: page for page in known.values()}.items():
+        for missing in (name for name in levels if (path, name) not in known):
+            ledger.add_page(served._replace(level=missing), (), is_built=False)
+    return ledger
+
+
+def render_report(figures: ReportedSite, templates: Path | None = None, **options: Any) -> str:
+    """Return the report of a site."""
+    ledger = ledger_of(figures.pages, [each.level for each in figures.levels])
+    return "".join(stream_report(figures, ledger, templates, **options))
 
 
 def level(name: str, number: int | None, share: float) -> LevelFigures:
@@ -57,7 +86,7 @@ def site(
     pages: Iterable[PageFigures] | None = None,
     diagnostics: tuple[DiagnosticFigures, ...] | None = None,
     name: str = "newsroom",
-) -> SiteFigures:
+) -> ReportedSite:
     """Return a site of 12 pages at two levels, or with other pages and diagnostics."""
     if diagnostics is None:
         missing = found("missing-target", 6_961, PATHS[11], where="a href", url="gone.html")
@@ -65,4 +94,4 @@ def site(
     levels = (level("full", 4, 1.0), level("lossless", 3, 0.5))
     if pages is None:
         pages = pages_of(PATHS, ("full", "lossless"))
-    return SiteFigures(name, 48, 12, 1_900_000, levels, pages, diagnostics, "9.8.7", "default")
+    return ReportedSite(name, 48, 12, 1_900_000, levels, diagnostics, "9.8.7", "default", pages=tuple(pages))

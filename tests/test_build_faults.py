@@ -28,7 +28,7 @@ from test_build import FILES, page
 import adaptc
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.compile.engine import damage, state
+from adaptc.compile.engine import damage, state_file
 from adaptc.core.fs import DiskTree, write_atomic
 from adaptc.core.shortage import Shortage
 
@@ -57,7 +57,7 @@ def no_space(*_: object, **__: object) -> None:
 
 
 def refuse_to_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect = state._connect
+    connect = state_file._connect
 
     def refuse(path: Path) -> sqlite3.Connection:
         if path.name == ":memory:":
@@ -66,18 +66,18 @@ def refuse_to_open(monkeypatch: pytest.MonkeyPatch) -> None:
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
         raise error
 
-    monkeypatch.setattr(state, "_connect", refuse)
+    monkeypatch.setattr(state_file, "_connect", refuse)
 
 
 def refuse_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    tune = state._tune
+    tune = state_file._tune
 
     def full(db: sqlite3.Connection) -> sqlite3.Connection:
         if db.execute("PRAGMA database_list").fetchone()[2]:  # not of a copy in memory
             db.execute("PRAGMA max_page_count = 1")
         return tune(db)
 
-    monkeypatch.setattr(state, "_tune", full)
+    monkeypatch.setattr(state_file, "_tune", full)
 
 
 FULL: dict[str, Callable[[pytest.MonkeyPatch], object]] = {

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from browser import Browser
 from PIL import Image
-from report_figures import site
+from report_figures import render_report, site
 from selectolax.lexbor import LexborHTMLParser
 
 from adaptc.compile.analyse.demotions import Demotion
 from adaptc.compile.engine.proof.records import ProvenView
 from adaptc.report.comparisons import Comparison, DroppedPass, ProofViews
-from adaptc.report.html_report import stream_report
 from adaptc.report.proof_page import ProofFigures, stream_proof
 
 RED, BLUE, GREEN = "red", "blue", "green"
@@ -70,7 +69,7 @@ def pages() -> dict[str, str]:
     """Return the report of a build and that of a proof."""
     proof = ProofFigures("site", ["b.html"], ["full", "low", "lower", "text"], proven())
     return {
-        "report.html": "".join(stream_report(site(), proven=proven())),
+        "report.html": render_report(site(), proven=proven()),
         "proof.html": "".join(stream_proof(proof)),
     }
 
@@ -97,7 +96,7 @@ def test_equal_proofs_give_equal_pages() -> None:
 
 
 def test_a_report_without_a_proof_has_one_script() -> None:
-    assert "".join(stream_report(site())).count("<script>") == 1
+    assert render_report(site()).count("<script>") == 1
 
 
 STATE = """(() => {

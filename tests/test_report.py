@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from report_figures import PATHS, found, level, pages_of, site
+from report_figures import PATHS, found, ledger_of, level, pages_of, render_report, site
 from selectolax.lexbor import LexborHTMLParser
 
 from adaptc.core.model import Action
@@ -17,8 +17,8 @@ from adaptc.report import page_table
 from adaptc.report.charts import count_ticks, log_axis
 from adaptc.report.figures import FileFigures, PageFigures, TrafficFigures, TypeFigures, capacity_factor
 from adaptc.report.first_steps import first_steps
-from adaptc.report.html_report import FIRST_ROWS, stream_report
-from adaptc.report.page_table import foremost, tabulate_pages
+from adaptc.report.html_report import FIRST_ROWS
+from adaptc.report.page_table import tabulate_pages
 
 HOSTILE = (
     "<script>alert(1)</script>.html",
@@ -28,10 +28,6 @@ HOSTILE = (
     "bad\udcff.html",
     "{{ 7 * 7 }}{% raw %}.html",
 )
-
-
-def render_report(figures, templates=None):
-    return "".join(stream_report(figures, templates))
 
 
 def parsed(text: str) -> LexborHTMLParser:
@@ -181,22 +177,22 @@ def test_an_unknown_level_is_a_bug():
 def test_actions_beyond_the_limits_are_counted(monkeypatch):
     monkeypatch.setattr(page_table, "ACTIONS_A_PAGE", 2)
     many = tuple(Action("images", "kept", f"{number}.png") for number in range(5))
-    costs = tabulate_pages([PageFigures("a.html", "full", 1, 1, 1, 1, 1, many)], ["full"]).rows["a.html"]
-    assert costs[0] is not None
-    assert costs[0].unlisted == 3
+    table = tabulate_pages(ledger_of([PageFigures("a.html", "full", 1, 1, 1, 1, 1, many)]), ["full"])
+    assert table.rows == ('["a.html",[1,1,1,1,1,0,0,3],0]',)
 
 
 def test_no_more_actions_than_a_report_can_hold(monkeypatch):
     monkeypatch.setattr(page_table, "DISTINCT_ACTIONS", 1)
     pages = [PageFigures(f"{n}.html", "full", 1, 1, 1, 1, 1, (Action("p", "kept", f"{n}"),)) for n in range(3)]
-    gathered = tabulate_pages(pages, ["full"])
+    gathered = tabulate_pages(ledger_of(pages), ["full"])
     assert len(gathered.actions) == 1
-    assert [row[0].unlisted for row in gathered.rows.values() if row[0]] == [0, 1, 1]
+    assert [json.loads(row)[1][-1] for row in gathered.rows] == [0, 1, 1]
 
 
 def test_the_heaviest_pages_of_equal_weight_go_by_path():
-    pages = [PageFigures(name, "full", 1, 1, 1, 1, 1) for name in ("b", "a", "c")]
-    assert [path for path, _ in foremost(tabulate_pages(pages, ["full"]), 0, 2)] == ["a", "b"]
+    ledger = ledger_of(PageFigures(name, "full", 1, 1, 1, 1, 1) for name in ("b", "a", "c"))
+    assert ledger.heaviest_pages("full", 2) == [("a", 1), ("b", 1)]
+    assert ledger.foremost_pages("full", 2) == [("a", 0), ("b", 0)]
 
 
 @pytest.mark.parametrize("amounts", [[], [0], [5], [7, 7], [1, 10**9], [10**3, 10**12]])
@@ -347,7 +343,7 @@ def test_the_report_begins_with_what_to_do():
         "image-bomb, 3 times.",
     ]
     assert "site.max_pixels" in steps[1].remedy
-    text = "".join(stream_report(site()))
+    text = render_report(site())
     assert text.index("What to do first") < text.index('<h2 id="levels">') < text.index('<h2 id="pages">')
     assert text.index('<h2 id="pages">') < text.index('<h2 id="trees">') < text.index("<details>")
     assert "missing-target, 6,961 times." in text

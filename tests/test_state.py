@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.engine import state as state_module
+from adaptc.compile.engine import state_file
 from adaptc.compile.engine.damage import is_damage, system_error
 from adaptc.compile.engine.outdated import (
     Changes,
@@ -155,7 +155,7 @@ def test_what_is_no_state_is_replaced(tmp_path: Path, content: bytes) -> None:
 def test_a_state_of_another_schema_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.closing(State(tmp_path / "s")) as state:
         state.set_meta("a", 1)
-    monkeypatch.setattr(state_module, "SCHEMA", state_module.SCHEMA + 1)
+    monkeypatch.setattr(state_file, "SCHEMA", state_file.SCHEMA + 1)
     with contextlib.closing(State(tmp_path / "s", read_only=True)) as state:
         assert state.meta("a") is None
     with contextlib.closing(State(tmp_path / "s")) as state:

@@ -235,14 +235,14 @@ def _plan_record(planned: Plan) -> dict[str, Any]:
 def _record(result: BuildResult, crawl: CrawlResult | None) -> dict[str, Any]:
     import dataclasses
 
-    figures = dataclasses.asdict(dataclasses.replace(result.figures, pages=(), diagnostics=()))
+    figures = dataclasses.asdict(dataclasses.replace(result.figures, diagnostics=()))
     return {
         "output": str(result.output),
         "manifest": str(result.manifest),
         "report": str(result.report),
         "built": _reason_records(result.built),
         "removed": result.removed,
-        "figures": {key: value for key, value in figures.items() if key not in ("pages", "diagnostics", "screenshots")},
+        "figures": {key: value for key, value in figures.items() if key not in ("diagnostics", "screenshots")},
         "diagnostics": diagnostic_records((*(crawl.diagnostics if crawl else ()), *result.diagnostics)),
         **({"crawl": crawl_record(crawl)} if crawl is not None else {}),
     }

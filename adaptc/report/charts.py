@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adaptc.core.quantities import written_bytes, written_count
 from adaptc.report.figures import LevelFigures, TypeFigures
-from adaptc.report.page_table import PageTable
 
 WIDTH = 360
 LEFT, RIGHT, TOP, BOTTOM = 48, 350, 12, 184  # the plot inside a chart
@@ -23,7 +22,7 @@ BIN = 8  # the width of a bin of the histogram
 CELL = 5  # the side of a cell of the scatter
 SHADES = (1, 3, 10, 100)  # pages in a cell from which on it has the next darker shade
 
-Point = tuple[int, int]  # requests and bytes sent of a page
+Points = dict[tuple[int, int], int]  # how many pages take so many requests and bytes as sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +80,34 @@ def _bar(kind: TypeFigures, y: int, scale: float) -> Bar:
     return Bar(kind.group, y, before, after, sent, label)
 
 
-def plot_pages(table: PageTable) -> Plots | None:
-    """Return the spread of the pages at each level of the table; None for a site without pages."""
-    if not table.rows:
+def plot_pages(pages: Mapping[tuple[str, int, int], int], levels: Sequence[str]) -> Plots | None:
+    """Return the spread of the pages at each level; None for a site without pages.
+
+    ``pages`` counts the pages of a level that take so many requests and bytes as sent.
+    """
+    if not pages:
         return None
-    points = [_points(table, number) for number in range(len(table.levels))]
-    every = [point for level in points for point in level]
-    weight = log_axis((sent for _, sent in every), LEFT, RIGHT, written_bytes)
-    upward = log_axis((sent for _, sent in every), BOTTOM, TOP, written_bytes)
-    requests = log_axis((number for number, _ in every), LEFT, RIGHT, lambda amount: f"{amount:g}")
-    bins = [_bins(level, weight) for level in points]
+    points: dict[str, Points] = {level: {} for level in levels}
+    for (level, number, sent), count in pages.items():
+        points[level][number, sent] = count
+    weight = log_axis((sent for _, _, sent in pages), LEFT, RIGHT, written_bytes)
+    upward = log_axis((sent for _, _, sent in pages), BOTTOM, TOP, written_bytes)
+    requests = log_axis((number for _, number, _ in pages), LEFT, RIGHT, lambda amount: f"{amount:g}")
+    bins = [_bins(each, weight) for each in points.values()]
     tallest = max(max(counts.values(), default=1) for counts in bins)
-    levels = tuple(
-        _spread(level, counts, tallest, (weight, requests, upward)) for level, counts in zip(points, bins, strict=True)
+    spreads = tuple(
+        _spread(each, counts, tallest, (weight, requests, upward))
+        for each, counts in zip(points.values(), bins, strict=True)
     )
-    return Plots(weight, count_ticks(tallest, BOTTOM, TOP), requests, upward, levels)
+    return Plots(weight, count_ticks(tallest, BOTTOM, TOP), requests, upward, spreads)
 
 
-def _points(table: PageTable, level: int) -> list[Point]:
-    costs = (row[level] for row in table.rows.values())
-    return [(cost.requests, cost.transfer) for cost in costs if cost]
-
-
-def _spread(points: list[Point], bins: Counter[int], tallest: int, axes: tuple[Axis, Axis, Axis]) -> Spread:
+def _spread(points: Points, bins: Counter[int], tallest: int, axes: tuple[Axis, Axis, Axis]) -> Spread:
     weight, requests, upward = axes
-    sent = sorted(amount for _, amount in points) or [0]
-    median, ninety = sent[len(sent) // 2], sent[len(sent) * 9 // 10]
+    total = sum(points.values())
+    median, ninety = (_at(points, total * tenths // 10) for tenths in (5, 9))
     return Spread(
-        len(points),
+        total,
         _histogram(bins, tallest),
         weight.at(median),
         written_bytes(median),
@@ -117,8 +116,20 @@ def _spread(points: list[Point], bins: Counter[int], tallest: int, axes: tuple[A
     )
 
 
-def _bins(points: Sequence[Point], weight: Axis) -> Counter[int]:
-    return Counter(int((place - LEFT) // BIN) for place in weight.places(sent for _, sent in points))
+def _at(points: Points, rank: int) -> int:
+    """Return the bytes sent of the page with this rank, counted from 0 by bytes; 0 where there is no page."""
+    for (_, sent), count in sorted(points.items(), key=lambda point: point[0][1]):
+        rank -= count
+        if rank < 0:
+            return sent
+    return 0
+
+
+def _bins(points: Points, weight: Axis) -> Counter[int]:
+    bins: Counter[int] = Counter()
+    for place, count in zip(weight.places(sent for _, sent in points), points.values(), strict=True):
+        bins[int((place - LEFT) // BIN)] += count
+    return bins
 
 
 def _histogram(bins: Counter[int], tallest: int) -> str:
@@ -130,10 +141,12 @@ def _histogram(bins: Counter[int], tallest: int) -> str:
     )
 
 
-def _shades(points: Sequence[Point], requests: Axis, upward: Axis) -> tuple[str, ...]:
+def _shades(points: Points, requests: Axis, upward: Axis) -> tuple[str, ...]:
     numbers = {number: requests.at(number) for number in {number for number, _ in points}}
+    cells: Counter[tuple[int, int]] = Counter()
     places = upward.places(sent for _, sent in points)
-    cells = Counter(_cell(numbers[number], place) for (number, _), place in zip(points, places, strict=True))
+    for (number, _), place, count in zip(points, places, points.values(), strict=True):
+        cells[_cell(numbers[number], place)] += count
     paths = [""] * len(SHADES)
     for (x, y), count in sorted(cells.items()):
         shade = sum(count >= least for least in SHADES) - 1

@@ -69,12 +69,12 @@ class DocumentWriter:
     screenshots: int = 0
 
     def write(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
-        """Write the documents that would differ; return the figures, without pages, and all diagnostics."""
+        """Write the documents that would differ; return the figures and all diagnostics."""
         figures, stored = self._figures_and_diagnostics()
         self.state.set_meta("docroot", os.path.abspath(self.spec.docroot))
         self.state.set_meta("unbuilt", self.report.unbuilt)
         diagnostics = self._diagnostics(stored)
-        return _without_pages(figures, diagnostics), diagnostics
+        return _without_pictures(figures, diagnostics), diagnostics
 
     def _figures_and_diagnostics(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         try:
@@ -103,6 +103,7 @@ class DocumentWriter:
 
         with contextlib.closing(Ledger(self._ledger_path)) as ledger:
             yield ledger
+            ledger.leave()
 
     @property
     def _ledger_path(self) -> Path:
@@ -156,7 +157,7 @@ class DocumentWriter:
                 shots = self._screenshots(ledger)
                 kinds = diagnostic_figures(self._diagnostics(stored))
                 figures = dataclasses.replace(figures, screenshots=shots, diagnostics=kinds)
-            self._write_report(dataclasses.replace(figures, pages=ledger.pages()))
+            self._write_report(figures, ledger)
         sync_each((os.fspath(spec.output),))
         note_documents(self.state, record)
         key = self._key(self._reported())
@@ -187,14 +188,14 @@ class DocumentWriter:
         write_atomic(os.fspath(spec.output / MANIFEST), digested(), keep_equal=True, durable=True)
         return digest.hexdigest()
 
-    def _write_report(self, figures: SiteFigures) -> None:
+    def _write_report(self, figures: SiteFigures, ledger: Ledger) -> None:
         from adaptc.report.comparisons import ProofViews
         from adaptc.report.html_report import stream_report
 
         demotions = demotions_of(self.state.decisions())
         proven = ProofViews.of(proven_views(self.state), demotions, Store(self.spec.cache).content)
-        file, chunks = os.fspath(self.spec.output / REPORT), _encoded(stream_report(figures, proven=proven))
-        write_atomic(file, chunks, keep_equal=True, durable=True)
+        chunks = _encoded(stream_report(figures, ledger, proven=proven))
+        write_atomic(os.fspath(self.spec.output / REPORT), chunks, keep_equal=True, durable=True)
 
     def _figures(self, ledger: Ledger, stored: tuple[Diagnostic, ...]) -> SiteFigures:
         from adaptc.report.level_figures import level_figures
@@ -209,7 +210,6 @@ class DocumentWriter:
             sum(resource.media_type == HTML for resource in resources),
             sum(resource.size for resource in resources),
             level_figures(ledger, self.spec.levels, cost, weighs_views=bool(report.traffic and report.traffic.hits)),
-            (),
             diagnostic_figures(self._diagnostics(stored)),
             VERSION,
             config.build.effort,
@@ -237,8 +237,8 @@ class DocumentWriter:
         return shots
 
 
-def _without_pages(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
-    return dataclasses.replace(figures, pages=(), screenshots=(), diagnostics=diagnostic_figures(diagnostics))
+def _without_pictures(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
+    return dataclasses.replace(figures, screenshots=(), diagnostics=diagnostic_figures(diagnostics))
 
 
 def _encoded(chunks: Iterator[str]) -> Iterator[bytes]:
@@ -279,8 +279,8 @@ def _visit_figures(record: LevelRecord, cost: DeliveryCost) -> VisitFigures:
 
 
 def pack_figures(figures: SiteFigures) -> dict[str, Any]:
-    """Return a build's figures, without its pages, diagnostics and pictures, as JSON values."""
-    return dataclasses.asdict(dataclasses.replace(figures, pages=(), diagnostics=(), screenshots=()))
+    """Return a build's figures, without its diagnostics and pictures, as JSON values."""
+    return dataclasses.asdict(dataclasses.replace(figures, diagnostics=(), screenshots=()))
 
 
 def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:

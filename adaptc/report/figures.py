@@ -7,7 +7,6 @@ format of each resource (RFC 9110, section 8), the identity where none is smalle
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -191,7 +190,6 @@ class SiteFigures:
     """A whole build.
 
     ``levels`` go from the highest quality down; the others are compared with the first (``full``).
-    ``pages`` may come in any order; the report iterates them once, the summary does not touch them.
     ``view_ms``, ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with.
     ``traffic`` is None when the means are over pages: there are no access logs, or no page views in them. ``browser``
     is None where no browser was wanted, ``proof`` where nothing was proven.
@@ -202,7 +200,6 @@ class SiteFigures:
     docroot_pages: int
     docroot_bytes: int
     levels: tuple[LevelFigures, ...]
-    pages: Iterable[PageFigures]
     diagnostics: tuple[DiagnosticFigures, ...]
     tool_version: str
     effort: str

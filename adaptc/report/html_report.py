@@ -24,6 +24,7 @@ from adaptc.report.comparisons import NO_VIEWS, ProofViews
 from adaptc.report.figures import (
     DiagnosticFigures,
     LevelFigures,
+    PageFigures,
     SiteFigures,
     TypeFigures,
     capacity_factor,
@@ -31,7 +32,8 @@ from adaptc.report.figures import (
     restricted_levels,
 )
 from adaptc.report.first_steps import first_steps
-from adaptc.report.page_table import Cost, Costs, PageTable, foremost, heaviest, tabulate_pages
+from adaptc.report.ledger import Ledger
+from adaptc.report.page_table import PageTable, tabulate_pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,14 +53,15 @@ class Row:
 
     path: str
     views: int
-    cost: Cost | None
+    cost: PageFigures | None
     saving: str
     capacity: str
-    demoted: tuple[str, ...]
 
 
-def stream_report(figures: SiteFigures, templates: Path | None = None, proven: ProofViews = NO_VIEWS) -> Iterator[str]:
-    """Yield the report piece by piece; ``proven`` is what a proof saw.
+def stream_report(
+    figures: SiteFigures, ledger: Ledger, templates: Path | None = None, proven: ProofViews = NO_VIEWS
+) -> Iterator[str]:
+    """Yield the report piece by piece; the ``ledger`` has the pages, ``proven`` is what a proof saw.
 
     A file of the directory ``templates`` replaces the shipped one of the same name (``report.html.j2``,
     ``comparisons.html.j2``, ``report.css``, ``report.js``, ``compare.js``). Raises ``jinja2.TemplateError`` for an
@@ -67,8 +70,8 @@ def stream_report(figures: SiteFigures, templates: Path | None = None, proven: P
     environment = template_environment(templates)
     script, compare = template_source(environment, SCRIPT), template_source(environment, COMPARE)
     has_pictures = bool(figures.screenshots or proven.differing or proven.kept)
-    table = tabulate_pages(figures.pages, [level.level for level in figures.levels])
-    shown = min(1, len(figures.levels) - 1)  # the first level that adapts
+    levels = [level.level for level in figures.levels]
+    table, shown = tabulate_pages(ledger, levels), min(1, len(levels) - 1)  # the first level that adapts
     return environment.get_template(TEMPLATE).generate(
         site=figures,
         style=template_source(environment, STYLE),
@@ -78,20 +81,20 @@ def stream_report(figures: SiteFigures, templates: Path | None = None, proven: P
         compare=compare,
         compare_hash=csp_hash(compare) if has_pictures else "",
         shown=shown,
-        rows=_first_rows(figures, table, shown),
-        steps=first_steps(figures, heaviest(table, shown, FIRST_ROWS), shown),
+        rows=_first_rows(figures, ledger, shown),
+        steps=first_steps(figures, ledger.heaviest_pages(levels[shown], FIRST_ROWS) if levels else [], shown),
         page_count=len(table.rows),
         restricted=restricted_levels(figures),
         proof=proof_sentence(figures.proof) if figures.proof is not None else "",
         data_uri=data_uri,
         bars=bars_by_type(figures.levels),
-        plots=plot_pages(table),
+        plots=plot_pages(ledger.page_points(), levels),
         shades=shade_labels(),
         diagnostics=sorted(figures.diagnostics, key=_diagnostic_order),
-        row_json=_joined([printable(path), *costs, table.views.get(path, 0)] for path, costs in table.rows.items()),
+        row_json=_joined(table.rows),
         heads_json=_json(_heads(figures, table, shown)),
         table_json=_json([table.words, table.actions]),
-        list_json=_joined(table.lists),
+        list_json=_joined(map(_dumped, table.lists)),
     )
 
 
@@ -150,10 +153,18 @@ def csp_hash(script: str) -> str:
 
 
 def _json(value: object) -> Any:
-    """Return JSON fit for a script element: ``<`` is escaped, so no end tag or comment can begin in it."""
+    """Return JSON fit for a script element."""
+    return _escaped(_dumped(value))
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _escaped(text: str) -> Any:
+    """Return JSON with ``<`` escaped, so no end tag or comment can begin in it."""
     from markupsafe import Markup
 
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))
 
 
@@ -162,12 +173,12 @@ def data_uri(webp: bytes) -> str:
     return f"data:image/webp;base64,{base64.b64encode(webp).decode('ascii')}"
 
 
-def _joined(items: Iterable[object]) -> Iterator[Any]:
-    """Yield the JSON of items of an array, each after a comma but the first, some hundred at a time."""
+def _joined(items: Iterable[str]) -> Iterator[Any]:
+    """Yield items of an array, which are JSON, each after a comma but the first, some hundred at a time."""
     remaining = iter(items)
     lead = ""
     while chunk := list(islice(remaining, CHUNK)):
-        yield lead + _json(chunk)[1:-1]
+        yield _escaped(lead + ",".join(chunk))
         lead = ","
 
 
@@ -182,29 +193,36 @@ def _heads(figures: SiteFigures, table: PageTable, shown: int) -> dict[str, obje
     }
 
 
-def _first_rows(figures: SiteFigures, table: PageTable, level: int) -> list[Row]:
-    if level < 0:
+def _first_rows(figures: SiteFigures, ledger: Ledger, shown: int) -> list[Row]:
+    if shown < 0:
         return []
-    return [_static_row(figures, table, path, costs, level) for path, costs in foremost(table, level, FIRST_ROWS)]
+    first, level = figures.levels[0].level, figures.levels[shown].level
+    pages = ledger.foremost_pages(level, FIRST_ROWS)
+    return [
+        _static_row(figures, path, views, ledger.page_at(path, level), ledger.page_at(path, first))
+        for path, views in pages
+    ]
 
 
-def _static_row(figures: SiteFigures, table: PageTable, path: str, costs: Costs, level: int) -> Row:
-    cost, first = costs[level], costs[0]
+def _static_row(
+    figures: SiteFigures, path: str, views: int, cost: PageFigures | None, first: PageFigures | None
+) -> Row:
     if cost is None:
-        return Row(path, table.views.get(path, 0), None, quantities.NONE, quantities.NONE, ())
-    saving = quantities.written_saving(cost.transfer, first.transfer) if first and level else quantities.NONE
-    demoted = tuple(table.words[word] for word in table.demotions[cost.demoted])
-    return Row(path, table.views.get(path, 0), cost, saving, _capacity(figures, cost, first), demoted)
+        return Row(path, views, None, quantities.NONE, quantities.NONE)
+    saving = quantities.NONE
+    if first is not None and first.level != cost.level:
+        saving = quantities.written_saving(cost.transfer_bytes, first.transfer_bytes)
+    return Row(path, views, cost, saving, _capacity(figures, cost, first))
 
 
-def _capacity(figures: SiteFigures, cost: Cost, first: Cost | None) -> str:
+def _capacity(figures: SiteFigures, cost: PageFigures, first: PageFigures | None) -> str:
     if first is None:
         return quantities.NONE
     factor = capacity_factor(
         cost.requests,
-        cost.transfer,
+        cost.transfer_bytes,
         first.requests,
-        first.transfer,
+        first.transfer_bytes,
         request_ms=figures.request_ms,
         kilobyte_ms=figures.kilobyte_ms,
         view_ms=figures.view_ms,

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adaptc.compile.engine.damage import check_values, discard, discard_foreign, has_schema
+from adaptc.compile.engine.left import is_as_left, leave
 from adaptc.compile.engine.results import Extra, Output, pack_diagnostics, unpack_diagnostics
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action
@@ -37,6 +39,7 @@ CREATE TABLE pages (path BLOB, level TEXT, is_built INTEGER, requests INTEGER, i
 CREATE TABLE lists (number INTEGER PRIMARY KEY, items TEXT UNIQUE);
 CREATE TABLE diagnostics (origin INTEGER, path BLOB, packed TEXT, PRIMARY KEY (origin, path)) WITHOUT ROWID;
 """
+_COSTS = "requests, identity, transfer, own, own_transfer"
 _TYPES = {
     "files": "path path, level level, kind text, source integer, identity integer, transfer integer, "
     + ", ".join(f"{coding} integer?" for coding in _CODINGS),
@@ -69,12 +72,20 @@ class Ledger:
     """The ledger in the file ``path``. Raises ``sqlite3.DatabaseError`` in every method."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.db = _open(path) or _create(path)
+        self._is_known = is_as_left(self.db, path)  # that all values are adaptc's
         self._numbers: dict[str, int] = {}
 
     def close(self) -> None:
         """Close the file."""
         self.db.close()
+
+    def leave(self) -> None:
+        """Close the file; if its values were checked and nobody else writes to it, ``begin`` need not next time."""
+        if self._is_known and self.db.total_changes:
+            leave(self.db, self.path)
+        self.close()
 
     @property
     def record(self) -> Any:
@@ -84,7 +95,9 @@ class Ledger:
 
     def begin(self) -> None:
         """Begin a transaction; the ledger is of no time until it ends. Raises ``DamagedState`` for malformed values."""
-        check_values(self.db, _TYPES)
+        if not self._is_known:
+            check_values(self.db, _TYPES)
+            self._is_known = True
         self.db.execute("BEGIN IMMEDIATE")
 
     def commit(self, record: dict[str, str]) -> None:
@@ -204,19 +217,52 @@ class Ledger:
 
     def pages(self) -> Iterator[PageFigures]:
         """Yield the pages that levels have, in order of paths; equal lists are shared."""
-        lists = self._lists()
-        actions = _shared_actions(lists)
-        names = {number: tuple(items) for number, items in lists.items()}
-        query = (
-            "SELECT path, level, requests, identity, transfer, own, own_transfer, actions, demoted, views FROM pages "
-            "WHERE is_built ORDER BY path, level"
-        )
-        last, name = b"", ""
+        actions, names = self.lists()
+        query = f"SELECT path, level, {_COSTS}, actions, demoted, views FROM pages WHERE is_built ORDER BY path, level"
         for path, level, *sizes, done, demoted, views in self.db.execute(query):
-            if path != last:
-                last, name = path, os.fsdecode(path)
-            # without the call of Python that the constructor of a named tuple is
-            yield tuple.__new__(PageFigures, (name, level, *sizes, actions[done], names[demoted], views))
+            yield PageFigures._make((os.fsdecode(path), level, *sizes, actions[done], names[demoted], views))
+
+    def page_rows(self) -> Iterator[tuple[bytes, str, str, int, int, int]]:
+        """Yield path, level, costs separated by commas, the numbers of actions and demoted passes, and views.
+
+        The same pages in the same order as ``pages``, in half the time: of a site of 32,000 there are 128,000.
+        """
+        costs = f"printf('%d,%d,%d,%d,%d', {_COSTS})"
+        query = f"SELECT path, level, {costs}, actions, demoted, views FROM pages WHERE is_built ORDER BY path, level"
+        yield from self.db.execute(query)
+
+    def page_points(self) -> Counter[tuple[str, int, int]]:
+        """Count the pages of a level that take so many requests and bytes as sent."""
+        return Counter(self.db.execute("SELECT level, requests, transfer FROM pages WHERE is_built"))
+
+    def heaviest_pages(self, level: str, count: int) -> list[tuple[str, int]]:
+        """Return the ``count`` pages that take the most bytes at a level, with these bytes as sent."""
+        query = "SELECT path, transfer FROM pages WHERE is_built AND level = ? ORDER BY transfer DESC, path LIMIT ?"
+        return [(os.fsdecode(path), transfer) for path, transfer in self.db.execute(query, (level, count))]
+
+    def foremost_pages(self, level: str, count: int) -> list[tuple[str, int]]:
+        """Return the ``count`` pages with the most views, with these, and of those the heaviest at a level first."""
+        query = (
+            "SELECT path, views FROM pages WHERE level = ? ORDER BY views DESC, transfer * is_built DESC, path LIMIT ?"
+        )
+        return [(os.fsdecode(path), views) for path, views in self.db.execute(query, (level, count))]
+
+    def page_at(self, path: str, level: str) -> PageFigures | None:
+        """Return a page at a level without its actions, ``None`` where the level lacks it."""
+        query = (
+            f"SELECT {_COSTS}, items, views FROM pages JOIN lists ON demoted = number "
+            "WHERE is_built AND path = ? AND level = ?"
+        )
+        row = self.db.execute(query, (os.fsencode(path), level)).fetchone()
+        if row is None:
+            return None
+        *sizes, demoted, views = row
+        return PageFigures._make((path, level, *sizes, (), tuple(json.loads(demoted)), views))
+
+    def lists(self) -> tuple[dict[int, tuple[Action, ...]], dict[int, tuple[str, ...]]]:
+        """Return the actions and the demoted passes of pages, each by number; equal actions are one object."""
+        lists = self._lists()
+        return _shared_actions(lists), {number: tuple(items) for number, items in lists.items()}
 
     def _lists(self) -> dict[int, list[Any]]:
         """Return the actions and the demoted passes of pages, by number."""

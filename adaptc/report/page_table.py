@@ -1,20 +1,23 @@
-"""The pages of a build gathered for the report: a row a page, and tables of what rows have in common.
+"""The pages of a build as the report holds them: a row a page, and tables of what rows have in common.
 
 Sites of 32,000 pages at four levels have 128,000 sets of figures and millions of actions, most of them alike,
-since the pages come from a few templates. So pages are read once, numbers are kept as tuples, and passes,
+since the pages come from a few templates. So the ledger is read once, rows become text at once, and passes,
 subjects, reasons, actions and whole lists of actions are interned: each distinct one is kept once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import os
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
-from typing import Generic, NamedTuple, TypeVar
+from itertools import groupby
+from json.encoder import encode_basestring
+from operator import itemgetter
+from typing import Generic, TypeVar
 
 from adaptc.core.diagnostics import printable
 from adaptc.core.model import Action
-from adaptc.report.figures import PageFigures
+from adaptc.report.ledger import Ledger
 
 # What a report holds at most; the report says how many actions are left out.
 ACTIONS_A_PAGE = 200
@@ -38,68 +41,71 @@ class Interned(Generic[T]):
         return len(self.numbers)
 
 
-class Cost(NamedTuple):
-    """A page at one level. ``demoted`` and ``actions`` are numbers in the tables of ``PageTable``."""
-
-    requests: int
-    identity: int
-    transfer: int
-    page: int
-    page_transfer: int
-    demoted: int
-    actions: int
-    unlisted: int  # actions beyond the limits
-
-
-Costs = list[Cost | None]  # one a level, in their order; None where a level lacks the page
-
-
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """All pages: ``rows`` by path in code point order, and the tables that their numbers point into.
+    """All pages: ``rows`` by path in the order of bytes, each as JSON, and the tables that their numbers point into.
 
-    ``views`` are those of the pages that were viewed.
+    A row is ``[path, cost of each level, views]``. A cost is ``null`` where the level lacks the page, or ``[requests,
+    bytes, bytes as sent, own bytes, own bytes as sent, demoted, actions, actions beyond the limits]``; demoted and
+    actions are numbers in ``demotions`` and ``lists``.
     """
 
-    levels: tuple[str, ...]
-    rows: dict[str, Costs]
+    rows: tuple[str, ...]
     words: tuple[str, ...]
     demotions: tuple[tuple[int, ...], ...]  # of words
     actions: tuple[tuple[int, ...], ...]  # pass, verb, subject, reason (words) and count
     lists: tuple[tuple[int, ...], ...]  # of actions
-    views: dict[str, int]
+
+
+def tabulate_pages(ledger: Ledger, levels: Sequence[str]) -> PageTable:
+    """Read the pages of a ledger. Raises ``KeyError`` for a level that is not one of ``levels``."""
+    tables = _Tables(ledger)
+    rows = tuple(_rows(ledger, tables, levels))
+    return PageTable(
+        rows,
+        tuple(tables.words.numbers),
+        tuple(tables.demotions.numbers),
+        tuple(tables.actions.numbers),
+        tuple(tables.lists.numbers),
+    )
+
+
+def _rows(ledger: Ledger, tables: _Tables, levels: Sequence[str]) -> Iterator[str]:
+    place = {level: index for index, level in enumerate(levels)}
+    known = tables.numbers
+    for (path, views), versions in groupby(ledger.page_rows(), key=itemgetter(0, 5)):
+        costs = ["null"] * len(levels)
+        for _, level, cost, actions, demoted, _ in versions:
+            numbers = known.get((actions, demoted)) or tables.add(actions, demoted)
+            costs[place[level]] = f"[{cost},{numbers}]"
+        name = encode_basestring(printable(os.fsdecode(path)))
+        yield f"[{name},{','.join(costs)},{views}]"
 
 
 class _Tables:
-    def __init__(self) -> None:
+    """The tables. ``numbers`` are the last numbers of a cost, by those of its actions and passes in the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
         self.words: Interned[str] = Interned()
         self.demotions: Interned[tuple[int, ...]] = Interned()
         self.actions: Interned[tuple[int, ...]] = Interned()
         self.lists: Interned[tuple[int, ...]] = Interned()
         self.listed = 0
-        # pages share their lists, and these their actions: each is numbered once, and held so that no other gets its
-        # identity
-        self._numbers: dict[tuple[int, int], tuple[PageFigures, tuple[int, int, int]]] = {}
-        self._known: dict[int, int] = {}
+        self.numbers: dict[tuple[int, int], str] = {}
+        self._actions, self._demoted = ledger.lists()
+        self._known: dict[int, int] = {}  # actions are shared
 
-    def word(self, text: str) -> int:
+    def add(self, actions: int, demoted: int) -> str:
+        """Add lists of the ledger; return the numbers of passes and actions, and how many actions are left out."""
+        every = self._actions[actions]
+        listed = every[: self._room()]
+        passes = self.demotions.number(tuple(map(self._word, self._demoted[demoted])))
+        number = self._list(tuple(map(self._action, listed)))
+        text = self.numbers[actions, demoted] = f"{passes},{number},{len(every) - len(listed)}"
+        return text
+
+    def _word(self, text: str) -> int:
         return self.words.number(printable(text))
-
-    def cost(self, page: PageFigures) -> Cost:
-        _, _, requests, identity, transfer, own, own_transfer, actions, demoted, _ = page
-        key = (id(actions), id(demoted))
-        known = self._numbers.get(key)
-        if known is None:
-            known = self._numbers[key] = (page, self._lists(page))
-        # without the call of Python that the constructor of a named tuple is
-        return tuple.__new__(Cost, (requests, identity, transfer, own, own_transfer, *known[1]))
-
-    def _lists(self, page: PageFigures) -> tuple[int, int, int]:
-        """Return the numbers of a page's demotions and actions, and how many actions are left out."""
-        demoted = self.demotions.number(tuple(map(self.word, page.demoted)))
-        listed = page.actions[: self._room()]
-        actions = self._list(tuple(map(self._action, listed)))
-        return demoted, actions, len(page.actions) - len(listed)
 
     def _room(self) -> int:
         full = len(self.actions) >= DISTINCT_ACTIONS or self.listed >= LISTED_ACTIONS
@@ -109,7 +115,7 @@ class _Tables:
         number = self._known.get(id(action))
         if number is None:
             words = (action.pass_name, action.verb, action.subject, action.reason)
-            number = self._known[id(action)] = self.actions.number((*map(self.word, words), action.count))
+            number = self._known[id(action)] = self.actions.number((*map(self._word, words), action.count))
         return number
 
     def _list(self, actions: tuple[int, ...]) -> int:
@@ -117,42 +123,3 @@ class _Tables:
         number = self.lists.number(actions)
         self.listed += len(actions) if number == known else 0
         return number
-
-
-def tabulate_pages(pages: Iterable[PageFigures], levels: Sequence[str]) -> PageTable:
-    """Read ``pages`` once, in any order. Raises ``KeyError`` for a level that is not one of ``levels``."""
-    place = {level: index for index, level in enumerate(levels)}
-    tables, rows, views = _Tables(), dict[str, Costs](), dict[str, int]()
-    for page in pages:
-        path, level = page[0], page[1]
-        costs = rows.get(path)
-        if costs is None:
-            costs = rows[path] = [None] * len(levels)
-        costs[place[level]] = tables.cost(page)
-        if page.views:
-            views[path] = page.views
-    return PageTable(
-        tuple(levels),
-        {path: rows[path] for path in sorted(rows)},
-        tuple(tables.words.numbers),
-        tuple(tables.demotions.numbers),
-        tuple(tables.actions.numbers),
-        tuple(tables.lists.numbers),
-        views,
-    )
-
-
-def foremost(table: PageTable, level: int, count: int) -> list[tuple[str, Costs]]:
-    """Return the ``count`` pages with the most views, and of those the ones that take the most bytes at a level."""
-
-    def order(row: tuple[str, Costs]) -> tuple[int, int, str]:
-        cost = row[1][level]
-        return (-table.views.get(row[0], 0), -cost.transfer if cost else 0, row[0])
-
-    return nsmallest(count, table.rows.items(), key=order)
-
-
-def heaviest(table: PageTable, level: int, count: int) -> list[tuple[str, int]]:
-    """Return the ``count`` pages that take the most bytes at a level, with these bytes."""
-    sizes = ((path, cost.transfer) for path, costs in table.rows.items() if level >= 0 and (cost := costs[level]))
-    return nsmallest(count, sizes, key=lambda row: (-row[1], row[0]))

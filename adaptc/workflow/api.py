@@ -37,10 +37,10 @@ __all__ = ["BuildResult", "Plan", "build", "plan", "refuse_foreign_output"]
 class BuildResult:
     """The result of ``build``.
 
-    ``output`` is the output directory. ``figures`` are sizes and requests by level, the numbers of the summary; its
-    ``pages`` are empty here, they are in the report. ``built`` maps each unit that was built, a pair of level and path,
-    to the reason, in the order of paths; it is empty when everything was up to date. ``removed`` is the number of units
-    whose source is gone. ``diagnostics`` are all diagnostics of the site, those of units that were not built included.
+    ``output`` is the output directory. ``figures`` are sizes and requests by level, the numbers of the summary.
+    ``built`` maps each unit that was built, a pair of level and path, to the reason, in the order of paths; it is empty
+    when everything was up to date. ``removed`` is the number of units whose source is gone. ``diagnostics`` are all
+    diagnostics of the site, those of units that were not built included.
     """
 
     output: Path
@@ -135,8 +135,10 @@ def _build_or_replace_state(engine: Builder, screenshots: int) -> BuildResult:
 def _build(engine: Builder, screenshots: int, damage: str | None = None) -> BuildResult:
     """Build; ``damage`` says why the state was discarded."""
     with contextlib.closing(State(engine.spec.state_path)) as state:
+        state.recognize()
         result = bring_up_to_date(engine, state, screenshots)[1]
         reason = damage or state.discarded
+        state.leave()
     if reason is None:
         return result
     diagnostic = diagnose("state-discarded", Location(f"{PRIVATE}/{STATE_FILE}"), reason=reason)

@@ -23,7 +23,6 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine import unit_work
-from adaptc.compile.engine.damage import check_state
 from adaptc.compile.engine.dictionary_records import are_as_asked
 from adaptc.compile.engine.outdated import (
     Changes,
@@ -155,7 +154,7 @@ class Builder:
             self._has_removed_outdated = True
             scanned.record(state, report)
             return report
-        check_state(state.db)
+        state.check()
         with self._workers(state) as workers:
             sizes = [report.resources[path].size for path in touched.touched]
             if self.spec.config.build.remote_cache is None:  # otherwise there may be nothing to build

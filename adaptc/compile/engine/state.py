@@ -18,9 +18,8 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.engine.damage import discard, discard_foreign, has_schema, reason_of_damage
-from adaptc.compile.engine.durations import TABLES as DURATIONS
-from adaptc.compile.engine.earlier import TABLES as VERSIONS
+from adaptc.compile.engine.damage import check_state, discard, discard_foreign, reason_of_damage
+from adaptc.compile.engine.left import is_as_left, leave
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.packed_facts import pack_source, unpack_source
 from adaptc.compile.engine.results import (
@@ -31,30 +30,13 @@ from adaptc.compile.engine.results import (
     unpack_files,
     unpack_result,
 )
-from adaptc.compile.engine.touched import TABLES as TOUCHED
+from adaptc.compile.engine.state_file import create, open_existing, open_read_only
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Resource
 
 STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files
 LONGEST_PATH = 500
-# Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 16
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE sources (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode INTEGER, media_type TEXT,
-                      alias_of BLOB, is_executable INTEGER, digest TEXT) WITHOUT ROWID;
-CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB) WITHOUT ROWID;
-CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT,
-                    PRIMARY KEY (path, level)) WITHOUT ROWID;
-CREATE TABLE dependencies (key BLOB, level TEXT, path BLOB, PRIMARY KEY (key, level, path)) WITHOUT ROWID;
-CREATE INDEX dependencies_of ON dependencies (level, path);
-CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path, owner)) WITHOUT ROWID;
-CREATE INDEX extras_of ON extras (level, owner);
-CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
-CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, sizes TEXT, fingerprint TEXT) WITHOUT ROWID;
-"""
 
 Unit = tuple[str, str]  # (level, path)
 
@@ -111,23 +93,40 @@ class State:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self.discarded: str | None = None
+        self._is_known = False  # that all values are adaptc's
         if read_only:
-            self.db = _open_read_only(path) or _create(Path(_MEMORY))
+            self.db = open_read_only(path) or create(Path(_MEMORY))
         else:
             self.db = self._open_or_replace()
 
     def _open_or_replace(self) -> sqlite3.Connection:
         self.discarded = discard_foreign(self.path)
-        opened = _check(_connect(self.path)) if self.path.exists() else None
+        opened = open_existing(self.path) if self.path.exists() else None
         if opened is None and self.path.exists():
             self.discarded = "it is damaged, or of another version of adaptc"
         if opened is None:
             discard(self.path)
-        return opened or _create(self.path)
+        return opened or create(self.path)
 
     def close(self) -> None:
         """Close the file."""
         self.db.close()
+
+    def recognize(self) -> None:
+        """Find out whether the file is as ``leave`` left it, before anything is written."""
+        self._is_known = is_as_left(self.db, self.path)
+
+    def check(self) -> None:
+        """Raise ``DamagedState`` for values of other types than adaptc wrote."""
+        if not self._is_known:
+            check_state(self.db)
+            self._is_known = True
+
+    def leave(self) -> None:
+        """Close the file; if its values were checked and nobody else writes to it, the next build need not."""
+        if self._is_known and self.db.total_changes:
+            leave(self.db, self.path)
+        self.close()
 
     def copy_to_memory(self) -> State:
         """Return a copy in memory, for a dry run."""
@@ -270,8 +269,13 @@ class State:
         return self.db.execute("SELECT 1 FROM units LIMIT 1").fetchone() is not None
 
     def levels(self) -> list[str]:
-        """Return the levels that have units."""
-        return [level for (level,) in self.db.execute("SELECT DISTINCT level FROM units ORDER BY level")]
+        """Return the levels that have units, without a look at each of these."""
+        levels: list[str] = []
+        level: str | None = ""
+        while level is not None:
+            (level,) = self.db.execute("SELECT MIN(level) FROM units WHERE level > ?", (level,)).fetchone()
+            levels += [] if level is None else [level]
+        return levels
 
     def files(self) -> Iterator[tuple[Unit, list[StoredFile]]]:
         """Yield every unit with its files, by level: the fastest way to read all of them."""
@@ -329,43 +333,6 @@ class State:
         self.db.execute("DELETE FROM directories")
         rows = [(os.fsencode(path), *directory) for path, directory in directories.items()]
         self.db.executemany("INSERT INTO directories VALUES (?, ?, ?, ?)", rows)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None)
-
-
-def _open_read_only(path: Path) -> sqlite3.Connection | None:
-    if not path.is_file():
-        return None
-    # Without a log no process writes, and SQLite needs no files of its own next to the state. On a full disk it can
-    # create an empty log and no more
-    log = Path(f"{path}-wal")
-    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-    return _check(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None))
-
-
-def _check(db: sqlite3.Connection) -> sqlite3.Connection | None:
-    if has_schema(db, SCHEMA):
-        return _tune(db)
-    db.close()
-    return None
-
-
-def _tune(db: sqlite3.Connection) -> sqlite3.Connection:
-    """Set options that the file does not store; 16 MB of cache save a fifth of the time for 134,000 dependencies."""
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA cache_size = -16000")
-    return db
-
-
-def _create(path: Path) -> sqlite3.Connection:
-    db = _connect(path)
-    db.execute("PRAGMA journal_mode = WAL")
-    _tune(db).executescript(
-        f"BEGIN; {_TABLES} {TOUCHED} {VERSIONS} {DURATIONS} PRAGMA user_version = {SCHEMA}; COMMIT;"
-    )
-    return db
 
 
 def _join(targets: Iterable[str]) -> bytes:
