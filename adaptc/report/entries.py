@@ -6,7 +6,9 @@ Both give the same ledger and the same rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from typing import IO
 
@@ -21,6 +23,8 @@ from adaptc.report.manifest_writer import RowWriter
 
 # From this share and number of files on, reading all units at once is faster than one after the other
 _MOST, _FEW = 0.25, 16
+# Numbers of rows that are kept in memory
+_REMEMBERED = 1 << 16
 
 
 class Entries:
@@ -28,9 +32,8 @@ class Entries:
 
     def __init__(self, collector: Collector, ledger: Ledger, cost: CostConfig, every: IO[bytes]) -> None:
         self.collector, self.ledger = collector, ledger
-        self.paths = sorted(collector.resources, key=os.fsencode)  # the order of the state
-        numbers = {path: number for number, path in enumerate(self.paths)}
-        self.writer = RowWriter(collector, numbers, cost, bool(collector.hits))
+        self.paths = _in_order_of_bytes(collector.resources)
+        self.writer = RowWriter(collector, lru_cache(_REMEMBERED)(self._number_of), cost, bool(collector.hits))
         self._last: ManifestText | None = None
         self._changed: dict[str, bytes] = {}
         self._every = every
@@ -53,6 +56,11 @@ class Entries:
         referring = last.referring(path for path in touched if self._weighs_other(path))
         changed = dict.fromkeys((*touched, *sorted(referring)))
         return list(changed) if len(changed) <= most else None
+
+    def _number_of(self, path: str) -> int | None:
+        # a table of a million numbers takes 100 MB, and files refer to few others
+        number = bisect_left(self.paths, os.fsencode(path), key=os.fsencode)
+        return number if number < len(self.paths) and self.paths[number] == path else None
 
     def rows(self) -> Iterator[bytes]:
         """Yield the rows of the manifest in order; after ``update``."""
@@ -97,3 +105,10 @@ class Entries:
     def _enter(self, path: str, results: list[UnitResult]) -> bytes:
         self.collector.enter(self.ledger, path, results)
         return self.writer.row(path, results)
+
+
+def _in_order_of_bytes(paths: Collection[str]) -> list[str]:
+    """Return paths in the order of the state."""
+    if all(map(str.isascii, paths)):  # sorted as text, without a copy of each
+        return sorted(paths)
+    return sorted(paths, key=os.fsencode)

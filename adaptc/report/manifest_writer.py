@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
@@ -24,22 +24,24 @@ from adaptc.report.figures import DictionaryFigures, LevelFigures, SiteFigures, 
 from adaptc.report.ledger import Ledger
 from adaptc.report.manifest import SCHEMA
 
+NumberOf = Callable[[str], int | None]
+
 _DIGITS = 4  # after the decimal point, of means and factors
 
 
 @dataclass(frozen=True, slots=True)
 class RowWriter:
-    """Writes the rows of files; ``numbers`` are the numbers of rows by path."""
+    """Writes the rows of files; ``number_of`` returns the number of a path's row, ``None`` where it has none."""
 
     collector: Collector
-    numbers: Mapping[str, int]
+    number_of: NumberOf
     cost: CostConfig
     has_views: bool
 
     def row(self, path: str, units: Sequence[UnitResult]) -> bytes:
         """Return the row of a path with its results."""
         resource, facts = self.collector.resources[path], self.collector.facts(path)
-        row = _row(resource, facts.digest or None, units, self.collector.embeds(path), self.numbers)
+        row = _row(resource, facts.digest or None, units, self.collector.embeds(path), self.number_of)
         if resource.media_type == HTML:
             self._add_costs(row, units)
         return _json(row)
@@ -156,7 +158,7 @@ def _row(
     digest: str | None,
     units: Sequence[UnitResult],
     embeds: Sequence[str],
-    numbers: Mapping[str, int],
+    number_of: NumberOf,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         "path": resource.path,
@@ -166,20 +168,20 @@ def _row(
     if resource.alias_of is not None:
         row["alias_of"] = resource.alias_of
     if embeds:
-        row["references"] = _numbered(embeds, numbers)
-    row["levels"] = {result.level: _level(result, numbers) for result in units}
+        row["references"] = _numbered(embeds, number_of)
+    row["levels"] = {result.level: _level(result, number_of) for result in units}
     return row
 
 
-def _numbered(paths: Sequence[str], numbers: Mapping[str, int]) -> list[int]:
-    return sorted({numbers[path] for path in paths if path in numbers})
+def _numbered(paths: Sequence[str], number_of: NumberOf) -> list[int]:
+    return sorted({number for number in map(number_of, paths) if number is not None})
 
 
-def _level(result: UnitResult, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _level(result: UnitResult, number_of: NumberOf) -> dict[str, Any]:
     row: dict[str, Any] = {"changed": result.changed, "files": _files(result.outputs)}
     if result.embeds is not None:
         images = (background.image for background in result.backgrounds)
-        row["references"] = _numbered((*result.embeds, *images), numbers)
+        row["references"] = _numbered((*result.embeds, *images), number_of)
     if result.extras:
         row["extras"] = sorted(extra.path for extra in result.extras)
     if result.demoted:

@@ -223,7 +223,7 @@ class Builder:
         state.begin()
         read = reading.gather(touched, workers, self.progress)
         sources = self.spec.sources(report.resources, lambda path: read.get(path) or before[path][1])
-        gone = before.keys() - report.resources.keys()
+        gone = [path for path in before if path not in report.resources]
         for path in gone:
             reading.sums.forget_source(path)
         sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources, workers)

@@ -141,10 +141,14 @@ class FileChanges:
 
 def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resource, str]]) -> FileChanges:
     """Compare files by what ``lstat`` reports."""
-    appeared = frozenset(now.keys() - before.keys())
-    disappeared = frozenset(before.keys() - now.keys())
+    appeared, disappeared = frozenset(_missing(now, before)), frozenset(_missing(before, now))
     touched = tuple(path for path, resource in now.items() if path in appeared or before[path][0] != resource)
     return FileChanges(touched, appeared, disappeared)
+
+
+def _missing(paths: Iterable[str], others: Container[str]) -> Iterator[str]:
+    """Yield the paths that are not among the others: a difference of keys would copy all of them first."""
+    return (path for path in paths if path not in others)
 
 
 def is_other_kind(old: Resource, new: Resource) -> bool:
@@ -173,7 +177,7 @@ def find_changes(
     resources: Mapping[str, Resource], read: Mapping[str, str], before: Mapping[str, tuple[Resource, str]]
 ) -> Changes:
     """Return what changed; ``read`` are the digests of the files that were read."""
-    moved = frozenset(resources.keys() ^ before.keys())
+    moved = frozenset((*_missing(resources, before), *_missing(before, resources)))
     changed_kind = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
     contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
     # of a million files each set takes 64 MB: mostly nothing is to be added

@@ -256,7 +256,7 @@ class State:
     def recipes(self) -> dict[Unit, str]:
         """Return every stored unit with the recipe that it was built by."""
         rows = self.db.execute("SELECT level, path, recipe FROM units")
-        return {(level, os.fsdecode(path)): recipe for level, path, recipe in rows}
+        return {(intern(level), os.fsdecode(path)): intern(recipe) for level, path, recipe in rows}
 
     @property
     def has_facts(self) -> bool:
