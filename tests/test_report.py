@@ -195,6 +195,13 @@ def test_the_heaviest_pages_of_equal_weight_go_by_path():
     assert ledger.foremost_pages("full", 2) == [("a", 0), ("b", 0)]
 
 
+def test_what_no_page_embeds_is_known():
+    ledger, strange = ledger_of([]), 'a "quoted" \udcff.css'
+    ledger.add_page(PageFigures("a.html", "full", 1, 1, 1, 1, 1), ["i.png", strange], is_built=True)
+    assert ledger.may_embed(strange)
+    assert not ledger.may_embed("a.html")
+
+
 @pytest.mark.parametrize("amounts", [[], [0], [5], [7, 7], [1, 10**9], [10**3, 10**12]])
 def test_axes_hold_all_amounts_with_few_ticks(amounts):
     axis = log_axis(amounts, 48, 350, str)

@@ -107,6 +107,21 @@ def test_units(state: State) -> None:
     assert state.units_of("s.css") == state.units_of("/placement/s.css") == [("lossless", STRANGE)]
 
 
+def test_whether_there_are_just_the_units_that_are_wanted(state: State) -> None:
+    recipes, paths = {"full": "r", "text": "s"}, ("b", STRANGE, "a\U0001f600", "a\uffff")
+    assert state.has_just(recipes, ())
+    for level, recipe in recipes.items():
+        for path in paths:
+            state.set_unit(unit(path, level=level), recipe)
+    assert state.has_just(recipes, paths)
+    assert not state.has_just(recipes, paths[1:])
+    assert not state.has_just(recipes, (*paths[1:], "c"))
+    assert not state.has_just({"full": "r"}, paths)
+    assert not state.has_just({**recipes, "text": "r"}, paths)
+    state.forget_unit(("text", "b"))
+    assert not state.has_just(recipes, paths)
+
+
 def test_a_unit_is_replaced_with_its_dependencies(state: State) -> None:
     state.set_unit(unit("a", "b", "c"), "r")
     state.set_unit(unit("a", "c"), "r")
@@ -254,6 +269,14 @@ def test_reasons(built: State) -> None:
     assert stale(built, decisions={"/placement/s.css"}) == {"a.html": DecisionChanged("s.css")}
     assert stale(built, recipe="r2") == dict.fromkeys(PATHS, RecipeChanged())
     assert stale(built, PATHS | {"new": resource("new")}, contents={"new"}, presence={"new"}) == {"new": NeverBuilt()}
+
+
+def test_where_all_is_built_the_units_need_not_be_compared(built: State) -> None:
+    changes = Changes(frozenset({"t.css", "a.html"}), frozenset())
+    assert outdated_units(built, None, changes, {"full": "r"}, PATHS) == {
+        ("full", "a.html"): InputChanged(),
+        ("full", "s.css"): DependencyChanged("t.css"),
+    }
 
 
 def test_of_several_reasons_the_gravest(built: State) -> None:

@@ -53,7 +53,8 @@ class Entries:
         touched = touched_paths(self.collector.state)
         if len(touched) > most:
             return None
-        referring = last.referring(path for path in touched if self._weighs_other(path))
+        embedded = [path for path in touched if self._weighs_other(path) and self.ledger.may_embed(path)]
+        referring = last.referring(embedded) if embedded else ()
         changed = dict.fromkeys((*touched, *sorted(referring)))
         return list(changed) if len(changed) <= most else None
 

@@ -170,6 +170,11 @@ class Ledger:
         )
         return {level: (source, identity, transfer) for level, source, identity, transfer in rows}
 
+    def may_embed(self, path: str) -> bool:
+        """Whether some page may embed a file; where not, no page's figures depend on it."""
+        query = "SELECT 1 FROM lists WHERE instr(items, ?) LIMIT 1"
+        return self.db.execute(query, (json.dumps(path),)).fetchone() is not None
+
     def transfer(self, path: str, levels: Iterable[str]) -> int:
         """Return the bytes of a file in the best coding at the first of ``levels`` that has it; 0 where none has."""
         weights = self.weights(path)

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.popularity import UNRESTRICTED
 from adaptc.compile.engine import unit_work
 from adaptc.compile.engine.dictionary_records import are_as_asked
 from adaptc.compile.engine.outdated import (
@@ -163,7 +164,7 @@ class Builder:
             from adaptc.compile.engine.stages import ReadStage
 
             reading = ReadStage(self.spec, state, report, before, scanned.started, RunningSums(state, before))
-            last = {} if self.trees.are_changed(state) else state.directories()
+            last = self.trees.unchanged_directories(state)
             done = self._build(reading, touched, not last, workers)
         self._note_complete(scanned, reading, last, done)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
@@ -355,17 +356,22 @@ class Builder:
         state, report = reading.state, reading.report
         changes = find_changes(report.resources, read, reading.before)
         changes = dataclasses.replace(changes, decisions=record_decisions(state, decisions))
-        built, conditions = state.recipes(), (report.restriction, self.accepted_recipes)
+        built = None if self._has_just_these(state, report) else state.recipes()
+        conditions = (report.restriction, self.accepted_recipes)
         reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, *conditions)
         if unknown:
             self.trees.remove_foreign_files(state)
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
-        unwanted = self.trees.unwanted(built, report)
+        unwanted = self.trees.unwanted(built or (), report)
         report.removed = len(unwanted)
         self.trees.note_levels(state, is_complete=False)
         mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
         return self.trees.remove_outdated(state, unwanted, report.reasons)
+
+    def _has_just_these(self, state: State, report: BuildReport) -> bool:
+        """Whether there is a unit of every file at every level, by the level's recipe, and no other."""
+        return report.restriction == UNRESTRICTED and state.has_just(self.spec.recipes, report.resources)
 
     def record_times(self, removed: Iterable[str], read_resources: Iterable[Resource]) -> None:
         """Record the times of sources for strict servers, after the files that they made outdated were removed."""

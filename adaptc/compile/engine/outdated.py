@@ -200,7 +200,7 @@ def is_recent(mtime_ns: int, started: int) -> bool:
 
 def outdated_units(
     state: State,
-    built: Mapping[Unit, str],
+    built: Mapping[Unit, str] | None,
     changes: Changes,
     recipes: Mapping[str, str],
     resources: Mapping[str, Resource],
@@ -209,18 +209,20 @@ def outdated_units(
 ) -> dict[Unit, Reason]:
     """Return the units to build and why.
 
-    ``built`` are the recipes of the units in the state; ``recipes`` is the recipe of each level that is built. A unit
-    that was built by one of the ``accepted_recipes`` is up to date, too.
+    ``built`` are the recipes of the units in the state, ``None`` if these are just those of all ``resources`` by the
+    ``recipes`` of all levels. A unit that was built by one of the ``accepted_recipes`` is up to date, too.
 
     Of several reasons it returns the one that makes the tree wrong; a change of the source itself comes before that of
     another file.
     """
     reasons: dict[Unit, Reason] = {}
-    for level, recipe in recipes.items():
-        paths = (path for path in resources if not restriction.excludes((level, path)))
-        reasons.update(_unbuilt(built, level, {recipe, *accepted_recipes}, paths))
-    affected = affected_units(state, changes, recipes) if built else {}
-    wanted = (unit for unit in affected if unit in built and unit[0] in recipes and unit[1] in resources)
+    if built is not None:
+        for level, recipe in recipes.items():
+            paths = (path for path in resources if not restriction.excludes((level, path)))
+            reasons.update(_unbuilt(built, level, {recipe, *accepted_recipes}, paths))
+    affected = affected_units(state, changes, recipes) if built is None or built else {}
+    known = (unit for unit in affected if built is None or unit in built)
+    wanted = (unit for unit in known if unit[0] in recipes and unit[1] in resources)
     reasons.update({unit: affected[unit] for unit in wanted})
     _add_aliases(reasons, resources)
     for unit in [unit for unit in reasons if restriction.excludes(unit)]:

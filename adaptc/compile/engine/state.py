@@ -258,6 +258,15 @@ class State:
         rows = self.db.execute("SELECT level, path, recipe FROM units")
         return {(intern(level), os.fsdecode(path)): intern(recipe) for level, path, recipe in rows}
 
+    def has_just(self, recipes: Mapping[str, str], paths: Iterable[str]) -> bool:
+        """Whether each of ``paths`` has a unit at each level, by its recipe of ``recipes``, and there are no others."""
+        expected = sorted(map(os.fsencode, paths))
+        (count,) = self.db.execute("SELECT COUNT(*) FROM units").fetchone()
+        query = "SELECT path FROM units WHERE level = ? AND recipe = ? ORDER BY path"
+        return count == len(expected) * len(recipes) and all(
+            [path for (path,) in self.db.execute(query, each)] == expected for each in recipes.items()
+        )
+
     @property
     def has_facts(self) -> bool:
         """Whether anything was read."""

@@ -37,17 +37,22 @@ class Trees:
     # ---- comparing
 
     def are_changed(self, state: State) -> bool:
-        """Whether some directory of the trees changed since the last complete build, or a file has another size.
+        """Whether the trees are not as the last complete build left them."""
+        return not self.unchanged_directories(state)
+
+    def unchanged_directories(self, state: State) -> TreeDirectories:
+        """Return the directories of the trees if all are as the last complete build left them, otherwise none.
 
         Sizes of many files are compared once after each start of the machine: what loses power, or breaks, starts anew.
         """
         known, output = state.directories(), os.fspath(self.spec.output)
-        if not known or any(mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
-            return True
-        if has_run_since(state):
-            return False
-        listing = _Listing(output, known, state.aliases())
-        return any(listing.sizes(path) != directory.sizes for path, directory in known.items())
+        if any(mtime(f"{output}/{path}") != directory.mtime_ns for path, directory in known.items()):
+            return {}
+        if not has_run_since(state):
+            listing = _Listing(output, known, state.aliases())
+            if any(listing.sizes(path) != directory.sizes for path, directory in known.items()):
+                return {}
+        return known
 
     def record_directories(self, state: State, last: TreeDirectories) -> None:
         """Store the times of the trees' directories as they are now, and digests of the files that they should have.
