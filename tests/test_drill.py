@@ -209,6 +209,8 @@ def test_a_log_sets_the_pages_and_the_exit_code_says_what_broke(
     log.write_text(line.format("nothing.png"))
     assert run(command) == ExitCode.USAGE
     assert "no view of a page in 1 lines of" in capsys.readouterr().err
+    assert run([*base, str(site.output)]) == ExitCode.USAGE
+    assert "is a directory, and no access log: name the output of a build with --output" in capsys.readouterr().err
 
 
 # ---- the client

@@ -159,7 +159,9 @@ def test_a_plan_writes_its_level_and_builds_can_use_it(site: BuiltSite, monkeypa
     assert "Chosen: " in output
     config = load_config(None, {"docroot": site.docroot, "output": site.output, "build.levels": ["full", "planned"]})
     assert config.levels.values["planned"]["extends"] in ("lossless", "moderate")
-    assert Path("adaptc.toml").read_text("utf-8").startswith(CONFIGURATION)
+    written = Path("adaptc.toml").read_text("utf-8")
+    assert written.startswith(CONFIGURATION)
+    assert "# --bytes 0.6 --keep images\n# price: bytes that a page may take to avoid a harm of 1" in written
     assert not (site.output / ".adaptc/plan").exists()
 
 

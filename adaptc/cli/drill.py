@@ -85,6 +85,9 @@ def _views(config: Config, logs: tuple[str, ...]) -> tuple[dict[str, float] | No
         from adaptc.serve.calibrate.page_views import page_weights
 
         return page_weights(last_manifest(config.output)), ()
+    folder = next((log for log in logs if Path(log).is_dir()), None)
+    if folder is not None:
+        raise UsageError(f"{folder} is a directory, and no access log: name the output of a build with --output")
     hits, tally = views_in_logs(config, logs)
     if not any(hits.values()):
         raise UsageError(f"no view of a page in {tally.lines:,} lines of {', '.join(logs)}")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _LINES = ("2g", "3g", "4g")
+_PRICE = "bytes that a page may take to avoid a harm of 1"
 
 
 @command("plan")
@@ -76,7 +77,9 @@ def plan(
             print_diagnostics(list(network_diagnostics(profile)), invocation)  # throughput counts CPU time alone
     kept = Keeps.parse(keeps)
     file = None if dry_run else invocation.config or Path("adaptc.toml")
-    target = _Target(invocation, config, name, file, chart)
+    options = {**written, "ladder": ladder}
+    wanted = [f"{option.replace('_', '-')} {value}" for option, value in options.items() if value is not None]
+    target = _Target(invocation, config, name, file, chart, (*wanted, *(f"keep {each}" for each in keeps)))
     if ladder is not None:
         if any(value is not None for value in written.values()):
             raise UsageError("--ladder goes from the full site to the cheapest level: it has no other goal")
@@ -86,13 +89,17 @@ def plan(
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a plan goes: ``file`` is ``None`` where it is only printed, ``chart`` where none is drawn."""
+    """Where a plan goes: ``file`` is ``None`` where it is only printed, ``chart`` where none is drawn.
+
+    ``options`` are those of the command that say what is wanted.
+    """
 
     invocation: Invocation
     config: Config
     name: str
     file: Path | None
     chart: Path | None = None
+    options: tuple[str, ...] = ()
 
     def draw(self, trials: Sequence[Trial], full: PageMean, chosen: Sequence[Trial]) -> None:
         """Draw the curve of harm over throughput, if that is wanted. Raises ``OSError``."""
@@ -126,6 +133,12 @@ class _Target:
             raise UsageError(f"{self.file}: is not UTF-8 text (byte {error.start})") from None
         return with_level(text, self.name, tables)
 
+    @property
+    def comment(self) -> str:
+        """The lines above the tables: what was wanted, and what the numbers in them are."""
+        wanted = " ".join(f"--{' '.join(option.split())}" for option in self.options)
+        return f"# {wanted}\n# price: {_PRICE}; request: the bytes that a request is worth\n"
+
     def write(self, tables: str) -> None:
         """Write the tables, and nothing in a dry run. Raises ``UsageError`` and ``OSError``."""
         if self.file is not None:
@@ -151,7 +164,7 @@ def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps
     target.draw(planned.trials, planned.full, [] if chosen is None else [chosen])
     tables = None
     if chosen is not None:
-        tables = level_text(name, f"Planned: {chosen.candidate}", chosen.candidate.values)
+        tables = target.comment + level_text(name, f"Planned: {chosen.candidate}", chosen.candidate.values)
         target.write(tables)
     if invocation.format == "json":
         print_json(_record(planned, config, name, tables))
@@ -167,7 +180,9 @@ def _missed(planned: PlannedLevel) -> list[str]:
 
 
 def _chosen(planned: PlannedLevel, result: str) -> list[str]:
-    return [f"Chosen: {planned.nearest.candidate}, harm {planned.nearest.harm:.4f} a page view.", result]
+    chosen = planned.nearest
+    number = f" (the number: {_PRICE})" if chosen.candidate.price is not None else ""
+    return [f"Chosen: {chosen.candidate}{number}, harm {chosen.harm:.4f} a page view.", result]
 
 
 def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
@@ -181,7 +196,7 @@ def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
     target.draw(planned.trials, planned.full, [rung.trial for rung in planned.rungs])
     numbers = range(len(planned.rungs), 0, -1)
     names = [f"{target.name}-{number}" for number in numbers]
-    tables = "\n".join(
+    tables = target.comment + "\n".join(
         level_text(name, f"Planned: {rung.trial.candidate}", {**rung.trial.candidate.values, "number": number})
         for name, number, rung in zip(names, numbers, planned.rungs, strict=True)
     )
