@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adaptc.core.fs import write_atomic
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
-from adaptc.site.source_table import SourceTable, write_table
+from adaptc.site.source_table import SourceTable, in_order_of_bytes, write_table
 
 SEGMENTS = st.text("ab.\udc80é", min_size=1, max_size=3)
 PATHS = st.lists(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join), max_size=300, unique=True)
@@ -50,3 +50,9 @@ def test_a_source_without_a_target_and_one_with(tmp_path: Path) -> None:
         "page.html": Source("digest", 1, "text/html"),
     }
     assert dict(table_of(tmp_path / "sources", sources)) == sources
+
+
+def test_paths_are_in_the_order_of_their_bytes() -> None:
+    paths = ["b", "a", "\U0001f600", "\udcff", "é"]  # the fourth is the byte 0xff
+    assert in_order_of_bytes(paths) == sorted(paths, key=os.fsencode) != sorted(paths)
+    assert in_order_of_bytes(["b", "a/b", "a"]) == ["a", "a/b", "b"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import IO
@@ -20,6 +20,7 @@ from adaptc.report.collector import Collector
 from adaptc.report.ledger import Ledger
 from adaptc.report.manifest_text import ManifestText
 from adaptc.report.manifest_writer import RowWriter
+from adaptc.site.source_table import in_order_of_bytes
 
 # From this share and number of files on, reading all units at once is faster than one after the other
 _MOST, _FEW = 0.25, 16
@@ -32,7 +33,7 @@ class Entries:
 
     def __init__(self, collector: Collector, ledger: Ledger, cost: CostConfig, every: IO[bytes]) -> None:
         self.collector, self.ledger = collector, ledger
-        self.paths = _in_order_of_bytes(collector.resources)
+        self.paths = in_order_of_bytes(collector.resources)
         self.writer = RowWriter(collector, lru_cache(_REMEMBERED)(self._number_of), cost, bool(collector.hits))
         self._last: ManifestText | None = None
         self._changed: dict[str, bytes] = {}
@@ -106,10 +107,3 @@ class Entries:
     def _enter(self, path: str, results: list[UnitResult]) -> bytes:
         self.collector.enter(self.ledger, path, results)
         return self.writer.row(path, results)
-
-
-def _in_order_of_bytes(paths: Collection[str]) -> list[str]:
-    """Return paths in the order of the state."""
-    if all(map(str.isascii, paths)):  # sorted as text, without a copy of each
-        return sorted(paths)
-    return sorted(paths, key=os.fsencode)

@@ -12,7 +12,7 @@ import mmap
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Container, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, ItemsView, Iterable, Iterator, Mapping
 from sys import intern
 
 from adaptc.core.model import Resource
@@ -24,12 +24,19 @@ _NUMBER = array("Q").itemsize
 
 def write_table(sources: Mapping[str, Source]) -> Iterator[bytes]:
     """Yield the file of sources, in pieces: all paths in order, all values, where each of both ends, their number."""
-    paths = sorted(map(os.fsencode, sources))
+    paths = in_order_of_bytes(sources)
     ends = array("Q", (0,))
-    yield from _counted(paths, ends)
-    yield from _counted((_pack(sources[os.fsdecode(path)]) for path in paths), ends)
+    yield from _counted(map(os.fsencode, paths), ends)
+    yield from _counted((_pack(sources[path]) for path in paths), ends)
     yield ends.tobytes()
     yield array("Q", (len(paths),)).tobytes()
+
+
+def in_order_of_bytes(paths: Collection[str]) -> list[str]:
+    """Return paths in the order of their bytes, as the state has them."""
+    if all(map(str.isascii, paths)):  # in the order of characters, too: without a copy of each
+        return sorted(paths)
+    return sorted(paths, key=os.fsencode)
 
 
 def _counted(pieces: Iterable[bytes], ends: array[int]) -> Iterator[bytes]:
