@@ -1,8 +1,9 @@
 """Compares planned levels with level moderate: harm at equal bytes, and bytes at equal harm, by the measure of plans.
 
 Prints a row for each site: of ``full`` the kB of the mean page view in the best coding, of ``moderate`` kB and harm, of
-the level planned for as many bytes kB and harm, and of the one with the fewest bytes at no more harm kB and the part
-that it saves. Images are compared by their pixels, whichever pass made them (``adaptc.workflow.planning.meter``).
+the level planned for as many bytes kB and harm, of the one with the fewest bytes at no more harm kB and the part that
+it saves, and the part that ``moderate`` saves with images as small as they can be, at whatever harm. Images are
+compared by their pixels, whichever pass made them (``adaptc.workflow.planning.meter``).
 
     benchmarks/plan_harm.py SITE ... [--work DIR]
 """
@@ -45,7 +46,8 @@ def compare(site: Path, work: Path) -> str:
         moderate = trials.of(Candidate(_MODERATE))
         equal = find_level(trials, Goals(bytes=moderate.mean.bytes), Keeps(), config.cost).chosen or moderate
         fewest = smallest(trials, moderate.harm)
-        saved = 1 - fewest.mean.bytes / moderate.mean.bytes
+        barest = trials.of(Candidate(_MODERATE, PRICES[0]))
+        saved, most = (100 * (1 - each.mean.bytes / moderate.mean.bytes) for each in (fewest, barest))
         cells = (
             site.name,
             f"{trials.full.bytes / 1000:.1f}",
@@ -57,7 +59,8 @@ def compare(site: Path, work: Path) -> str:
             f"{fewest.candidate}",
             f"{fewest.mean.bytes / 1000:.1f}",
             f"{fewest.harm:.4f}",
-            f"{100 * saved:.1f} %",
+            f"{saved:.1f} %",
+            f"{most:.1f} %",
         )
     return f"| {' | '.join(cells)} |"
 

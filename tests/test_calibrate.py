@@ -28,7 +28,9 @@ from adaptc.serve.calibrate.calibration import Calibration, Extent, calibrate_st
 from adaptc.serve.calibrate.costs import KindCost, fit_line, kind_cost, site_cost
 from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, View
+from adaptc.serve.calibrate.page_views import PageView, sample_files
 from adaptc.serve.calibrate.profile import LevelCost, Profile, profile_of
+from adaptc.serve.calibrate.samples import SampleFiles
 from adaptc.serve.calibrate.versions import named_version
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.emitter import emit
@@ -48,6 +50,29 @@ NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 # ---- costs
+
+
+def view(files: int, kilobytes: float) -> PageView:
+    """A view of files of its own."""
+    paths = tuple(f"{files}-{kilobytes}-{number}" for number in range(files))
+    return PageView(paths, kilobytes, ("id",) * files)
+
+
+@pytest.mark.parametrize(
+    ("views", "count", "large"),
+    [
+        ([view(4, 60.0)], 8, 50_000),
+        ([view(5, 1500.0)], 8, 300_000),
+        ([view(5, 1500.0), view(1, 10.0)], 8, 298_079),
+        ([view(40, 40_000.0)], 40, 400_000),
+        ([view(100, 300.0)], 64, 50_000),
+        ([view(1, 0.0)], 8, 50_000),
+    ],
+)
+def test_sample_files_are_as_many_and_as_large_as_those_of_the_site(
+    views: list[PageView], count: int, large: int
+) -> None:
+    assert sample_files({"full": views}) == SampleFiles(count, large)
 
 
 def test_lengths_of_views_give_the_cost_of_a_connection_and_of_a_request() -> None:

@@ -16,9 +16,9 @@ from adaptc.serve.calibrate.cpu_time import Reading, allowed_cpus
 from adaptc.serve.calibrate.experiments import SampleServer, views_of_pages
 from adaptc.serve.calibrate.load_client import LoadClient, load_client
 from adaptc.serve.calibrate.measurement import Experiment, Measurements, measure, run
-from adaptc.serve.calibrate.page_views import PageView, page_weights, sampled_pages, viewed_files, views_by_level
+from adaptc.serve.calibrate.page_views import PageView, page_weights, sample_files, sampled_pages, views_by_level
 from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation, profile_of, settings_of
-from adaptc.serve.calibrate.samples import FEWEST, MOST
+from adaptc.serve.calibrate.samples import SampleFiles
 from adaptc.serve.calibrate.saturation import (
     load_diagnostics,
     network_diagnostics,
@@ -61,7 +61,7 @@ def calibrate_started(config: Config, server: Server, extent: Extent, progress: 
     version, manifest = installed_version(server), last_manifest(config.output)
     refuse_unreadable_trees(manifest)
     views = views_by_level(config, manifest, sampled_pages(manifest, page_weights(manifest)))
-    files = max(FEWEST, min(MOST, viewed_files(views)))
+    files = sample_files(views)
     progress.begin("measuring", round(extent.seconds), 0)
     with load_client() as client:
         runs = [_run(config, server, views, files, client, extent, progress) for _ in range(EPOCHS)]
@@ -89,7 +89,7 @@ def _run(
     config: Config,
     server: Server,
     views: Mapping[str, tuple[PageView, ...]],
-    files: int,
+    files: SampleFiles,
     client: LoadClient,
     extent: Extent,
     progress: Progress,

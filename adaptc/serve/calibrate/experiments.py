@@ -12,7 +12,7 @@ from adaptc.serve.calibrate.cpu_time import ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.measurement import Experiment, Measurements
 from adaptc.serve.calibrate.page_views import PageView
-from adaptc.serve.calibrate.samples import LARGE, ORIGINAL, SMALL, accepted, kinds, urls
+from adaptc.serve.calibrate.samples import LARGE, ORIGINAL, SMALL, SampleFiles, accepted, kinds, urls
 from adaptc.serve.calibrate.testbed import Site
 from adaptc.serve.verify.scenario import BEST
 
@@ -20,7 +20,6 @@ BROWSERS = 8  # at once: one alone would measure how long the server takes to wa
 REQUESTS = {SMALL: 480, LARGE: 128}  # of a job
 LENGTHS = (1, 4, 16)  # requests of a view, from which the cost of its connection follows
 LENGTH = 4  # requests of a view otherwise
-SIZES = (SMALL / 1000, LARGE / 1000)
 REJECTED = frozenset({503})
 EMBEDDED = frozenset({200, 403, 404})
 
@@ -29,12 +28,12 @@ EMBEDDED = frozenset({200, 403, 404})
 class SampleServer:
     """A server of sample files, and how it is asked: ``name`` is a protocol, or "off" or "reject" for a mode.
 
-    ``files`` are the sample files of each kind and size.
+    ``files`` are the sample files.
     """
 
     name: str
     site: Site
-    files: int
+    files: SampleFiles
     protocol: str = "http1"
 
     @property
@@ -44,8 +43,9 @@ class SampleServer:
 
     def experiment(self, kind: str, size: int, length: int, statuses: frozenset[int] = frozenset({200})) -> Experiment:
         """Return the experiment of views of ``length`` files of a kind and a size."""
-        targets = [self.site.origin + path for path in urls(self.site.policy, kind, size, self.files)]
-        job = Job(views_of(targets, length, REQUESTS[size], accepted(kind)), BROWSERS, protocol=self.protocol)
+        targets = [self.site.origin + path for path in urls(self.site.policy, kind, size, self.files.count)]
+        requests = REQUESTS[SMALL if size == SMALL else LARGE]
+        job = Job(views_of(targets, length, requests, accepted(kind)), BROWSERS, protocol=self.protocol)
         return Experiment(self.label(kind, size, length), self.site.processes, job, statuses)
 
     def label(self, kind: str, size: int, length: int) -> str:
@@ -56,21 +56,21 @@ class SampleServer:
         """Yield views of several lengths, and of large files, of the kind of pages."""
         for length in LENGTHS:
             yield self.experiment(self.page_kind, SMALL, length)
-        yield self.experiment(self.page_kind, LARGE, LENGTH)
+        yield self.experiment(self.page_kind, self.files.large, LENGTH)
 
     def others(self) -> Iterator[Experiment]:
         """Yield views of small and large files of all other kinds."""
         for kind in kinds(self.site.policy):
             if kind != self.page_kind:
                 yield self.experiment(kind, SMALL, LENGTH)
-                yield self.experiment(kind, LARGE, LENGTH)
+                yield self.experiment(kind, self.files.large, LENGTH)
 
     def connection(self, results: Measurements) -> tuple[float, KindCost]:
         """Return the seconds of a connection, and the cost of the kind of pages."""
         kind = self.page_kind
         connection, small = fit_line({n: results.view(self.label(kind, SMALL, n)) for n in LENGTHS})
-        large = (results.view(self.label(kind, LARGE, LENGTH)) - connection) / LENGTH
-        return connection, kind_cost(small, large, SIZES)
+        large = (results.view(self.label(kind, self.files.large, LENGTH)) - connection) / LENGTH
+        return connection, kind_cost(small, large, self._sizes)
 
     def kinds(self, results: Measurements) -> dict[str, KindCost]:
         """Return the cost of each kind."""
@@ -79,8 +79,13 @@ class SampleServer:
         return {self.page_kind: page, **{kind: self._kind(results, kind, connection) for kind in others}}
 
     def _kind(self, results: Measurements, kind: str, connection: float) -> KindCost:
-        small, large = ((results.view(self.label(kind, size, LENGTH)) - connection) / LENGTH for size in (SMALL, LARGE))
-        return kind_cost(small, large, SIZES)
+        labels = (self.label(kind, size, LENGTH) for size in (SMALL, self.files.large))
+        small, large = ((results.view(label) - connection) / LENGTH for label in labels)
+        return kind_cost(small, large, self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[float, float]:
+        return SMALL / 1000, self.files.large / 1000
 
     def rejection(self) -> Experiment:
         """Return the experiment of visitors that are rejected: one request each."""

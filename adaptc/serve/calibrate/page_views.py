@@ -16,7 +16,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY
 from adaptc.report.collector import Collector
 from adaptc.report.manifest import Manifest
-from adaptc.serve.calibrate.samples import ORIGINAL
+from adaptc.serve.calibrate.samples import FEWEST, LARGE, MOST, MOST_BYTES, ORIGINAL, SampleFiles
 from adaptc.serve.verify.scenario import spread
 
 MOST_PAGES = 60  # of a site, that are viewed
@@ -66,9 +66,17 @@ def views_by_level(config: Config, manifest: Manifest, pages: Sequence[str]) -> 
         }
 
 
-def viewed_files(views: Mapping[str, Sequence[PageView]]) -> int:
-    """Return how many files are requested at the level that has the most."""
-    return max(len({path for page in pages for path in page.paths}) for pages in views.values())
+def sample_files(views: Mapping[str, Sequence[PageView]]) -> SampleFiles:
+    """Return sample files like those of the views: as many as the level with the most has, within bounds, and as large.
+
+    The size of the large ones is that of the mean file of a page, weighed by bytes.
+    """
+    count = max(len({path for page in pages for path in page.paths}) for pages in views.values())
+    count = max(FEWEST, min(MOST, count))
+    viewed = [page for pages in views.values() for page in pages]
+    squares = sum(page.kilobytes**2 / len(page.paths) for page in viewed)
+    size = 1000 * squares / (sum(page.kilobytes for page in viewed) or 1)
+    return SampleFiles(count, round(max(LARGE, min(size, MOST_BYTES / count))))
 
 
 def _results(state: State, path: str) -> dict[str, UnitResult]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.model import CODINGS, IDENTITY, TOKENS, name_in_tree
@@ -11,21 +12,32 @@ from adaptc.core.urls import quote_path
 from adaptc.serve.policy import Policy
 from adaptc.serve.verify.scenario import BEST
 
-SMALL, LARGE = 1_000, 50_000  # bytes; from two sizes follow the costs of a request and of a kilobyte
+# Bytes; from two sizes follow the costs of a request and of a kilobyte. The large ones are as large as those of the
+# site: of 290 kB nginx sent a kilobyte for three quarters of what it takes of 50 kB.
+SMALL, LARGE = 1_000, 50_000
+MOST_BYTES = 16_000_000  # of the large files of a kind
 # Of each, as many as a site has: one of 64 files of 100 kB cost nginx half more than one of 8, which stay in a
 # processor's cache.
 FEWEST, MOST = 8, 64
 ORIGINAL = "original"  # the kind of files that are in no tree
 
 
+@dataclass(frozen=True, slots=True)
+class SampleFiles:
+    """The files of each kind and size, and the bytes of ``large`` ones."""
+
+    count: int = FEWEST
+    large: int = LARGE
+
+
+FEW_FILES = SampleFiles()
+
+
 class Samples:
-    """A docroot of its own with a tree, below ``root``; servers share them by links.
+    """A docroot of its own with a tree, below ``root``; servers share them by links."""
 
-    ``count`` are the files of each kind and size.
-    """
-
-    def __init__(self, root: Path, count: int) -> None:
-        self.docroot, self._tree, self._times, self.count = root / "docroot", root / "tree", root / "times", count
+    def __init__(self, root: Path, files: SampleFiles) -> None:
+        self.docroot, self._tree, self._times, self.files = root / "docroot", root / "tree", root / "times", files
 
     def link(self, policy: Policy, level: str) -> None:
         """Make the files the tree of a level in the output of ``policy``; they are written if need be."""
@@ -38,8 +50,8 @@ class Samples:
     def _write_all(self, policy: Policy) -> None:
         generator = random.Random(0)
         for kind in kinds(policy):
-            for size in (SMALL, LARGE):
-                for number in range(self.count):
+            for size in (SMALL, self.files.large):
+                for number in range(self.files.count):
                     path = _path(kind, size, number)
                     self._write(self.docroot / path, generator.randbytes(size) if kind == ORIGINAL else b"")
                     if kind != ORIGINAL:

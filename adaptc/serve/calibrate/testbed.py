@@ -12,7 +12,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.urls import quote_path
 from adaptc.serve.calibrate.cpu_time import ServerProcesses
-from adaptc.serve.calibrate.samples import FEWEST, Samples
+from adaptc.serve.calibrate.samples import FEW_FILES, SampleFiles, Samples
 from adaptc.serve.launch import settle
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.modes import Mode, adapting_mode, switch
@@ -35,11 +35,11 @@ class Site:
 
 @dataclass(frozen=True)
 class Testbed:
-    """Starts servers in a workspace; they end with ``stack``. ``files`` are the sample files of each kind and size."""
+    """Starts servers in a workspace; they end with ``stack``. ``files`` are the sample files."""
 
     workspace: Workspace
     stack: ExitStack
-    files: int = FEWEST
+    files: SampleFiles = FEW_FILES
 
     def level(self, level: str, levels: tuple[str, ...]) -> Site:
         """Start a server that gives everybody a level of the site; ``levels`` are those that were built."""
@@ -100,7 +100,7 @@ def make_certificate(folder: Path) -> Path:
 
 
 @contextmanager
-def testbed(workspace: Workspace, files: int = FEWEST) -> Iterator[Testbed]:
-    """Give a testbed in a workspace; its servers end with it. ``files`` are the sample files of each kind and size."""
+def testbed(workspace: Workspace, files: SampleFiles = FEW_FILES) -> Iterator[Testbed]:
+    """Give a testbed in a workspace; its servers end with it. ``files`` are the sample files."""
     with ExitStack() as stack:
         yield Testbed(workspace, stack, files)
