@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
-from adaptc.formats.css.selectors import selector_names, static_selectors
+from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
 
 # Ranges of viewport widths in CSS pixels, both ends included. An empty tuple never matches.
 Widths = tuple[tuple[float, float], ...]
@@ -113,6 +113,12 @@ def visibility_index(
     for place, rule in enumerate(visibility_rules(text, properties)):
         index[selector_names(rule.selector).subject].append((place, rule))
     return dict(index)
+
+
+@lru_cache(maxsize=128)
+def visibility_names(text: str, properties: frozenset[str] = VISIBILITY_PROPERTIES) -> frozenset[str]:
+    """Return the names that the selectors of ``visibility_rules`` require of a page."""
+    return frozenset().union(*(required_names(rule.selector) for rule in visibility_rules(text, properties)))
 
 
 def inline_visibility_rule(style: str, properties: frozenset[str] = VISIBILITY_PROPERTIES) -> VisibilityRule:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 
 from turbohtml import Document, Element, SelectorSyntaxError
@@ -17,6 +18,7 @@ from adaptc.formats.css.visibility import (
     VisibilityRule,
     inline_visibility_rule,
     visibility_index,
+    visibility_names,
     visibility_rules,
 )
 from adaptc.formats.html.document import is_quirks
@@ -57,10 +59,10 @@ class Cascade:
     ) -> None:
         self.tree = tree
         self.rules = [rule for text in texts for rule in visibility_rules(text, properties)]
-        self._properties = properties
+        self._texts, self._properties = texts, properties
         self._indexes = [visibility_index(text, properties) for text in texts]
         self._matched: dict[Element, list[VisibilityRule]] = {}
-        self._required = frozenset().union(*(required_names(rule.selector) for rule in self.rules))
+        self._required = frozenset().union(*(visibility_names(text, properties) for text in texts))
         self._names: dict[Element, frozenset[str]] = {}
 
     def value(self, element: Element, name: str, width: float) -> str:
@@ -89,7 +91,8 @@ class Cascade:
 
     def hidden_by(self, *names: str) -> Iterator[Element]:
         """Yield the elements that some rule or their own attributes hide by one of these properties, each once."""
-        selectors = (rule.selector for rule in self.rules if not rule.is_state and _hides(rule, names))
+        rules = (rule for text in self._texts for rule in _hiding_rules(text, self._properties))
+        selectors = (selector for selector, hiding in rules if not hiding.isdisjoint(names))
         yield from self._selected(selectors) | dict.fromkeys(self._hidden_by_attributes(names))
 
     def _hidden_by_attributes(self, names: Sequence[str]) -> Iterator[Element]:
@@ -156,7 +159,19 @@ class Cascade:
 
 
 def _hides(rule: VisibilityRule, names: Sequence[str]) -> bool:
-    return any(name in names and is_hiding(name, value) for name, value, _ in rule.values)
+    return not _hiding_names(rule).isdisjoint(names)
+
+
+def _hiding_names(rule: VisibilityRule) -> frozenset[str]:
+    return frozenset(name for name, value, _ in rule.values if name in HIDING and is_hiding(name, value))
+
+
+# Levels and passes ask of the same sheets
+@lru_cache(maxsize=128)
+def _hiding_rules(text: str, properties: frozenset[str]) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the selectors by which a sheet hides elements in every state, with the properties that do so."""
+    rules = (rule for rule in visibility_rules(text, properties) if not rule.is_state)
+    return tuple((rule.selector, hiding) for rule in rules if (hiding := _hiding_names(rule)))
 
 
 def _declares(rule: VisibilityRule, name: str, value: str) -> bool:
