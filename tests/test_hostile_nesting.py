@@ -22,7 +22,7 @@ from adaptc.formats.css.references import css_references
 from adaptc.formats.css.rules import sheet_items
 from adaptc.formats.css.scanner import MAX_DEPTH
 from adaptc.formats.css.selectors import static_selectors
-from adaptc.formats.css.sheet_text import is_too_deep
+from adaptc.formats.css.sheet_text import beyond_limits
 from adaptc.formats.css.visibility import visibility_rules
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import references
@@ -38,12 +38,13 @@ SHEETS = {
     "mismatched": "([" * DEEP + ".x{background:url(b.png)}" + ")" * DEEP,
     "selector": ":is(" * DEEP + ".x" + ")" * DEEP + "{background:url(b.png)}",
     "prelude": "@media " + "(not " * DEEP + "(width:1px)" + ")" * DEEP + "{.x{background:url(b.png)}}",
+    "digits": ".x{width:" + "1" * 5000 + "px;background:url(b.png)}",
 }
 
 
 @pytest.mark.parametrize("text", SHEETS.values(), ids=SHEETS)
-def test_a_deep_sheet_is_left_alone(text: str) -> None:
-    assert is_too_deep(text)
+def test_a_sheet_beyond_the_limits_is_left_alone(text: str) -> None:
+    assert beyond_limits(text)
     assert minify_sheet(text) is None
     assert prune_sheets([text], lambda selector: True) == (text,)
     assert drop_fonts(text, lambda family: False) == text
@@ -57,14 +58,14 @@ def test_a_deep_sheet_is_left_alone(text: str) -> None:
 
 def test_a_sheet_of_the_greatest_depth_is_still_read() -> None:
     text = "@media all{" * (MAX_DEPTH - 1) + ".x{color : red}" + "}" * (MAX_DEPTH - 1)
-    assert not is_too_deep(text)
+    assert not beyond_limits(text)
     assert prune_sheets([text], lambda selector: False) == ("",)
 
 
 def test_marks_that_close_nothing_do_not_hide_the_depth() -> None:
-    assert is_too_deep("}" * 500 + "{" * 200)
-    assert is_too_deep("(]" * 200)
-    assert not is_too_deep("()" * 500)
+    assert beyond_limits("}" * 500 + "{" * 200)
+    assert beyond_limits("(]" * 200)
+    assert not beyond_limits("()" * 500)
 
 
 def test_what_lies_too_deep_is_kept_with_what_it_uses() -> None:

@@ -72,7 +72,7 @@ def _errors(originals: Views, view: PageView) -> str | None:
 
 
 _URL = re.compile(r"(?:https?|blob|data|file):[^\s'\"<>)]+")
-_FILE = re.compile(r"\b[\w./~%-]+\.(?:js|css|html?|mjs)\b(\?\S*)?")
+_FILE = re.compile(r"(?<![\w./~%-])[\w./~%-]+\.(?:js|css|html?|mjs)\b(\?\S*)?")
 _DIGITS = re.compile(r"\d+")
 
 

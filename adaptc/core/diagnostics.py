@@ -284,8 +284,16 @@ def diagnose(kind: str, location: Location | None = None, /, **fields: Any) -> D
     Raises ``KeyError`` for an unknown kind or a missing field: both are bugs of the caller.
     """
     severity, message = KINDS[kind].severity, KINDS[kind].message
-    texts = {name: printable(str(value)) for name, value in fields.items()}
+    texts = {name: printable(_shortened(str(value))) for name, value in fields.items()}
     return Diagnostic(kind, severity, message.format(**texts), location)
+
+
+def _shortened(text: str) -> str:
+    """Return a text that is too long for a message by its beginning and its end."""
+    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}…{text[-_SHOWN:]}"
+
+
+_SHOWN = 200
 
 
 def printable(text: str) -> str:

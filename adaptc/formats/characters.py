@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # A character as CSS, scripts and markup write it: \f015, "\uf015", "\u{f015}"; html.unescape reads &#xf015;
-_ESCAPED = re.compile(r"\\+u?\{?([0-9a-fA-F]{2,6})")
+_ESCAPED = re.compile(r"(?<!\\)\\++u?\{?([0-9a-fA-F]{2,6})")
 _LAST = 0x10FFFF
 _PRIVATE_USE = re.compile(
     "[\ue000-\uf8ff\U000f0000-\U0010ffff]"  # or escaped, of four digits or five

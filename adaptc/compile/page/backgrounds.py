@@ -14,7 +14,7 @@ import tinycss2
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence
 from adaptc.formats.css.images import DeclarationBlocks, Declarations, ImageDeclaration, image_declarations
-from adaptc.formats.css.sheet_text import is_too_deep
+from adaptc.formats.css.sheet_text import beyond_limits
 from adaptc.formats.css.values import Colour, as_hex, contrast, has_colour, luminance, opaque_colour
 
 _PROPERTIES = frozenset({"background", "background-image"})
@@ -57,7 +57,7 @@ class ClearedCss:
 
 def clear_backgrounds(text: str, verdict: Verdict, *, declarations: bool = False) -> ClearedCss:
     """Return a style sheet, or a style attribute's ``declarations``, without the backgrounds that ``verdict`` picks."""
-    if is_too_deep(text):
+    if beyond_limits(text):
         return ClearedCss(text)
     blocks: DeclarationBlocks | None = None
     pieces, end = list[str](), 0

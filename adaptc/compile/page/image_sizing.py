@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from adaptc.formats.css.sheet_text import is_too_deep
+from adaptc.formats.css.sheet_text import beyond_limits
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -126,7 +126,7 @@ def sizing_rules(text: str) -> SizingRules:
     """Return the sizing rules of a style sheet, at 2 MB/s; cached, as sheets are shared by pages."""
     import tinycss2
 
-    if _UNPREDICTABLE.search(text) or is_too_deep(text):
+    if _UNPREDICTABLE.search(text) or beyond_limits(text):
         return SizingRules(is_unpredictable=True)
     nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
     rules = list(_rules(nodes))

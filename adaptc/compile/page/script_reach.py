@@ -245,7 +245,7 @@ _CODE = re.compile(
     r"""\A(<script\b(?![^>]*\stype\s*=(?!\s*(?:["']?(?:module\b|[\w/]*(?:java|ecma)script\b)|""|''|[\s>])))[^>]*>)[\s\S]*""",
     re.IGNORECASE,
 )
-_DATA_ADDRESS = re.compile(r"""[^\s"'<>=()]+\.(?:json|html?|xhtml)(?![\w.])""", re.IGNORECASE)
+_DATA_ADDRESS = re.compile(r"""(?<![^\s"'<>=()])[^\s"'<>=()]+\.(?:json|html?|xhtml)(?![\w.])""", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 
 

@@ -45,7 +45,7 @@ _AROUND = frozenset({
     "nav", "menu", "navigation", "sidebar", "toc", "breadcrumb", "header", "footer", "search", "modal", "toast",
     "toasts", "tooltip", "popup", "overlay", "cookie", "consent", "ad", "ads", "backdrop", "lightbox", "announcer",
 })  # fmt: skip
-_PLACEHOLDER = re.compile(r"\{\{.+?\}\}", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{\{(?:(?!\{\{|\}\}).)+\}\}", re.DOTALL)
 _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
 _FEWEST_PLACEHOLDERS = 3
 

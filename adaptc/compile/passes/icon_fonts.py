@@ -101,7 +101,7 @@ class _PageGlyphs:
 
 
 # A character as CSS, scripts and markup write it: \f015, "\uf015", "\u{f015}", &#xf015;, 0xf015, fromCharCode(61461)
-_HEXADECIMAL = re.compile(r"(?:\\+u?\{?|&#[xX]|0[xX])([0-9a-fA-F]{2,6})")
+_HEXADECIMAL = re.compile(r"(?:(?<!\\)\\++u?\{?|&#[xX]|0[xX])([0-9a-fA-F]{2,6})")
 _DECIMAL = re.compile(r"(?<![\w.])([1-9]\d{3,6})(?![\w.])")
 _PAIR = re.compile(r"\\u([dD][89aAbB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORD = re.compile(r"[A-Za-z0-9_]+")

@@ -12,8 +12,7 @@ from adaptc.core.model import Action
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.lost_rules import drop_lost_rules
 from adaptc.formats.css.minify import minify_sheet
-from adaptc.formats.css.scanner import MAX_DEPTH
-from adaptc.formats.css.sheet_text import decode_sheet, is_balanced, is_too_deep
+from adaptc.formats.css.sheet_text import beyond_limits, decode_sheet, is_balanced
 
 
 def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
@@ -23,8 +22,8 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
     draft = _readable(asset)
     if not is_balanced(draft.text):
         return _unread(asset.path, "it is malformed", _UNBALANCED)
-    if is_too_deep(draft.text):
-        return _unread(asset.path, "it is nested too deeply", f"blocks are nested more than {MAX_DEPTH} deep")
+    if (limit := beyond_limits(draft.text)) is not None:
+        return _unread(asset.path, "it goes beyond what is read", limit)
     if options["flatten"]:
         draft = _flatten(asset, draft, view)
     if options["minify"]:

@@ -105,7 +105,7 @@ def _is_stronger(link: Link, known: Link) -> bool:
     return (link.requisite and not known.requisite) or (known.nofollow and not link.nofollow)
 
 
-_LINK = re.compile(r"<([^>]*)>((?:\s*;\s*[^\s=;,\"]+(?:\s*=\s*(?:\"(?:\\.|[^\"\\])*\"|[^\s;,\"]*))?)*)")
+_LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^\s=;,\"]+(?:\s*=\s*(?:\"(?:\\.|[^\"\\])*\"|[^\s;,\"]*))?)*)")
 _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
 _NEEDED = frozenset({"stylesheet", "preload", "modulepreload", "icon", "manifest"})
 _IGNORED = frozenset({"preconnect", "dns-prefetch"})

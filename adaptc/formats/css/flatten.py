@@ -20,8 +20,7 @@ from typing import Protocol
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.formats.css.imports import Conditions, Statement, head_statements, import_target, parse_conditions
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
-from adaptc.formats.css.scanner import MAX_DEPTH
-from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced, is_too_deep
+from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, ends_between_rules, is_balanced
 
 # Beyond any real site: depth of a chain, number of imports, size of a result in code points. The last is also limited
 # by the size of the imported sheets, since each condition makes a copy of its own.
@@ -183,7 +182,7 @@ class _Flattener:
         reference = css_references(source)[0]
         rebased = rewrite_urls(source, lambda reference: self._rebased(path, reference))
         item = _Item(rebased, comments, location, reference.url)
-        conditions = None if is_too_deep(source) else parse_conditions(source[reference.end : -1])
+        conditions = None if beyond_limits(source) else parse_conditions(source[reference.end : -1])
         if conditions is None:
             return replace(item, reason="its conditions are not understood")
         return replace(item, conditions=conditions)
@@ -249,8 +248,8 @@ def _reason_against(text: str, is_unconditional: bool) -> str | None:
     """Return why the text of a sheet cannot replace its ``@import``, or ``None``."""
     if not (is_balanced(text) and ends_between_rules(text)):
         return "the sheet is malformed: something is open at its end"
-    if is_too_deep(text):
-        return f"its blocks are nested more than {MAX_DEPTH} deep"
+    if (limit := beyond_limits(text)) is not None:
+        return limit
     if "namespace" in at_keywords(text):
         return "the sheet declares a namespace"
     if not is_unconditional and ("<!--" in text or "-->" in text):

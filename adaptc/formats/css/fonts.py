@@ -213,7 +213,7 @@ def _declarations(text: str, items: Sequence[Item]) -> Iterator[tuple[str, str]]
     return ((item.name, text[item.body : item.close]) for item in items if item.is_declaration)
 
 
-_SIZE = re.compile(r"^.*?\d[\w.%]*(?:\s*/\s*[\w.%]+)?\s+", re.DOTALL)
+_SIZE = re.compile(r"^.*?(?<![\w.%])\.?\d[\w.%]*+(?:\s*/\s*[\w.%]+)?\s+", re.DOTALL)
 
 
 def _first_family(values: dict[str, str]) -> str:

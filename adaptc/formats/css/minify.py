@@ -15,7 +15,7 @@ from collections.abc import Callable
 from adaptc.formats.css.families import is_same_cascade
 from adaptc.formats.css.outline import Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.scanner import DENSE, Kind, Token, tokens
-from adaptc.formats.css.sheet_text import at_keywords, comments, is_too_deep, split_rules
+from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, comments, split_rules
 
 OutlineOf = Callable[[str], list[Entry]]
 
@@ -26,7 +26,7 @@ def minify_sheet(text: str) -> str | None:
     """Return a smaller equivalent sheet, or ``None`` if there is none or equivalence cannot be verified."""
     from turbohtml.clean import minify_css
 
-    if is_too_deep(text):
+    if beyond_limits(text):
         return None
     try:
         return _compact_sheet(text) if _has_late_import(text) else _minify_sheet(text, minify_css)

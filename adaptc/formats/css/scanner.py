@@ -62,6 +62,7 @@ _LOOKBEHIND = 40
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 # Blocks and functions deeper than any real sheet's (20 at most). Sheets are walked by recursion, tinycss2 included.
 MAX_DEPTH = 100
+MAX_DIGITS = 4300  # of a number: what Python converts (sys.int_info.default_max_str_digits)
 
 
 class Kind(Enum):

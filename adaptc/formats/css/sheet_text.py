@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from adaptc.formats.css.plain import is_plain, plain_comments, plain_rule_end
-from adaptc.formats.css.scanner import CLOSERS, DENSE, MAX_DEPTH, SPARSE, Kind, Token, skip_between_rules, tokens
+from adaptc.formats.css.scanner import (
+    CLOSERS,
+    DENSE,
+    MAX_DEPTH,
+    MAX_DIGITS,
+    SPARSE,
+    Kind,
+    Token,
+    skip_between_rules,
+    tokens,
+)
 
 _NEWLINES = re.compile(r"\r\n|[\r\f]")
 
@@ -107,12 +117,17 @@ def track_nesting(stack: list[str], token: Token) -> bool:
     return True
 
 
+_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MAX_DIGITS + 1}}}")
+
+
 @lru_cache(maxsize=64)
-def is_too_deep(text: str) -> bool:
-    """Whether blocks and functions are nested deeper than ``MAX_DEPTH``: such a sheet is not taken apart."""
-    if sum(map(text.count, CLOSERS)) <= MAX_DEPTH:
-        return False
-    return any(_is_part_too_deep(part) for part in split_rules(text))
+def beyond_limits(text: str) -> str | None:
+    """Return what is too much in a sheet, as ``blocks are nested more than 100 deep``: it is not taken apart."""
+    if _LONG_NUMBER.search(text):
+        return f"a number has more than {MAX_DIGITS} digits"
+    if sum(map(text.count, CLOSERS)) > MAX_DEPTH and any(map(_is_part_too_deep, split_rules(text))):
+        return f"blocks are nested more than {MAX_DEPTH} deep"
+    return None
 
 
 def _is_part_too_deep(part: str) -> bool:

@@ -16,7 +16,7 @@ Widths = tuple[tuple[float, float], ...]
 ALL_WIDTHS: Widths = ((0.0, float("inf")),)
 
 _QUERY = re.compile(r"^(?:only\s+)?(?:(?:screen|all)(?:\s+and\s+|$))?((?:\([^()]*\)(?:\s+and\s+|$))*)$", re.IGNORECASE)
-_FEATURE = re.compile(r"\(\s*([^()]*?)\s*\)")
+_FEATURE = re.compile(r"\(([^()]*)\)")
 _LIMIT = re.compile(r"(min|max)-width\s*:\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
 _RANGE = re.compile(r"width\s*(<=|>=|<|>)\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
 _PIXELS = {"px": 1.0, "em": 16.0, "rem": 16.0}
@@ -48,7 +48,7 @@ def _query(query: str) -> tuple[float, float] | None:
         return None
     low, high = ALL_WIDTHS[0]
     for feature in _FEATURE.findall(match[1]):
-        limits = _limits(feature)
+        limits = _limits(feature.strip())
         if limits is None:
             return None
         low, high = max(low, limits[0]), min(high, limits[1])

@@ -194,6 +194,8 @@ def _decode_unicode(content: bytes, encoding: str) -> str | None:
 def _encode(text: str, encoding: str) -> bytes:
     if encoding in _BY_PYTHON:
         return text.encode(_BY_PYTHON[encoding])
+    if text.isascii() and encoding not in _BEYOND_ASCII:
+        return text.encode("ascii")  # ten times as fast as a table
     return codecs.charmap_encode(text, "strict", _table(encoding))[0]
 
 

@@ -40,7 +40,7 @@ _SPACE = re.compile(r"\s+")
 # frame.src = "javascript:", String("java" + name + ":"): no address of an image. core-js opens such a frame.
 _NO_ADDRESS = re.compile(r'(?:String\()?"java(?:script:|"\+[\w$]+\+":")')
 # const s = document.createElement("script"), i = new Image: elements that the script creates
-_CREATED = re.compile(r'([\w$]+)=(?:[\w$]+\.)*(?:createElement\("\w+"\)|new Image\b(?!\.))')
+_CREATED = re.compile(r'(?<![\w$])([\w$]++)=(?:[\w$]++\.)*+(?:createElement\("\w+"\)|new Image\b(?!\.))')
 _ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
 # image.dataset.src, image.getAttribute("data-src"), $(this).data("src"), $(this).attr("data-src")
 _DATA = r'\.(?:dataset\.[\w$]+|getAttribute\("data-[\w-]+"\)|data\("[\w-]+"\)|attr\("data-[\w-]+"\))'
@@ -167,7 +167,7 @@ _TOUCHES = re.compile(
         r'"href",',
         r'[{,]"?href"?:(?!"#)',
         r'"href"\]=(?!=)',
-        r"\[href[^\]]*\.css",
+        r"\[href[^\]\[]*\.css",
     ])
 )  # fmt: skip
 

@@ -15,7 +15,9 @@ from adaptc.formats.script.script import Script
 
 __all__ = ["file_selectors", "selects_file"]
 
-_SELECTOR = re.compile(r"""([\w-]*)(?:[.#:][\w-]+)*\[\s*(href|src)\s*([~*^|$]?=)\s*["']?([^"'\]]{0,300})(["'\]])?""")
+_SELECTOR = re.compile(
+    r"""(?<![\w.#:-])([\w-]*+)(?:[.#:]++[\w-]*+)*+\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""
+)
 _ELEMENTS = frozenset({"", "link", "script"})
 _ENDINGS = {"href": re.compile(r"\.css\b"), "src": re.compile(r"\.m?js\b")}
 # Selectors 4, section 6: what a value does to an attribute

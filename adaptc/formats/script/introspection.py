@@ -87,7 +87,7 @@ MARKS: tuple[Mark, ...] = (
 
 # s = d.getElementsByTagName("script")[0]; s.parentNode.insertBefore(other, s): any script element will do for that
 _INSERTION_POINT = re.compile(
-    r'([\w$]+)=[\w$.]*getElementsByTagName\((?:"(?i:script)"|[\w$.]+)\)\[0\](?=[;,])'
+    r'(?<![\w$])([\w$]++)=[\w$.]*getElementsByTagName\((?:"(?i:script)"|[\w$.]+)\)\[0\](?=[;,])'
     r"((?:(?!(?<![\w$.])\1(?![\w$]))[\s\S]){0,800}?)(?<![\w$.])\1\.parentNode\.insertBefore\([^(),]+,\1\)"
     r"(?![\s\S]{0,200}?(?<![\w$.])\1\.(?!parentNode))"
 )

@@ -69,7 +69,7 @@ _JQUERY_MOBILE = re.compile(r"\bjqmData\b")
 _REPLACED = re.compile(r"\bparseFromString\b|\bparseHTML\(|\bimportNode\(|\badoptNode\(")
 # An address with a composed file name: "js/" + name + ".js"
 _COMPOSED = re.compile(
-    rf'(?:"(?P<first>[^"]*)"\+)?(?P<middle>[\w$.()\[\]]+)\+"(?P<last>(?:[^"\w/][^"/]*)?\.(?:[cm]?js|json|{_MARKUP}))(?=["?#])'
+    rf'(?:"(?P<first>[^"]*)"\+|(?<![\w$.()\[\]]))(?P<middle>[\w$.()\[\]]++)\+"(?P<last>(?:[^"\w/][^"/]*)?\.(?:[cm]?js|json|{_MARKUP}))(?=["?#])'
 )
 _AFTER_ADDRESS = '"?#'
 _TEMPLATE_END = re.compile(rf"\}}(?:[^`$/\w][^`$/]*)?\.(?:[cm]?js|json|{_MARKUP})[`?#]")
@@ -80,7 +80,7 @@ _CHUNKS = re.compile(
     rf'\+"(?P<middle>[^"]*)"\+{_MAP % "hashes"}\+"(?P<last>[^"]*\.js)"'
 )
 _IN_TABLE = "}["
-_ENTRY = re.compile(r'"?([\w-]+)"?:"([^"]*)"')
+_ENTRY = re.compile(r'(?<![\w-])([\w-]++)"?:"([^"]*)"')
 _ROOT = re.compile(r'\.p="([^"]*)"|\bpublicPath[:=]"([^"]*)"')
 
 

@@ -22,7 +22,7 @@ from adaptc.formats.script.script import Script, string_content
 __all__ = ["Names", "ScriptNames", "merge_names", "names_of_script", "names_of_text"]
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
-_BEGINNING = re.compile(r"([A-Za-z][\w-]*[-_])(?=[\"'`$\\<{%# ]|\Z)")
+_BEGINNING = re.compile(r"(?<![\w-])(?:(?![A-Za-z])[\w-])*+([A-Za-z][\w-]*+)(?<=[-_])(?=[\"'`$\\<{%# ]|\Z)")
 _END = re.compile(r"(?:\A|(?<=[\"'`}>]))([-_]+[A-Za-z][\w-]*)")
 _JOINTS = re.compile(r"[-_ ]+")
 _JOINT = re.compile(r"[\"'`}][-_]+(?:\$\{|[\"'`])\Z")

@@ -15,7 +15,7 @@ import tinycss2
 
 from adaptc.core.model import Role
 from adaptc.formats.css.references import css_references, may_have_references
-from adaptc.formats.css.sheet_text import is_too_deep, split_rules
+from adaptc.formats.css.sheet_text import beyond_limits, split_rules
 from adaptc.formats.css.visibility import is_of_state, widths_of
 
 # At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
@@ -82,8 +82,8 @@ def is_for_wide(media: str) -> bool:
 
 
 def sheet_images(text: str) -> SheetImages:
-    """Return the images that a style sheet loads; none of one that is nested too deeply."""
-    if is_too_deep(text):
+    """Return the images that a style sheet loads; none of one that goes beyond the limits."""
+    if beyond_limits(text):
         return SheetImages()
     references = css_references(text)
     imports = any(reference.role is Role.IMPORT for reference in references)
@@ -107,7 +107,7 @@ def _relevant(text: str, hides: bool) -> str:
 
 def style_images(text: str) -> tuple[ImageRule, ...]:
     """Return the images of a ``style`` attribute; their selector is empty."""
-    if is_too_deep(text) or not css_references(text, declarations=True):
+    if beyond_limits(text) or not css_references(text, declarations=True):
         return ()
     return tuple(_declared(tinycss2.parse_blocks_contents(text, True, True), "", pseudo=False, is_loaded=True))
 

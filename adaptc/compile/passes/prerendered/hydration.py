@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hydration"]
 
-_IMPORTED = re.compile(r"""\bimport\s*\(?\s*(?:[^"'();]*?\bfrom\s*)?["']([^"']+)["']""")
+_IMPORTED = re.compile(r"""\bimport\s*+\(?\s*+(?:(?:(?!\bimport\b)[^"'();])*?\bfrom\s*+)?["']([^"']+)["']""")
 _EARLY = frozenset({"preload", "prefetch", "modulepreload", "prerender"})
 _FETCHED_BY_CODE = frozenset({"script", "fetch", "json", "worker"})
 # What an island's script reads: its component, its properties, when to start

@@ -51,7 +51,6 @@ _KEEPS_ID = frozenset({
 _FOREIGN_TAGS = {"svg": "svg-drawing", "math": "math"}
 _TAG = re.compile(r"<[^>]*>")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-_EDGES = re.compile(r"^(?:\s|<br>)+|(?:\s|<br>)+$")
 
 
 class Blocks:
@@ -116,7 +115,12 @@ def _paragraphs(run: list[str]) -> Iterator[list[str]]:
 
 
 def _trimmed(pieces: list[str]) -> str:
-    return _EDGES.sub("", "".join(pieces))
+    text = "".join(pieces).strip()
+    while text.startswith(LINE_BREAK):
+        text = text.removeprefix(LINE_BREAK).lstrip()
+    while text.endswith(LINE_BREAK):
+        text = text.removesuffix(LINE_BREAK).rstrip()
+    return text
 
 
 class IdQueue:

@@ -42,7 +42,7 @@ _OPEN_LINKS = 8  # links of a navigation that is not folded
 # Elements in each other. Real pages reach 40; five calls a level are far from the 1,000 that Python allows.
 _DEEPEST = 120
 _LONGEST_LEAD = 600  # characters of a heading and its siblings
-_ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
+_ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
 _FIRST_HEADING = re.compile(r"<h[2-6][^>]*>(.*?)</h")
 _TAG = re.compile(r"<[^>]*>")
 _CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
