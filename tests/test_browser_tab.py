@@ -20,6 +20,7 @@ pytestmark = pytest.mark.chromium
 T = TypeVar("T")
 URL = "https://site.invalid/"
 RED, BLUE = (255, 0, 0), (0, 0, 255)
+DOT = bytes.fromhex("47494638396101000100800000ff0000ffffff2c00000000010001000002024401003b")
 
 
 def site(files: dict[str, str | bytes]) -> Server:
@@ -38,12 +39,14 @@ def site(files: dict[str, str | bytes]) -> Server:
     return answer
 
 
-def visit(program: str, server: Server | str, look: Callable[[Tab], Awaitable[T]], width: int = 300) -> T:
+def visit(
+    program: str, server: Server | str, look: Callable[[Tab], Awaitable[T]], width: int = 300, *, is_drawn: bool = True
+) -> T:
     """Load a page in a tab and return what ``look`` sees."""
     served = site({"index.html": server}) if isinstance(server, str) else server
 
     async def work(browser: Chromium) -> T:
-        async with browser.tab(served, width, 200) as tab:
+        async with browser.tab(served, width, 200, is_drawn=is_drawn) as tab:
             await tab.load(URL)
             return await look(tab)
 
@@ -117,6 +120,36 @@ def test_what_a_page_loads_late_is_waited_for(chromium: str) -> None:
       const load = () => fetch('a.js').then(r => r.text()).then(t => p.innerText = t)
       new IntersectionObserver(seen => { if (seen[0].isIntersecting) load() }).observe(p)</script>"""
     assert visit(chromium, site({"index.html": page, "a.js": "late"}), text) == "late"
+
+
+MEASURED = """<!DOCTYPE html><meta name=viewport content="width=device-width"><body style="margin:0">
+<img srcset="small.gif 300w, large.gif 900w" sizes=100vw><div id=box style="margin-top:900px;height:77.5px">Box</div>
+<img id=late src=late.gif loading=lazy style="margin-top:5000px"><script>
+const note = (...values) => { document.body.dataset.notes += ' ' + values }
+const { x, width, height, scale } = visualViewport
+note(innerWidth, innerHeight, devicePixelRatio, screen.width, x, width, height, scale)
+new IntersectionObserver((found) => found.forEach((one) => {
+  note(one.isIntersecting, one.intersectionRatio, one.rootBounds.width, one.boundingClientRect.height)
+})).observe(box)
+</script>"""
+
+
+@pytest.mark.parametrize("width", [300, 800])
+def test_a_page_sees_no_difference_in_a_tab_that_is_not_drawn(chromium: str, width: int) -> None:
+    async def look(tab: Tab) -> tuple[object, list[Load]]:
+        script = """() => {
+          const box = () => document.getElementById('box').getBoundingClientRect().toJSON()
+          const first = [document.body.dataset.notes, document.images[0].currentSrc, box()]
+          scrollTo(0, 900.5)
+          return [...first, scrollY, document.elementFromPoint(5, 20).id, box()]
+        }"""
+        return await tab.run(script), tab.seen.loads
+
+    server = site({"index.html": MEASURED, **{f"{name}.gif": DOT for name in ("small", "large", "late")}})
+    drawn, sketched = (visit(chromium, server, look, width, is_drawn=is_drawn) for is_drawn in (True, False))
+    assert drawn == sketched
+    assert drawn[0][4] == "box"
+    assert URL + "late.gif" in [load.url for load in drawn[1]]
 
 
 def test_an_animated_image_is_shown_at_its_first_frame(chromium: str) -> None:
@@ -214,7 +247,7 @@ def test_the_browser_is_found_by_name_path_and_variable(tmp_path: Path, monkeypa
     assert find_chromium("chromium") == str(on_path)
     assert find_chromium(str(named)) == str(named)
     assert find_chromium("gone") is None
-    assert names_tried().startswith("chromium, ")
+    assert names_tried().startswith("chromium-headless-shell, ")
     assert names_tried("gone") == "gone"
     monkeypatch.setenv("CHROME_PATH", str(named))
     assert find_chromium() == names_tried() == str(named)

@@ -96,6 +96,32 @@ def test_menus_are_opened_and_nothing_is_submitted(chromium: str, tmp_path: Path
     assert not any("17000" in name for name in laptop.names)
 
 
+STORED = """<button onclick="document.cookie = name = localStorage.a = sessionStorage.a = 'known'">Known</button>
+<a href="javascript:;" target=_blank onclick="document.body.className = 'clicked'">Window</a><script>
+const known = [document.cookie, name, localStorage.a, sessionStorage.a].filter(Boolean).length
+document.body.id = 'known' + known + '-' + history.length
+if (known) document.body.append('again')
+</script>"""
+
+
+@pytest.mark.chromium
+def test_each_width_is_seen_as_if_for_the_first_time(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows: list[object] = []
+
+    async def closed(other: Any, page: Any) -> None:
+        windows.append(other)
+        await other.close()
+
+    monkeypatch.setattr("adaptc.browser.tab._closed", closed)
+    site = site_of(tmp_path, {"index.html": STORED})
+    assert look(site) == []
+    phone, laptop = evidence(site)["index.html"].widths
+    assert phone.names == laptop.names >= {"clicked", "known0-2"}
+    assert not windows
+
+
 LATE = """<button onclick="box.innerHTML = '<img src=late.gif>'">A</button>
 <button class=b onclick="begin()">B</button><div id=box></div><script>
 const turn = () => { box.classList.toggle('turn'); requestAnimationFrame(turn) }

@@ -54,7 +54,7 @@ class NotSeen(Exception):
 async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) -> Look:
     """Look at a page. Raises ``NotSeen``, and ``BrowserError`` where the browser ended."""
     phone, laptop = WIDTHS
-    found, urls = await _visit(browser, server, laptop, lambda tab: _with_bare(browser, tab, server, url, path_of))
+    found, urls = await _visit(browser, server, laptop, lambda tab: _in_one_tab(browser, tab, server, url, path_of))
     views, bare = found
     if len(views) == 1:
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
@@ -68,16 +68,25 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) 
     return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls)
 
 
-async def _with_bare(
+async def _in_one_tab(
     browser: Chromium, tab: Tab, server: Server, url: str, path_of: PathOf
 ) -> tuple[list[_View], BarePage | None]:
     """Return the views of a page in a tab as wide as a laptop, and the page without its scripts, if it has any.
 
-    One tab serves for both: opening another takes as long as loading a small page.
+    One tab serves for all: opening another takes as long as loading a small page. Where the page could not be seen
+    without its scripts, nothing is known of the tab, and the view of a phone is missing.
     """
     views = await _views(tab, server, url, path_of, also=WIDTHS[0])
     view = views[-1]
-    return views, None if view.document is None else await _bare(browser, tab, server, url, view)
+    if len(views) == len(WIDTHS):
+        return views, None
+    bare = None if view.document is None else await _bare(browser, tab, server, url, view)
+    if bare is None and view.document is not None:
+        return views, None
+    await tab.forget()
+    tab.serve(server)
+    await tab.resize(WIDTHS[0], HEIGHTS[WIDTHS[0]])
+    return [*await _views(tab, server, url, path_of), *views], bare
 
 
 async def _bare(browser: Chromium, tab: Tab, server: Server, url: str, view: _View) -> BarePage | None:
@@ -94,15 +103,21 @@ async def _bare(browser: Chromium, tab: Tab, server: Server, url: str, view: _Vi
 async def _visit(
     browser: Chromium, server: Server, width: int, look: Callable[[Tab], Awaitable[T]]
 ) -> tuple[T, frozenset[str]]:
-    """Open a page in a tab; return what ``look`` sees, and the URLs that were asked for. Raises as ``look_at``."""
-    async with browser.tab(server, width, HEIGHTS[width]) as tab:
+    """Open a page in a tab; return what ``look`` sees, and the URLs that were asked for. Raises as ``look_at``.
+
+    What happens in pages is noted from their start.
+    """
+    async with browser.tab(server, width, HEIGHTS[width], is_drawn=False) as tab:
         try:
+            await tab.send("Page.enable")
+            source = {"source": script("observe"), "worldName": "adaptc"}
+            await tab.send("Page.addScriptToEvaluateOnNewDocument", source)
             seen = await look(tab)
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:
                 raise BrowserError("it ended") from None
             raise NotSeen(str(error) or RESTLESS) from None
-        return seen, frozenset(load.url for load in tab.seen.loads)
+        return seen, frozenset(tab.urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +173,10 @@ def _other_than(found: Mapping[str, Any], loads: Iterable[Load], path_of: PathOf
 
 
 async def _load(tab: Tab, url: str) -> None:
-    """Load the page and note what happens in it from its start. Raises ``NotSeen``."""
-    await tab.send("Page.enable")
-    await tab.send("Page.addScriptToEvaluateOnNewDocument", {"source": script("observe"), "worldName": "adaptc"})
+    """Load the page. Raises ``NotSeen``."""
     await tab.load(url)
     if tab.seen.departure is not None:
-        urls = {load.url for load in tab.seen.loads}
-        raise NotSeen(f"it goes to {tab.seen.departure}", urls, is_final=True)
+        raise NotSeen(f"it goes to {tab.seen.departure}", tab.urls, is_final=True)
     if tab.seen.is_late:
         raise NotSeen(RESTLESS)
 

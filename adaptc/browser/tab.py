@@ -35,7 +35,14 @@ _PATIENCE = 45.0
 # and the most of that factor, and of it for quiet
 _OPENING, _SLOWEST, _SLOWEST_QUIET = 0.5, 8.0, 4.0
 RESTLESS = "it does not come to rest"
+# How large a tab draws of which no picture is taken. Layout stays, and drawing was a quarter of the CPU time of a look
+_SKETCH = 0.1
 _SHARED = "adaptcShared"
+_FORGET = """() => {
+  window.name = ''
+  try { sessionStorage.clear() } catch { /* it may store nothing */ }
+  return location.origin
+}"""
 _HEIGHT = "() => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)"
 
 
@@ -93,9 +100,10 @@ class Tab:
     not fire, service workers are not registered, dialogs are dismissed, and it cannot leave its address.
     """
 
-    def __init__(self, context: BrowserContext, page: Page, cdp: CDPSession, server: Server, width: int) -> None:
-        self._context, self._page, self._cdp, self._server, self.width = context, page, cdp, server, width
-        self.seen = Seen()
+    def __init__(self, context: BrowserContext, page: Page, cdp: CDPSession, server: Server, scale: float) -> None:
+        self._context, self._page, self._cdp, self._server, self._scale = context, page, cdp, server, scale
+        self.width = 0
+        self.seen, self._forgotten = Seen(), set[str]()
         self.pace, self._quiet = 1.0, _QUIET
         self._url = ""
         self._active, self._last = 0, time.monotonic()
@@ -104,8 +112,8 @@ class Tab:
         self._failure: Exception | None = None
 
     @classmethod
-    async def opened(cls, browser: Browser, server: Server, width: int, height: int) -> Tab:
-        """Open a tab of ``width`` by ``height`` CSS pixels."""
+    async def opened(cls, browser: Browser, server: Server, width: int, height: int, *, is_drawn: bool) -> Tab:
+        """Open a tab of ``width`` by ``height`` CSS pixels; ``is_drawn`` says that pictures of it can be taken."""
         begun = time.monotonic()
         context = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -118,7 +126,7 @@ class Tab:
         )
         page = await context.new_page()
         cdp = await context.new_cdp_session(page)
-        tab = cls(context, page, cdp, server, width)
+        tab = cls(context, page, cdp, server, 1 if is_drawn else _SKETCH)
         await context.add_init_script(script("freeze"))
         await context.route("**/*", tab._answer)
         context.on("page", lambda other: asyncio.ensure_future(_closed(other, page)))
@@ -126,6 +134,7 @@ class Tab:
         page.on("console", tab._take_message)
         page.on("pageerror", lambda error: tab._take_error(error.message))
         page.on("crash", lambda _: tab._take_crash())
+        await tab.resize(width, height)
         tab.pace = min(max(1.0, (time.monotonic() - begun) / _OPENING), _SLOWEST)
         return tab
 
@@ -138,6 +147,11 @@ class Tab:
             task.cancel()
         if answers:
             await asyncio.wait(answers, timeout=_ANSWER)
+
+    @property
+    def urls(self) -> set[str]:
+        """The URLs that were asked for."""
+        return self._forgotten | {load.url for load in self.seen.loads}
 
     @property
     def patience(self) -> float:
@@ -155,7 +169,7 @@ class Tab:
         self.width, is_phone = width, width < PHONE
         size = {"width": width, "height": height, "screenWidth": width, "screenHeight": height}
         orientation = {"angle": 0, "type": "portraitPrimary" if is_phone else "landscapePrimary"}
-        more = {"deviceScaleFactor": 1, "mobile": is_phone, "screenOrientation": orientation}
+        more = {"deviceScaleFactor": 1, "mobile": is_phone, "screenOrientation": orientation, "scale": self._scale}
         await self.send("Emulation.setDeviceMetricsOverride", {**size, **more})
 
     async def load(self, url: str) -> None:
@@ -202,6 +216,12 @@ class Tab:
             raise self._failure
         if self.seen.is_crashed:
             raise BrowserError("the page crashed")
+
+    async def forget(self) -> None:
+        """Forget what the page stored and did, which runs no scripts: the next one finds what it would in a new tab."""
+        origin = await self.run(_FORGET)
+        await self.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        self._forgotten, self.seen = self.urls, Seen()
 
     # ---- looking
 
