@@ -126,6 +126,16 @@ def test_a_curve_with_a_step_gives_a_quality_that_was_measured() -> None:
     assert search.content == (None if search.best is None else encode(search.best.quality))
 
 
+@pytest.mark.parametrize("reached", [0.99, 0.5])
+def test_qualities_that_give_the_same_encoding_end_the_search(reached: float) -> None:
+    """As those of a PNG that has its 256 colours at each of them."""
+    search = search_quality(lambda _quality: b"full", lambda _content: reached, 0.95)
+    assert len(search.points) == 2
+    assert search.content == (b"full" if reached >= 0.95 else None)
+    search = search_quality(lambda _quality: b"full", lambda _content: 0.5, 0.95, ends_highest=True)
+    assert search.points[-1].quality == 97
+
+
 def test_a_first_quality_that_is_the_lowest_ends_the_search() -> None:
     search = search_quality(encode, curve(1.0), 0.5, lowest=45, highest=75, first=45)
     assert [point.quality for point in search.points] == [45]

@@ -87,16 +87,19 @@ def search_quality(
     """Find a quality in ``lowest``..``highest`` whose score is at least ``target`` and close to it.
 
     ``first`` is tried first, by default the quality that suits a typical image. The score is expected to rise with the
-    quality; where it does not, the result still reaches the target. It may miss a quality that
-    reaches it (1 of 122 WebP images); not with ``ends_highest``: its last attempt is then the highest, if no other did.
+    quality; where it does not, the result still reaches the target. Where two qualities give the same encoding the
+    search ends. It may miss a quality that reaches the target (1 of 122 WebP images); not with ``ends_highest``: its
+    last attempt is then the highest, if no other did.
     """
     goal, choices = _loss(target), range(lowest, highest + 1)
     start = _TYPICAL_STEP + _SLOPE * (goal - _TYPICAL_LOSS)
     quality = _quality_of(start, choices, step) if first is None else first
     points: list[Point] = []
-    content, best = None, None
+    content, best, last = None, None, b""
     while True:
         encoded = encode(quality)
+        is_limited = encoded == last and not ends_highest  # by its 256 colours, not by its quality
+        last = encoded
         point = Point(quality, len(encoded), score(encoded))
         points.append(point)
         if point.score >= target:
@@ -104,7 +107,7 @@ def search_quality(
         else:
             choices = range(quality + 1, choices.stop)
         is_close = best is not None and (len(choices) <= 1 or goal - best.loss <= _CLOSE)
-        if is_close or not choices or len(points) == _ENCODINGS:
+        if is_close or is_limited or not choices or len(points) == _ENCODINGS:
             return Search(content, best, tuple(sorted(points, key=lambda point: point.quality)))
         if ends_highest and best is None and len(points) == _ENCODINGS - 1:
             quality = highest
