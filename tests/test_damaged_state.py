@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.state import State, state_path
+from adaptc.compile.engine.state import State, last_build, state_path
 from adaptc.compile.engine.store import Store
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.manifest import read_manifest
@@ -230,6 +230,18 @@ def test_damaged_records_of_the_cache_are_written_anew(site: BuiltSite, built: B
         record.write_bytes(content)
     shutil.rmtree(site.output / "lossless")
     site.build()
+    assert site.trees() == built.trees()
+
+
+def test_the_state_of_another_version_is_said_to_be_one(site: BuiltSite, built: BuiltSite) -> None:
+    with contextlib.closing(sqlite3.connect(state_path(site.output))) as db:
+        db.execute("PRAGMA user_version = 3")
+    (finding,) = check(site.config(), every_file=True).findings
+    assert finding.file == ".adaptc/state.sqlite"
+    assert "of another version of adaptc" in finding.reason
+    with pytest.raises(UsageError, match="of another version of adaptc; build the site again"), last_build(site.output):
+        pass
+    assert [each.id for each in site.build().diagnostics] == ["state-discarded"]
     assert site.trees() == built.trees()
 
 

@@ -56,6 +56,7 @@ SCANNED = "scanned"
 """The key of what a scan found of each directory of the docroot when the sources became what they are."""
 
 _MEMORY = ":memory:"
+_UNREADABLE = "it is damaged, or of another version of adaptc"
 
 
 def state_path(output: Path) -> Path:
@@ -76,6 +77,10 @@ def last_build(output: Path) -> Iterator[State]:
         raise no_build(output)
     try:
         with contextlib.closing(State(path, read_only=True)) as state:
+            if state.discarded is not None:
+                raise UsageError(
+                    f"the state of the build in {output} cannot be used: {state.discarded}; build the site again"
+                )
             yield state
     except sqlite3.DatabaseError as error:
         reason = reason_of_damage(error, path)
@@ -87,7 +92,7 @@ class State:
 
     With ``read_only`` nothing is written, and an unusable state counts as empty. Raises
     ``sqlite3.DatabaseError`` here and in every method: see ``adaptc.compile.engine.damage``. ``discarded`` says why a
-    state was replaced.
+    state was replaced, or counts as empty.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -95,7 +100,9 @@ class State:
         self.discarded: str | None = None
         self._is_known = False  # that all values are adaptc's
         if read_only:
-            self.db = open_read_only(path) or create(Path(_MEMORY))
+            opened = open_read_only(path)
+            self.discarded = _UNREADABLE if opened is None and path.is_file() else None
+            self.db = opened or create(Path(_MEMORY))
         else:
             self.db = self._open_or_replace()
 
@@ -103,7 +110,7 @@ class State:
         self.discarded = discard_foreign(self.path)
         opened = open_existing(self.path) if self.path.exists() else None
         if opened is None and self.path.exists():
-            self.discarded = "it is damaged, or of another version of adaptc"
+            self.discarded = _UNREADABLE
         if opened is None:
             discard(self.path)
         return opened or create(self.path)

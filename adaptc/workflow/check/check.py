@@ -45,11 +45,14 @@ def check(config: Config, *, every_file: bool) -> Verdict:
     spec = build_spec(config)
     try:
         with contextlib.closing(State(spec.state_path, read_only=True)) as state:
-            return _check(Trees(spec), state, every_file)
+            return _check(Trees(spec), state, every_file) if state.discarded is None else _unusable(state.discarded)
     except (sqlite3.DatabaseError, *MALFORMED) as error:
-        damage = reason_of_damage(error, spec.state_path)
-        reason = f"it is damaged ({damage}); a build throws it away and builds everything anew"
-        return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", reason),))
+        return _unusable(f"it is damaged ({reason_of_damage(error, spec.state_path)})")
+
+
+def _unusable(reason: str) -> Verdict:
+    detail = f"{reason}; a build throws it away and builds everything anew"
+    return Verdict((Finding(Status.CORRUPT, None, None, ".adaptc/state.sqlite", detail),))
 
 
 def repair(config: Config, verdict: Verdict, progress: Progress) -> None:
