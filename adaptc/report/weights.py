@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from adaptc.compile.analyse.loaded_backgrounds import Background
+from adaptc.compile.analyse.styling import Background
 from adaptc.compile.engine.results import Extra, Output, UnitResult
 from adaptc.compile.engine.state import State
 from adaptc.core import media

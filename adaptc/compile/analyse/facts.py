@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from adaptc.compile.analyse.loaded_backgrounds import NO_STYLING, Styling, own_backgrounds, page_styling
+from adaptc.compile.analyse.styling import NO_STYLING, Styling
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes
@@ -172,6 +172,7 @@ def _read_page(content: bytes, url: str) -> _References:
 @lru_cache(maxsize=1)
 def _page_references(content: bytes) -> tuple[_References, str | None] | None:
     """Return the references of a page, to be resolved, and the ``href`` of ``<base>``; ``None`` if unreadable."""
+    from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds, page_styling
     from adaptc.formats.html import document, references
 
     try:

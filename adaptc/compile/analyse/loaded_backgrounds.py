@@ -8,12 +8,12 @@ the same selector the last counts. What ``ImageRule.is_loaded`` rules out does n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wide, sheet_images, style_images
+from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling
 from adaptc.core.model import Role
 from adaptc.formats.css.references import may_have_references
 from adaptc.formats.css.selectors import required_names, static_selectors
@@ -22,33 +22,9 @@ from adaptc.formats.html.references import in_template, link_role
 if TYPE_CHECKING:
     from turbohtml import Document
 
-__all__ = ["NO_STYLING", "Background", "Styling", "own_backgrounds", "page_styling", "resolved", "sheet_backgrounds"]
+__all__ = ["own_backgrounds", "page_styling", "sheet_backgrounds"]
 
 
-class Background(NamedTuple):
-    """An image that a sheet loads: its URL or path, and the names that each of its selectors requires of a page."""
-
-    image: str
-    selectors: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Styling:
-    """What decides which images of its sheets a page loads: its names, and URLs or paths of sheets that do not apply.
-
-    ``names`` are types, ``.classes`` and ``#ids``.
-    """
-
-    names: frozenset[str] = frozenset()
-    idle: tuple[str, ...] = ()
-
-    def loaded(self, sheet: str, backgrounds: Iterable[Background]) -> Iterator[str]:
-        """Yield the images that a sheet makes the page load."""
-        if sheet not in self.idle:
-            yield from (each.image for each in backgrounds if any(map(self.names.issuperset, each.selectors)))
-
-
-NO_STYLING = Styling()
 _TYPE = re.compile(r"<([a-zA-Z][\w-]*)")
 _NAMES = re.compile(r"""\s(class|id)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 # The ids of a layout; an API's manual has thousands of others
@@ -108,9 +84,3 @@ def sheet_backgrounds(text: str) -> tuple[Background, ...]:
 def _required(selector: str) -> Iterator[tuple[str, ...]]:
     for each in static_selectors(selector):
         yield tuple(sorted(name for name in required_names(each) if name[0] != "["))
-
-
-def resolved(backgrounds: Iterable[Background], file_of: Callable[[str], str | None]) -> tuple[Background, ...]:
-    """Return backgrounds by path, without those for which ``file_of`` has no file."""
-    files = ((file_of(each.image), each.selectors) for each in backgrounds)
-    return tuple(Background(file, selectors) for file, selectors in files if file is not None)

@@ -7,14 +7,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.loaded_backgrounds import (
-    NO_STYLING,
-    Background,
-    Styling,
-    page_styling,
-    resolved,
-    sheet_backgrounds,
-)
+from adaptc.compile.analyse.loaded_backgrounds import page_styling, sheet_backgrounds
+from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling, resolved
 from adaptc.compile.engine.page_weight import AssetWeight, PageWeigher, PageWeight, client_sizes, total
 from adaptc.compile.verify import embedded_files_of, files_of
 from adaptc.core import media

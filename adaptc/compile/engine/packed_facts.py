@@ -6,7 +6,7 @@ import json
 import zlib
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.analyse.loaded_backgrounds import NO_STYLING
+from adaptc.compile.analyse.styling import NO_STYLING
 from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
 from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.formats.characters import NOTHING_WRITTEN

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from adaptc.compile.analyse.loaded_backgrounds import Background, Styling
+from adaptc.compile.analyse.styling import Background, Styling
 from adaptc.compile.engine.results import Output, UnitResult
 from adaptc.compile.view import REQUEST_BYTES
 from adaptc.config.rulebook import Level

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from adaptc.compile.analyse.loaded_backgrounds import Background
+from adaptc.compile.analyse.styling import Background
 from adaptc.core.diagnostics import Diagnostic, Location, Severity
 from adaptc.core.model import Action, is_dictionary, is_dictionary_coding
 
