@@ -1,4 +1,4 @@
-"""The documentation as a site: it is built without a warning, and every page is in its contents."""
+"""The documentation as a site: it is built without a warning, every page is in its contents, axe finds nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from axe import LAPTOP, PHONE, violations
+from browser import Browser, serving
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,3 +53,22 @@ def test_what_axe_found_in_the_theme_is_mended(site: Path) -> None:
         assert f"../assets/{name}" in page and (site / "assets" / name).is_file()
     empty = [str(each) for each in site.rglob("*.html") if re.search(r"<th[^>]*>\s*</th>", each.read_text("utf-8"))]
     assert empty == [], "a cell of a table's head says nothing"
+
+
+# Pages with all that the others have: cards, tables, code, help of commands, plots
+SAMPLES = ("", "start/", "configuration/", "commands/", "papers/")
+
+
+@pytest.mark.chromium
+def test_axe_finds_nothing(site: Path, chromium: str) -> None:
+    browser = Browser(chromium)
+    try:
+        with serving(site) as address:
+            found = {
+                (name, width, scheme): violations(browser, address + name, width, scheme)
+                for name in SAMPLES
+                for width, scheme in ((PHONE, "light"), (LAPTOP, "dark"))
+            }
+    finally:
+        browser.close()
+    assert {place: rules for place, rules in found.items() if rules} == {}
