@@ -416,6 +416,13 @@ def test_a_dialogue_that_is_shown_is_whole_and_behind_all_of_the_page():
     assert shows(text, "<main") and "max-height:none!important" in text
 
 
+@pytest.mark.parametrize(("share", "is_kept"), [("", False), ("main div{height:100%}", True)])
+def test_a_height_of_which_children_take_shares_stays_above_a_dialogue_that_is_shown(share, is_kept):
+    css = ".modal{display:none;position:fixed}main{height:100vh}" + share
+    text = made("<main><div><a data-target='#m'>o</a></div></main><div class=modal id=m><p>t</div>", css=css)
+    assert ("height:auto!important;min-height:100vh" not in text) is is_kept
+
+
 def test_a_long_navigation_that_is_shown_leaves_room_for_the_page():
     css = ".n{display:none}@media(min-width:800px){.n{display:block}}"
     text = made(f"<nav><b data-target='#n'>=</b><div id=n class=n>{MENU}</div></nav><p>text", css=css, files=PAGES)

@@ -103,10 +103,15 @@ class Places:
             yield ancestor, f"height:auto;max-height:none;min-height:{heights[0]}{floats}"
 
     def _unlimited(self, element: Element, widths: tuple[int, ...]) -> str:
-        """Return declarations for an element as high as the window whose content may reach below it."""
+        """Return declarations for an element as high as the window whose content may reach below it.
+
+        A height of which children take shares stays: there are none of a height that is not set (CSS 2, 10.5).
+        """
+        children = [each for each in element.children if isinstance(each, Element)]
+        has_shares = any("%" in self._cascade.value(each, "height", width) for each in children for width in widths)
         found = [
             (name, value)
-            for name in _UNLIMITED
+            for name in (_UNLIMITED if not has_shares else ["max-height"])
             for width in widths
             if _FULL_HEIGHT.match(value := self._cascade.value(element, name, width))
         ]
