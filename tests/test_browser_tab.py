@@ -122,6 +122,44 @@ def test_what_a_page_loads_late_is_waited_for(chromium: str) -> None:
     assert visit(chromium, site({"index.html": page, "a.js": "late"}), text) == "late"
 
 
+LATE = """<body><p id=p></p><script>
+function note(text) { p.append(text + ' ') }
+setTimeout(() => { note('second'); document.body.append(new Image()); document.images[0].src = 'dot.gif' }, 1000)
+setTimeout(() => fetch('a.js').then((reply) => reply.text()).then(note), 1900)
+setTimeout("note('string')", 300)
+setTimeout(() => note('never'), 2000)
+const begun = performance.now()
+while (performance.now() < begun + BUSY);
+setTimeout(() => note('quick'), 260)
+</script><iframe srcdoc="<script>setTimeout(() => parent.note('frame'), 1500)</script>"></iframe>"""
+
+
+@pytest.mark.parametrize("busy", [0, 700])
+def test_what_a_page_does_in_its_first_two_seconds_is_seen(chromium: str, busy: int) -> None:
+    async def look(tab: Tab) -> tuple[str, list[str]]:
+        return await text(tab), [load.url for load in tab.seen.loads]
+
+    files: dict[str, str | bytes] = {"index.html": LATE.replace("BUSY", str(busy)), "a.js": "fetched", "dot.gif": DOT}
+    seen, urls = visit(chromium, site(files), look)
+    assert seen.split() == ["quick", "string", "second", "frame", "fetched"]
+    assert URL + "dot.gif" in urls
+
+
+def test_timers_and_loads_without_end_are_ended(chromium: str) -> None:
+    page = """<body><p id=p>0</p><script>
+      setInterval(() => p.textContent = +p.textContent + 1, 250)
+      setInterval(() => fetch('gone.js'), LOADING)
+    </script>"""
+
+    async def look(tab: Tab) -> tuple[str, bool]:
+        await asyncio.sleep(0.3)
+        return await text(tab), tab.seen.is_late
+
+    # of 40, 1 and 20 steps, those in which it loads something three times
+    assert visit(chromium, page.replace("LOADING", "1e9"), look) == (str((40 + 1 + 20) // 5), False)
+    assert visit(chromium, page.replace("LOADING", "300"), look) == (str((3 * 40 + 1 + 3 * 20) // 5), False)
+
+
 MEASURED = """<!DOCTYPE html><meta name=viewport content="width=device-width"><body style="margin:0">
 <img srcset="small.gif 300w, large.gif 900w" sizes=100vw><div id=box style="margin-top:900px;height:77.5px">Box</div>
 <img id=late src=late.gif loading=lazy style="margin-top:5000px"><script>

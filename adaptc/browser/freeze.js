@@ -1,13 +1,15 @@
 // Runs in every frame before the page's own scripts, so that each load of a page goes the same way: the same clock and
 // random numbers, and no timer of two seconds or more (a slide show stays at its first slide). The clock goes on with
 // timers, by their delays, and with frames, not with the time that things take: names made of it are the same in each
-// load. A loop that waits for a time reads the clock until it moves. The event
-// "adaptc:still" stops all timers and frames. From then on each "adaptc:step" runs those that are due within 50 ms of the clock, so that
-// what follows an action does not depend on the time that the machine takes; it is cancelled if something moved since the
-// one before. "adaptc:busy" is cancelled while the page draws or changes something.
+// load. A loop that waits for a time reads the clock until it moves. The first event
+// "adaptc:step" stops all timers and frames, and each runs those that are due within 50 ms of the clock, in frames of the
+// page as well, so that what they do does not depend on the time that the machine takes; it is cancelled if something moved
+// since the one before. Timers of a quarter of a second and more wait for steps from the start: a page that was quiet for as
+// long is loaded. "adaptc:busy" is cancelled while the page draws or changes something.
 (() => {
   const QUIET = 250, LONG = 2000, NEVER = 1e8, STEP = 50, MOST_TIMERS = 50
   const now = performance.now.bind(performance), report = window.reportError.bind(window)
+  const evaluate = window.eval, dispatch = EventTarget.prototype.dispatchEvent, Signal = Event
   let isStill = false, isChanged = false, lastChange = 0
 
   let seed = 0x9e3779b9
@@ -41,16 +43,16 @@
   const timed = (name, repeats) => {
     const original = window[name]
     window[name] = { [name](f, delay, ...values) {
-      const step = Math.max(Number(delay) || 0, 0), isLong = step >= LONG
-      if (typeof f !== 'function') return original.call(window, f, isLong ? NEVER : delay)
+      const step = Math.max(Number(delay) || 0, 0)
       const timer = { due: clock + step, run() {
         moveTo(timer.due)
         timer.due += step
         if (!repeats) timers.delete(id)
-        f.apply(window, values)
+        if (typeof f === 'function') f.apply(window, values)
+        else evaluate(String(f))
       } }
-      const id = original.call(window, () => { if (!isStill) timer.run() }, isLong || isStill ? NEVER : delay)
-      if (!isLong) timers.set(id, timer)
+      const id = original.call(window, () => { if (!isStill) timer.run() }, isStill || step >= QUIET ? NEVER : delay)
+      if (step < LONG) timers.set(id, timer)
       return id
     } }[name]
   }
@@ -81,19 +83,26 @@
     moveTo(until - FRAME)
     const drawn = [...frames.values()]
     for (const run of drawn) attempt(run, elapsed() + FRAME)
+    moveTo(until)
     return isMoved || drawn.length > 0
   }
 
   const noteChange = () => { lastChange = now(); isChanged = true }
   const observer = new MutationObserver(noteChange)
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
-  document.addEventListener('adaptc:still', (event) => {
-    if (!isStill) [isStill, stillAt, stillClock] = [true, now(), clock]
-    event.stopImmediatePropagation()
-  })
+  const isMovedIn = (frame) => {
+    try {
+      return !dispatch.call(frame.document, new Signal('adaptc:step', { cancelable: true }))
+    } catch { // of another origin
+      return false
+    }
+  }
   document.addEventListener('adaptc:step', (event) => {
+    if (!isStill) [isStill, stillAt, stillClock] = [true, now(), clock]
     if (observer.takeRecords().length) noteChange()
-    if (step() || isChanged) event.preventDefault()
+    if (step()) noteChange()
+    for (let i = 0; i < window.length; i++) if (isMovedIn(window[i])) noteChange()
+    if (isChanged) event.preventDefault()
     isChanged = false
     event.stopImmediatePropagation()
   })

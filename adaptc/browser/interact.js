@@ -1,13 +1,12 @@
 // Opens what can be opened, hovers and focuses, so that classes and images come up that a visitor may bring up. Nothing
 // is submitted, and links to other pages are not followed. The numbers are bounded, the times are not measured: each
 // run of it does the same. In a page without scripts, style sheets show what there is (hovering.js), and <details>.
-async ({ hasScripts, pace }, { sleep, finish }) => {
+async ({ hasScripts, pace }, { sleep, stepped }) => {
   const OPENERS = 'button,summary,label[for],[role=button],[role=tab],[role=menuitem],[aria-expanded],[aria-haspopup],[onclick],' +
     '[data-toggle],[data-bs-toggle],[data-target],[data-bs-target],a:not([href]),a[href^="#"],a[href^="javascript:"]'
   const HOVERED = 'a,button,summary,li,img,label,tr,[role],[title],[onmouseover],[onmouseenter]'
   const FOCUSED = 'input,select,textarea,button,a[href],[tabindex]'
   const MOST = 40, ALIKE = 2, STEPS = 2, STEPS_AT_LAST = 20, PATIENCE = 1500
-  const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
   const isSeen = (element) => element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length > 0
   const isSubmit = (element) => element.form && /^(submit|image|reset)$/.test(element.type)
   const kind = (element) => [element.localName, element.className, element.parentElement?.className, element.getAttribute('role')].join()
@@ -33,7 +32,6 @@ async ({ hasScripts, pace }, { sleep, finish }) => {
 
   // ---- what follows an action: by steps of the page's own time (freeze.js), until what it shows was drawn and loaded
 
-  const isMoved = () => !document.dispatchEvent(new Event('adaptc:step', { cancelable: true }))
   const state = () => location.hash + document.querySelectorAll(':is(:checked, :popover-open)').length
   const isAwaited = (image) => {
     if (image.complete || !image.getAttribute('src')) return false
@@ -43,11 +41,7 @@ async ({ hasScripts, pace }, { sleep, finish }) => {
   const loaded = (image) => new Promise((resolve) => ['load', 'error'].forEach((name) => image.addEventListener(name, resolve)))
   const follow = async (most, before = state()) => {
     let steps = 0
-    while (steps < most && isMoved()) {
-      steps++
-      finish()
-      await frame()
-    }
+    while (steps < most && await stepped()) steps++
     if (!steps && before === state()) return
     await Promise.race([Promise.all([...document.images].filter(isAwaited).map(loaded)), sleep(PATIENCE * pace)])
     collect()

@@ -1,14 +1,10 @@
-// Waits for fonts, images and effects, then stops the page: timers, animations, videos, the caret, the focus.
+// Waits for fonts and images, then stops the page: animations, videos, the caret, the focus.
 // "pace" is how many times as long things take on this machine as on an idle one.
 async ({ pace }, { sleep, drawn, finish }) => {
   await Promise.race([document.fonts.ready, sleep(1500 * pace)])
   const pending = [...document.images].filter((i) => !i.complete && i.loading !== 'lazy' && i.getAttribute('src'))
   const ended = (image) => new Promise((resolve) => ['load', 'error'].forEach((name) => image.addEventListener(name, resolve)))
   await Promise.race([Promise.all(pending.map(ended)), sleep(1500 * pace)])
-  const isBusy = () => !document.dispatchEvent(new Event('adaptc:busy', { cancelable: true }))
-  for (let i = 0; i < 40 && isBusy(); i++) await sleep(50)
-  document.dispatchEvent(new Event('adaptc:still'))
-
   finish()
   for (const media of document.querySelectorAll('video,audio')) {
     media.pause()

@@ -2,6 +2,15 @@
 () => {
   const PICTURES = new Set(['IMG', 'VIDEO', 'CANVAS', 'IFRAME', 'OBJECT', 'EMBED', 'svg'])
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const shown = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))), sleep(400)])
+  const finish = () => {
+    for (const animation of document.getAnimations()) {
+      try {
+        if (animation.effect?.getComputedTiming().endTime === Infinity) animation.cancel()
+        else animation.finish()
+      } catch { /* an animation whose playback rate is 0 cannot be finished */ }
+    }
+  }
   return {
     // elements whose text is not drawn as text of the page
     NO_TEXT: new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE']),
@@ -9,15 +18,16 @@
     // until two frames were drawn, or none is
     drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),
     // until a frame was drawn, and what observes it was told
-    shown: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))), sleep(400)]),
+    shown,
     // ends all movement
-    finish: () => {
-      for (const animation of document.getAnimations()) {
-        try {
-          if (animation.effect?.getComputedTiming().endTime === Infinity) animation.cancel()
-          else animation.finish()
-        } catch { /* an animation whose playback rate is 0 cannot be finished */ }
-      }
+    finish,
+    // takes a step of the page's own time (freeze.js), and draws it; returns whether anything moved since the one before
+    stepped: async () => {
+      const isMoved = !document.dispatchEvent(new Event('adaptc:step', { cancelable: true }))
+      if (!isMoved) return false
+      finish()
+      await shown()
+      return true
     },
     isVisible: (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
     isOpaque: (element) => {

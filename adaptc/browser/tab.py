@@ -28,6 +28,8 @@ TALLEST = 10_000
 _LOAD, _IDLE, _ANSWER = 20.0, 8.0, 20.0
 # Seconds without a request until a page counts as idle: scripts may wait for less before they ask for more
 _QUIET, _QUIET_WITHOUT_SCRIPTS = 0.25, 0.05
+# Steps of 50 ms that a page takes after it was loaded, and after it was scrolled through; and how many times at most
+_STEPS, _STEPS_AT_LAST, _ROUNDS = 40, 20, 3
 _MOST_ERRORS = 50
 # Seconds for all that is done with a page in a tab, and what a page is that takes longer
 _PATIENCE = 45.0
@@ -173,9 +175,11 @@ class Tab:
         await self.send("Emulation.setDeviceMetricsOverride", {**size, **more})
 
     async def load(self, url: str) -> None:
-        """Load a page, scroll through it so that it loads what it loads late, and make it still."""
+        """Load a page, give it two seconds of its own time, scroll so that it loads what it loads late, and stop it."""
         await self.open(url)
+        await self.advance(_STEPS)
         await self.scroll()
+        await self.advance(_STEPS_AT_LAST)
         await self.settle()
 
     async def open(self, url: str) -> None:
@@ -190,13 +194,22 @@ class Tab:
                 self.seen.is_late = True
         await self.idle(_IDLE)
 
+    async def advance(self, steps: int) -> None:
+        """Have the timers and frames of the page go on by ``steps`` of 50 ms, and again while it loads something."""
+        for _ in range(_ROUNDS):
+            known = len(self.seen.loads)
+            await self.run(script("advance"), {"steps": steps})
+            await self.idle(_IDLE)
+            if len(self.seen.loads) == known:
+                return
+
     async def scroll(self) -> None:
         """Scroll through the page and back to its top."""
         await self.run(script("scroll"), {"tallest": TALLEST})
         await self.idle(_IDLE)
 
     async def settle(self) -> None:
-        """Wait for fonts, images and what is drawn, then stop time and all movement."""
+        """Wait for fonts and images, then stop all movement."""
         await self.run(script("settle"), {"pace": self.pace})
         await self.idle(_IDLE / 2)
 
