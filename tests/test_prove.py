@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from built_site import BuiltSite
 from drawn import drawing, encoded
+from PIL import Image, ImageOps
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium, in_chromium
@@ -119,6 +121,25 @@ def test_seeded_faults_are_found(chromium: str) -> None:
         found = {each.kind for each in differences((original,), view, promised)}
         assert kinds <= found, (before, after)
         assert not differences((original,), original, promised)
+
+
+@pytest.mark.parametrize("kind", ["avif", "webp"])
+def test_a_wrong_image_in_another_format_is_found(chromium: str, tmp_path: Path, kind: str) -> None:
+    site = BuiltSite(tmp_path)
+    photo = Image.radial_gradient("L").resize((300, 200)).convert("RGB")
+    site.write({"index.html": PAGE.replace("map.png", "photo.jpg"), "site.css": CSS})
+    site.write({"photo.jpg": encoded(photo, "JPEG", quality=98)})
+    settings: dict[str, Any] = {"build__levels": ["web"], "levels__web__pictures__formats": [kind]}
+    config = site.config(**settings)
+    site.build(**settings)
+    assert prove(config, [], (), 1, Silent()).is_kept
+    copies = list((site.output / "web/id").rglob("*." + kind))
+    assert copies
+    for copy in copies:  # the files of trees are links into the cache
+        copy.unlink()
+        copy.write_bytes(encoded(ImageOps.invert(photo), kind.upper()))
+    found = {each.kind for verdict in prove(config, [], (), 1, Silent()).verdicts for each in verdict.differences}
+    assert "likeness" in found
 
 
 def test_what_an_icon_font_draws_is_no_word(chromium: str) -> None:
