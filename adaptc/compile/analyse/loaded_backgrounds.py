@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,8 @@ def own_backgrounds(text: str, tree: Document) -> list[str]:
     urls = [
         rule.url
         for element in tree.select('[style*="("]')
-        if not in_template(element)
-        for rule in style_images(element.attr("style") or "")
+        if may_have_references(style := element.attr("style") or "") and not in_template(element)
+        for rule in style_images(style)
         if rule.is_loaded
     ]
     sheets = [each for each in tree.iter_elements("style") if may_have_references(each.text) and not in_template(each)]
@@ -68,6 +69,8 @@ def own_backgrounds(text: str, tree: Document) -> list[str]:
     return list(dict.fromkeys(urls))
 
 
+# The same sheet moves into many pages
+@lru_cache(maxsize=64)
 def sheet_backgrounds(text: str) -> tuple[Background, ...]:
     """Return the images that a sheet loads with pages, by their URLs."""
     last: dict[tuple[str, str], list[ImageRule]] = {}

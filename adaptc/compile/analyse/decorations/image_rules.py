@@ -107,7 +107,7 @@ def _relevant(text: str, hides: bool) -> str:
 
 def style_images(text: str) -> tuple[ImageRule, ...]:
     """Return the images of a ``style`` attribute; their selector is empty."""
-    if beyond_limits(text) or not css_references(text, declarations=True):
+    if not css_references(text, declarations=True) or beyond_limits(text):
         return ()
     return tuple(_declared(tinycss2.parse_blocks_contents(text, True, True), "", pseudo=False, is_loaded=True))
 
