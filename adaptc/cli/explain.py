@@ -50,7 +50,8 @@ def _lines(explanation: Explanation) -> list[str]:
         lines.append(f"{result.level}: {sizes}")
         for action in result.actions:
             times = f" ({action.count} times)" if action.count > 1 else ""
-            lines.append(f"  {action.pass_name}: {action.verb} {printable(action.subject)}{times}: {action.reason}")
+            reason = f": {action.reason}" if action.reason else ""
+            lines.append(f"  {action.pass_name}: {action.verb} {printable(action.subject)}{times}{reason}")
         lines.extend(f"  {diagnostic}" for diagnostic in result.diagnostics)
     return lines
 
