@@ -29,7 +29,7 @@ from adaptc.formats.css.scanner import (
 
 # A text without one of these has no references: all but @import need "(", and an escape may spell any name.
 _HINT = re.compile(r"[uU][rR][lL]\(|[sS][rR][cC]\(|-[sS][eE][tT]\(|@[iI]|\\[0-9a-fA-FuUrRlLsScCiI@]")
-_IMAGE_SETS = frozenset({"image-set", "-webkit-image-set"})
+IMAGE_SETS = frozenset({"image-set", "-webkit-image-set"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class _Walk:
             elif token.kind is Kind.FUNCTION:
                 yield from (references := self._call(token))
                 position = max([position, *(reference.end for reference in references)])
-            elif token.kind is Kind.STRING and self.open and self.open[-1][1] in _IMAGE_SETS:
+            elif token.kind is Kind.STRING and self.open and self.open[-1][1] in IMAGE_SETS:
                 yield _reference(self.text, token, self.role)
             elif token.kind is Kind.MARK:
                 self._mark(token.value)
@@ -193,7 +193,7 @@ class _Walk:
         reference = _quoted(self.text, token, self.role) if token.value in ("url", "src") else None
         if reference is not None and reference.form == "url":
             return [reference]
-        if self.open or token.value in _IMAGE_SETS:
+        if self.open or token.value in IMAGE_SETS:
             self.open.append((")", token.value))
         return [reference] if reference else []
 

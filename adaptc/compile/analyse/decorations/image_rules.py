@@ -14,7 +14,7 @@ from typing import Any
 import tinycss2
 
 from adaptc.core.model import Role
-from adaptc.formats.css.references import css_references, may_have_references
+from adaptc.formats.css.references import IMAGE_SETS, css_references, may_have_references
 from adaptc.formats.css.sheet_text import beyond_limits, split_rules
 from adaptc.formats.css.visibility import is_of_state, widths_of
 
@@ -217,7 +217,6 @@ def _declared(nodes: list[Any], selector: str, *, pseudo: bool, is_loaded: bool)
 
 # The properties whose images browsers load when an element has them
 _LOADING = re.compile(r"(?:-webkit-)?(?:background|border-image|content|cursor|list-style|mask)")
-_IMAGE_SETS = frozenset({"image-set", "-webkit-image-set"})
 _DENSE = re.compile(r"\b(?!1(?:\.0+)?(?:x|dppx))[\d.]+(?:x|dppx)\b", re.IGNORECASE)
 
 
@@ -225,7 +224,7 @@ def _loaded(nodes: list[Any], name: str) -> tuple[str, ...]:
     """Return the URLs that a browser loads of the last declaration of a property, each once."""
     value = [node.value for node in nodes if node.type == "declaration" and node.lower_name == name][-1]
     text = "".join(
-        _choice(token) if token.type == "function" and token.lower_name in _IMAGE_SETS else token.serialize()
+        _choice(token) if token.type == "function" and token.lower_name in IMAGE_SETS else token.serialize()
         for token in value
     )
     urls = (reference.url for reference in css_references(f"{name}:{text}", declarations=True))
